@@ -41,6 +41,7 @@ struct StringKeyTests {
         "StoreModel/API/CustomersAPI.swift": (2, "prices as the feature file has them, for display"),
         "StoreModel/Entitlements/CreditTable.swift": (7, "names in form NFC, looked up with [exactly:]"),
         "StoreModel/Entitlements/FeatureMap.swift": (3, "names in form NFC"),
+        "StoreModel/Localization/CustomerSentences.swift": (1, "codes of errors: our own words"),
     ]
 
     @Test func `a dictionary or set that is keyed by String is listed with its reason`() throws {
