@@ -156,6 +156,7 @@ extension PurchaseClient {
     /// Asks plugins anew, and returns when all have answered or a purchase need not wait any longer. Later answers reach
     /// `paidFeaturesUpdates`.
     private func refreshPaidFeatures(of members: [Member]) async {
+        guard !members.isEmpty else { return }
         let asking = beside { [self] in
             await withTaskGroup(of: Void.self) { group in
                 for member in members {
