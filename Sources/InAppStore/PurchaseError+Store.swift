@@ -57,7 +57,7 @@ extension PurchaseError.Code {
     public static let creditFailed = Self(rawValue: "creditFailed")
     /// There is less credit than the items cost; nothing was spent.
     public static let insufficientCredit = Self(rawValue: "insufficientCredit")
-    /// Content is fetched only for whoever bought or acquired the product.
+    /// The customer has not bought or acquired the product, so its content is not fetched.
     public static let contentNotAcquired = Self(rawValue: "contentNotAcquired")
     /// The product's `contentFetcherParameters` lack what its fetcher needs.
     public static let invalidContentFetcherParameters = Self(rawValue: "invalidContentFetcherParameters")

@@ -23,7 +23,7 @@ struct StoreKitQuestions: Sendable {
     var latest: @Sendable (ProductID) async -> StoreTransaction?
     /// One of the customer's transactions, finished or not, as far as the store remembers it.
     var find: @Sendable (TransactionID) async -> StoreKitTransaction?
-    /// Finishes a transaction that is unfinished; `false` when there is none of that id.
+    /// Finishes an unfinished transaction. Returns `false` when no unfinished transaction has that id.
     var finish: @Sendable (TransactionID) async -> Bool
 
     /// Makes a purchase.
