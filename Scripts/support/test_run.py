@@ -32,8 +32,9 @@ SILENT_SECONDS = 3 * CASE_SECONDS
 # at once, report each as started long before its turn, and let them wait for a processor while real deadlines pass.
 LANES = min((os.cpu_count() or 2) + 1, 8)
 # The targets that take longest, so that none of them is begun last.
-LONGEST_FIRST = ("EntitlementServerTests", "soukTests", "AppStoreSimulatorTests", "NetworkInterceptionTests",
-                 "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
+# Their judges begin when they have ended, and those of the simulator take longest.
+LONGEST_FIRST = ("AppStoreSimulatorTests", "EntitlementServerTests", "soukTests", "NetworkInterceptionTests",
+                 "ZipExtractionTests", "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
 # Of these the suites with such first letters run in a process of their own, so that the longest target does not run alone
 # in the end.
 SPLIT = {"EntitlementServerTests": "[A-L]"}
