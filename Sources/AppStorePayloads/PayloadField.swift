@@ -40,11 +40,11 @@ extension PayloadField {
     }
 }
 
-extension PayloadField<StoreProduct.Kind> {
+extension PayloadField<ProductType> {
     /// Apple's spelling of the kinds of product differs from that of the SDK.
     init(_ name: String) {
         self.init(
-            name: name, kind: .text, read: { $0.stringValue.map { StoreProduct.Kind(apple: $0) } },
+            name: name, kind: .text, read: { $0.stringValue.map { ProductType(apple: $0) } },
             write: { .string($0.appleText) })
     }
 }

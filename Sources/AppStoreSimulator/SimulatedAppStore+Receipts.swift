@@ -66,7 +66,7 @@ extension AppReceipt.InAppPurchase {
         self.init(
             quantity: record.quantity, productID: record.productID, transactionID: record.transactionID,
             purchaseDate: record.purchaseDate.wholeSeconds, originalTransactionID: record.originalTransactionID,
-            originalPurchaseDate: record.originalPurchaseDate.wholeSeconds, productType: Self.types[record.kind],
+            originalPurchaseDate: record.originalPurchaseDate.wholeSeconds, productType: record.kind,
             expiresDate: record.expiresDate?.wholeSeconds,
             webOrderLineItemID: record.webOrderLineItemID.map { "\($0)" } ?? "0",
             // Who upgrades has the rest of the period given back.
@@ -80,11 +80,6 @@ extension AppReceipt.InAppPurchase {
 
     /// An IA5String of nothing.
     private static let noDate: ArraySlice<UInt8> = [0x16, 0x00]
-
-    private static let types: [StoreProduct.Kind: AppReceipt.ProductType] = [
-        .nonConsumable: .nonConsumable, .consumable: .consumable,
-        .nonRenewingSubscription: .nonRenewingSubscription, .autoRenewableSubscription: .autoRenewableSubscription,
-    ]
 }
 
 extension Date {

@@ -1,7 +1,7 @@
 import Primitives
 
 /// What was asked of a test double, in order, for a test to read and to wait for.
-public final class CallLog<Call: Sendable>: Sendable {
+package final class CallLog<Call: Sendable>: Sendable {
     private struct State {
         var calls: [Call] = []
         var waiting: [(isMet: @Sendable ([Call]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
@@ -9,11 +9,11 @@ public final class CallLog<Call: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    public init() {}
+    package init() {}
 
-    public var all: [Call] { state.withLock { $0.calls } }
+    package var all: [Call] { state.withLock { $0.calls } }
 
-    public func record(_ call: Call) {
+    package func record(_ call: Call) {
         let waiting = state.withLock { state in
             state.calls.append(call)
             return state.waiting
@@ -23,7 +23,7 @@ public final class CallLog<Call: Sendable>: Sendable {
     }
 
     /// Returns as soon as the calls so far meet `condition`.
-    public func wait(until condition: @escaping @Sendable ([Call]) -> Bool) async {
+    package func wait(until condition: @escaping @Sendable ([Call]) -> Bool) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.waiting.append((condition, continuation)) }
             settle()
@@ -47,7 +47,7 @@ public final class CallLog<Call: Sendable>: Sendable {
 }
 
 /// A gate that holds up whoever wants to pass until a test opens it.
-public final class Gate: Sendable {
+package final class Gate: Sendable {
     private struct State {
         var isOpen = false
         var next = 0
@@ -57,9 +57,9 @@ public final class Gate: Sendable {
 
     private let state = Locked(State())
 
-    public init() {}
+    package init() {}
 
-    public func open() {
+    package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [:] }
@@ -69,7 +69,7 @@ public final class Gate: Sendable {
     }
 
     /// Returns once the gate is open; throws `CancellationError` when the caller is cancelled before.
-    public func pass() async throws {
+    package func pass() async throws {
         let number = state.withLock { state in
             state.next += 1
             return state.next

@@ -1,19 +1,19 @@
 /// Where a thing and its naive twin, who live the same life, part.
 ///
 ///     let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0) }
-public struct LifeDifference: Error, CustomStringConvertible {
+package struct LifeDifference: Error, CustomStringConvertible {
     /// The step after which they were seen to differ.
-    public var step: Int
-    public var description: String
+    package var step: Int
+    package var description: String
 
-    public init(step: Int, description: String) {
+    package init(step: Int, description: String) {
         self.step = step
         self.description = description
     }
 
     /// What `live` throws, with the steps that it takes: those are left out that it does not need, last ones first, as
     /// long as that helps. `nil` when a life of all steps throws nothing. Another error counts as seen after the last step.
-    public static func first<Step>(
+    package static func first<Step>(
         in steps: [Step], live: ([Step]) async throws -> Void
     ) async -> (steps: [Step], difference: LifeDifference)? {
         guard var difference = await found(steps, live) else { return nil }

@@ -4,20 +4,20 @@ import Foundation
 /// `String`.
 ///
 ///     for pair in UnicodeForms.pairs { #expect(CustomerID(rawValue: pair.composed) != CustomerID(rawValue: pair.other)) }
-public struct UnicodeForms: Sendable, CustomStringConvertible {
+package struct UnicodeForms: Sendable, CustomStringConvertible {
     /// In normal form C.
-    public let composed: String
+    package let composed: String
     /// In another form.
-    public let other: String
+    package let other: String
 
-    public var description: String {
+    package var description: String {
         [composed, other].map { text in
             text.unicodeScalars.map { "U+" + String($0.value, radix: 16, uppercase: true) }.joined(separator: " ")
         }.joined(separator: " / ")
     }
 
     /// One pair for each way in which two forms differ.
-    public static let pairs: [UnicodeForms] = forms.map { UnicodeForms(composed: $0.0, other: $0.1) }
+    package static let pairs: [UnicodeForms] = forms.map { UnicodeForms(composed: $0.0, other: $0.1) }
 
     private static let forms: [(String, String)] = [
         ("caf\u{E9}", "cafe\u{301}"),
@@ -37,12 +37,12 @@ public struct UnicodeForms: Sendable, CustomStringConvertible {
     /// How many random pairs a property is tried with: `SOUK_IDENTITIES`, or `standard`.
     ///
     /// - Parameter cost: how many comparisons a round takes as long as; there are fewer rounds then.
-    public static func rounds(_ standard: Int, cost: Int = 1) -> Int {
+    package static func rounds(_ standard: Int, cost: Int = 1) -> Int {
         ProcessInfo.processInfo.environment["SOUK_IDENTITIES"].flatMap { Int($0) }.map { $0 / cost } ?? standard
     }
 
     /// A pair of 1 to 12 parts, at least one of which differs.
-    public static func random(using numbers: inout some RandomNumberGenerator) -> UnicodeForms {
+    package static func random(using numbers: inout some RandomNumberGenerator) -> UnicodeForms {
         var (composed, other) = ("", "")
         for _ in 0..<Int.random(in: 0...11, using: &numbers) {
             // Each part begins with a letter that combines with nothing before it.

@@ -31,10 +31,10 @@ public func until(
 }
 
 /// What `until` waited for did not happen in time.
-public struct NeverHappened: Error, CustomStringConvertible {
-    public let what: String
+package struct NeverHappened: Error, CustomStringConvertible {
+    package let what: String
 
-    public var description: String { "\(what): this did not happen" }
+    package var description: String { "\(what): this did not happen" }
 }
 
 /// Waits until the task is cancelled, as a peer that never answers does. Throws `CancellationError`, always.

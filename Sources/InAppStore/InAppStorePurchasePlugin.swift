@@ -151,6 +151,13 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         return store.lastAnswer.map { AnswerOrigin(.cache, asOf: $0.receivedAt) }
     }
 
+    /// The store's records hold the server's answer.
+    public var keepsItsAnswers: Bool { true }
+
+    public func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
+        store.lastAnswer.map { (store.paidFeatures, Features($0.customer), $0.receivedAt) }
+    }
+
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, weak store] in

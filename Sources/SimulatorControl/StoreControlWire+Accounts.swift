@@ -29,9 +29,9 @@ extension StoreControlWire {
         }
     }
 
-    public struct Accounts: Codable, Sendable, Equatable {
-        public var accounts: [Account]
-        public init(accounts: [Account]) { self.accounts = accounts }
+    package struct Accounts: Codable, Sendable, Equatable {
+        package var accounts: [Account]
+        package init(accounts: [Account]) { self.accounts = accounts }
     }
 
     /// What to change of an account; what is absent stays.
@@ -64,28 +64,28 @@ extension StoreControlWire {
         }
     }
 
-    public struct Families: Codable, Sendable, Equatable {
-        public var families: [Family]
-        public init(families: [Family]) { self.families = families }
+    package struct Families: Codable, Sendable, Equatable {
+        package var families: [Family]
+        package init(families: [Family]) { self.families = families }
     }
 
-    public struct NewFamily: Codable, Sendable, Equatable {
-        public var name: String
-        public var organizer: String
-        public init(name: String, organizer: String) {
+    package struct NewFamily: Codable, Sendable, Equatable {
+        package var name: String
+        package var organizer: String
+        package init(name: String, organizer: String) {
             self.name = name
             self.organizer = organizer
         }
     }
 
     /// An account by name: who joins a family, or whom a device is signed in to.
-    public struct AccountReference: Codable, Sendable, Equatable {
-        public var account: String
-        public init(account: String) { self.account = account }
+    package struct AccountReference: Codable, Sendable, Equatable {
+        package var account: String
+        package init(account: String) { self.account = account }
     }
 
-    public struct Devices: Codable, Sendable, Equatable {
-        public var devices: [StoreWire.Device]
-        public init(devices: [StoreWire.Device]) { self.devices = devices }
+    package struct Devices: Codable, Sendable, Equatable {
+        package var devices: [StoreWire.Device]
+        package init(devices: [StoreWire.Device]) { self.devices = devices }
     }
 }

@@ -55,9 +55,9 @@ extension StoreControlWire {
         }
     }
 
-    public struct Notifications: Codable, Sendable, Equatable {
-        public var notifications: [Notification]
-        public init(notifications: [Notification]) { self.notifications = notifications }
+    package struct Notifications: Codable, Sendable, Equatable {
+        package var notifications: [Notification]
+        package init(notifications: [Notification]) { self.notifications = notifications }
     }
 
     /// What is left once everything that was due has been sent: how many notifications will be sent again, and when the

@@ -52,19 +52,19 @@ extension StoreControlWire {
     }
 
     /// A subscription of an account, by any product the account has of its group.
-    public struct OfProduct: Codable, Sendable, Equatable {
-        public var productID: ProductID
-        public init(productID: ProductID) { self.productID = productID }
+    package struct OfProduct: Codable, Sendable, Equatable {
+        package var productID: ProductID
+        package init(productID: ProductID) { self.productID = productID }
     }
 
-    public typealias Cancel = OfProduct
+    package typealias Cancel = OfProduct
 
     /// Turns auto-renewal on again.
-    public struct Resume: Codable, Sendable, Equatable {
-        public var productID: ProductID
+    package struct Resume: Codable, Sendable, Equatable {
+        package var productID: ProductID
         /// The plan of the group that it renews to; absent: the one it has.
-        public var renewsTo: ProductID?
-        public init(productID: ProductID, renewsTo: ProductID? = nil) {
+        package var renewsTo: ProductID?
+        package init(productID: ProductID, renewsTo: ProductID? = nil) {
             self.productID = productID
             self.renewsTo = renewsTo
         }
@@ -141,9 +141,9 @@ extension StoreControlWire {
         }
     }
 
-    public struct Transactions: Codable, Sendable, Equatable {
-        public var transactions: [Transaction]
-        public init(transactions: [Transaction]) { self.transactions = transactions }
+    package struct Transactions: Codable, Sendable, Equatable {
+        package var transactions: [Transaction]
+        package init(transactions: [Transaction]) { self.transactions = transactions }
     }
 
     /// What the app's server last said about the use of a transaction whose customer asks for a refund.
@@ -190,8 +190,8 @@ extension StoreControlWire {
         }
     }
 
-    public struct PendingOrders: Codable, Sendable, Equatable {
-        public var orders: [PendingOrder]
-        public init(orders: [PendingOrder]) { self.orders = orders }
+    package struct PendingOrders: Codable, Sendable, Equatable {
+        package var orders: [PendingOrder]
+        package init(orders: [PendingOrder]) { self.orders = orders }
     }
 }

@@ -62,9 +62,9 @@ extension StoreControlWire {
         }
     }
 
-    public struct Subscriptions: Codable, Sendable, Equatable {
-        public var subscriptions: [Subscription]
-        public init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
+    package struct Subscriptions: Codable, Sendable, Equatable {
+        package var subscriptions: [Subscription]
+        package init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
     }
 
     /// A higher price for those who subscribe already, from now on.
@@ -92,16 +92,16 @@ extension StoreControlWire {
         }
     }
 
-    public struct PriceIncreases: Codable, Sendable, Equatable {
-        public var priceIncreases: [PriceIncrease]
-        public init(priceIncreases: [PriceIncrease]) { self.priceIncreases = priceIncreases }
+    package struct PriceIncreases: Codable, Sendable, Equatable {
+        package var priceIncreases: [PriceIncrease]
+        package init(priceIncreases: [PriceIncrease]) { self.priceIncreases = priceIncreases }
     }
 
     /// The customer's answer to a higher price.
-    public struct PriceConsent: Codable, Sendable, Equatable {
-        public var productID: ProductID
-        public var agrees: Bool
-        public init(productID: ProductID, agrees: Bool) {
+    package struct PriceConsent: Codable, Sendable, Equatable {
+        package var productID: ProductID
+        package var agrees: Bool
+        package init(productID: ProductID, agrees: Bool) {
             self.productID = productID
             self.agrees = agrees
         }

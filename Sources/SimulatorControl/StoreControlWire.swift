@@ -56,9 +56,9 @@ extension StoreControlWire {
     }
 
     /// How fast time runs from now on: one of the names of `--time-rate`.
-    public struct ClockRate: Codable, Sendable, Equatable {
-        public var timeRate: String
-        public init(timeRate: String) { self.timeRate = timeRate }
+    package struct ClockRate: Codable, Sendable, Equatable {
+        package var timeRate: String
+        package init(timeRate: String) { self.timeRate = timeRate }
     }
 }
 
@@ -75,13 +75,13 @@ extension StoreControlWire {
         }
     }
 
-    public struct SettingValue: Codable, Sendable, Equatable {
-        public var value: JSONValue
-        public init(value: JSONValue) { self.value = value }
+    package struct SettingValue: Codable, Sendable, Equatable {
+        package var value: JSONValue
+        package init(value: JSONValue) { self.value = value }
     }
 
-    public struct Settings: Codable, Sendable, Equatable {
-        public var settings: [Setting]
-        public init(settings: [Setting]) { self.settings = settings }
+    package struct Settings: Codable, Sendable, Equatable {
+        package var settings: [Setting]
+        package init(settings: [Setting]) { self.settings = settings }
     }
 }

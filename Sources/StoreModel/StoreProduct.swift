@@ -4,7 +4,8 @@ import Primitives
 /// A product as the store sells it, in the words of one storefront.
 public struct StoreProduct: Hashable, Sendable, Codable {
     public var id: ProductID
-    public var kind: Kind
+    /// How it is sold.
+    public var kind: ProductType
     public var price: Price
     /// The price as the storefront writes it, for example `4,99 €`.
     public var displayPrice: String
@@ -15,7 +16,7 @@ public struct StoreProduct: Hashable, Sendable, Codable {
     public var subscription: SubscriptionTerms?
 
     public init(
-        id: ProductID, kind: Kind, price: Price, displayPrice: String = "", displayName: String = "",
+        id: ProductID, kind: ProductType, price: Price, displayPrice: String = "", displayName: String = "",
         description: String = "", isFamilyShareable: Bool = false, subscription: SubscriptionTerms? = nil
     ) {
         self.id = id
@@ -26,31 +27,6 @@ public struct StoreProduct: Hashable, Sendable, Codable {
         self.description = description
         self.isFamilyShareable = isFamilyShareable
         self.subscription = subscription
-    }
-
-    /// What kind of thing a product is. An open set: an unknown kind is kept.
-    public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let consumable = Kind(rawValue: "consumable")
-        public static let nonConsumable = Kind(rawValue: "nonConsumable")
-        public static let autoRenewableSubscription = Kind(rawValue: "autoRenewableSubscription")
-        public static let nonRenewingSubscription = Kind(rawValue: "nonRenewingSubscription")
-
-        private static let appleTexts: [(Kind, String)] = [
-            (.consumable, "Consumable"), (.nonConsumable, "Non-Consumable"),
-            (.autoRenewableSubscription, "Auto-Renewable Subscription"),
-            (.nonRenewingSubscription, "Non-Renewing Subscription"),
-        ]
-
-        /// From Apple's `type` in signed transactions, for example `Auto-Renewable Subscription`.
-        public init(apple text: String) {
-            self = Self.appleTexts.first { $0.1 == text }?.0 ?? Kind(rawValue: text)
-        }
-
-        /// Apple's spelling in signed transactions.
-        public var appleText: String { Self.appleTexts.first { $0.0 == self }?.1 ?? rawValue }
     }
 }
 

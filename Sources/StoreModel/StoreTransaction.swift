@@ -8,7 +8,8 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     /// The first transaction of the subscription or purchase that this one belongs to.
     public var originalID: TransactionID
     public var productID: ProductID
-    public var kind: StoreProduct.Kind
+    /// The kind of the product.
+    public var kind: ProductType
     public var purchaseDate: Date
     public var expiresDate: Date?
     public var revocationDate: Date?
@@ -32,7 +33,7 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     public var signedRenewalInfo: String?
 
     public init(
-        id: TransactionID, originalID: TransactionID, productID: ProductID, kind: StoreProduct.Kind, purchaseDate: Date,
+        id: TransactionID, originalID: TransactionID, productID: ProductID, kind: ProductType, purchaseDate: Date,
         expiresDate: Date? = nil, revocationDate: Date? = nil, quantity: Int = 1, appAccountToken: UUID? = nil,
         originalPurchaseDate: Date? = nil, reason: AppStoreServerAPI.TransactionReason? = nil,
         ownership: AppStoreServerAPI.InAppOwnershipType? = nil, isUpgraded: Bool? = nil,

@@ -19,7 +19,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
         var clock: (any WallClock)?
     }
 
-    public let calls = CallLog<Call>()
+    package let calls = CallLog<Call>()
     private let state: Locked<State>
 
     /// `answer` is what it says about a customer; without it, that nobody has anything.

@@ -43,7 +43,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     }
 
     /// What was asked, of this connection and of those before it.
-    public let calls: CallLog<Call>
+    package let calls: CallLog<Call>
     public let updates: AsyncStream<StoreUpdate>
     private let books: Locked<Books>
     private let told = StoreNotices()
@@ -135,7 +135,7 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     /// A transaction as this store makes it; `signature` tells two signatures of one transaction apart.
     public static func transaction(
-        _ id: TransactionID, _ product: ProductID, kind: StoreProduct.Kind = .nonConsumable, quantity: Int = 1,
+        _ id: TransactionID, _ product: ProductID, kind: ProductType = .nonConsumable, quantity: Int = 1,
         appAccountToken: UUID? = nil, signature: String = "signed"
     ) -> StoreTransaction {
         StoreTransaction(

@@ -22,7 +22,7 @@ import Testing
         let text = #"{"new":{"b":1.50,"a":null},"quantity":2,"type":"Rental","offerType":9,"price":null}"#
         var payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: text))
         #expect(payload.json.text() == text)
-        #expect(payload.type == StoreProduct.Kind(rawValue: "Rental"))
+        #expect(payload.type == ProductType(rawValue: "Rental"))
         #expect(payload.offerType?.rawValue == 9)
         #expect(payload.price == nil)
         payload.quantity = 3

@@ -190,7 +190,7 @@ struct CatalogueTests {
 
     @Test func `an unknown type is kept, warned about and absent from the product list`() throws {
         let catalogue = try Self.catalogue(Self.oneProduct(["type": "Bundle"]))
-        #expect(catalogue["a"]?.kind == StoreProduct.Kind(rawValue: "Bundle"))
+        #expect(catalogue["a"]?.kind == ProductType(rawValue: "Bundle"))
         #expect(catalogue.warnings.map(\.code) == [.unknownType, .noProducts])
         #expect(catalogue.productList == [] && catalogue.isEmpty)
     }

@@ -137,14 +137,14 @@ struct ServerBench: Sendable {
     }
 
     func purchase(
-        _ id: String, product: String = "tools", type: StoreProduct.Kind = .nonConsumable,
+        _ id: String, product: String = "tools", type: ProductType = .nonConsumable,
         _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
     ) throws -> String {
         try sign(purchasePayload(id, product: product, type: type, change))
     }
 
     func purchasePayload(
-        _ id: String, product: String = "tools", type: StoreProduct.Kind = .nonConsumable,
+        _ id: String, product: String = "tools", type: ProductType = .nonConsumable,
         _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
     ) -> JWSTransactionDecodedPayload {
         let now = clock.now()

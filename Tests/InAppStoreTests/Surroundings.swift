@@ -26,14 +26,8 @@ enum Fixture {
     ])
 
     static let products: [StoreProduct] = list.products.filter { !$0.isSubscribersOnly }.map { listed in
-        let kind: StoreProduct.Kind =
-            switch listed.productType {
-            case .consumable: .consumable
-            case .renewableSubscription: .autoRenewableSubscription
-            default: .nonConsumable
-            }
-        return StoreProduct(
-            id: listed.id, kind: kind, price: Price(amount: Decimal(499) / 100, currency: "USD"),
+        StoreProduct(
+            id: listed.id, kind: listed.productType, price: Price(amount: Decimal(499) / 100, currency: "USD"),
             displayPrice: "$4.99", displayName: "The \(listed.id)")
     }
 
@@ -47,7 +41,7 @@ enum Fixture {
     }
 
     static func purchase(
-        _ product: ProductID, kind: StoreProduct.Kind = .nonConsumable, revoked: Date? = nil
+        _ product: ProductID, kind: ProductType = .nonConsumable, revoked: Date? = nil
     ) -> CustomerPurchase {
         CustomerPurchase(
             productID: product, transactionID: "7", originalTransactionID: "7", kind: kind, purchasedAt: start,

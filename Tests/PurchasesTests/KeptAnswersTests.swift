@@ -45,6 +45,73 @@ import Testing
         await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures(.strict) }
     }
 
+    // MARK: - Plugins that keep their answers themselves
+
+    /// Notes what is written to another storage.
+    private final class NotedStorage: SecureStorage {
+        let written = Locked<[String]>([])
+        private let storage: MemorySecureStorage
+
+        init(_ storage: MemorySecureStorage) { self.storage = storage }
+
+        func data(for key: String) throws -> [UInt8]? { try storage.data(for: key) }
+
+        func set(_ data: [UInt8]?, for key: String) throws {
+            if let data { written.withLock { $0.append(String(decoding: data, as: UTF8.self)) } }
+            try storage.set(data, for: key)
+        }
+    }
+
+    private func keeping(_ name: String, _ kept: PaidFeatures?, asOf: Date, now: PaidFeatures? = nil) -> StubPlugin {
+        StubPlugin(name) {
+            $0.kept = {
+                kept.map { ($0, Features(features: [Feature(name: "own", startDate: asOf)]), asOf) }
+            }
+            $0.paidFeatures = {
+                guard let now else { throw PurchaseError(.unreachable) }
+                return now
+            }
+            $0.features = { throw PurchaseError(.unreachable) }
+        }
+    }
+
+    @Test func `of a plugin that keeps its answers nothing is stored, and what it kept counts from the start`()
+        async throws
+    {
+        let then = clock.now()
+        let noted = NotedStorage(storage)
+        let first = try await launch(
+            keeping("store", nil, asOf: then, now: .of("pro")), StubPlugin.sound("a"), storage: noted)
+        _ = try await first.getPaidFeatures()
+        let stored = try #require(noted.written.withLock { $0 }.last)
+        #expect(stored.contains("\"a\"") && !stored.contains("pro") && !stored.contains("store"))
+        clock.advance(by: 86_400)
+
+        let second = try await launch(keeping("store", .of("pro"), asOf: then), unreachable("a"))
+        var updates = second.paidFeaturesUpdates.makeAsyncIterator()
+        #expect(await updates.next().map { Set($0.names) } == ["a", "both", "pro"], "known before anybody asks")
+        let paid = try await second.collectPaidFeatures()
+        #expect(Set(paid.value.names) == ["a", "both", "pro"])
+        #expect(paid.reports.map(\.origin) == [AnswerOrigin(.disk, asOf: then), AnswerOrigin(.disk, asOf: then)])
+        #expect(paid.value.features.allSatisfy { $0.authority == .lastKnown })
+        #expect(try await second.getFeatures().features.map(\.name) == ["own"])
+    }
+
+    @Test func `what an earlier version stored of such a plugin counts where it kept nothing`() async throws {
+        _ = try await launch(StubPlugin("store") { $0.paidFeatures = { .of("old") } }).getPaidFeatures()
+        let date = clock.now()
+        #expect(try await launch(keeping("store", nil, asOf: date)).getPaidFeatures().names == ["old"])
+        #expect(try await launch(keeping("store", .of("new"), asOf: date)).getPaidFeatures().names == ["new"])
+    }
+
+    @Test func `a plugin that was not reached is not asked what it kept, which is of somebody else`() async throws {
+        let plugin = keeping("store", .of("pro"), asOf: clock.now())
+        plugin.change { $0.logIn = { _ in throw PurchaseError(.unreachable) } }
+        let client = try await launch(plugin)
+        await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
+        #expect(!plugin.calls.contains("keptAnswers"))
+    }
+
     @Test func `the first launch without a network knows nothing and says why`() async throws {
         let client = try await launch(unreachable("a"))
         await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }

@@ -28,6 +28,8 @@ final class StubPlugin: PurchasePlugin {
         /// What all announcements wait for.
         var hear: @Sendable () async -> Void = {}
         var origin: @Sendable (PurchaseOperation) -> AnswerOrigin? = { _ in nil }
+        /// Given, the plugin keeps its answers itself.
+        var kept: (@Sendable () -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)?)?
     }
 
     let name: String
@@ -49,6 +51,12 @@ final class StubPlugin: PurchasePlugin {
     func change(_ body: @Sendable (inout Answers) -> Void) { answers.withLock { body(&$0) } }
 
     func tell(_ features: PaidFeatures) { changes.send(features) }
+
+    var keepsItsAnswers: Bool { answers.withLock { $0.kept != nil } }
+
+    func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
+        answer("keptAnswers").kept?()
+    }
 
     private func answer(_ call: String) -> Answers {
         noted.withLock { $0.append(call) }

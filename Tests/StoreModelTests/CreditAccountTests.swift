@@ -8,7 +8,7 @@ import Testing
 
     private func purchase(
         _ id: TransactionID, _ product: ProductID = "ten", day: Double = 0, of original: TransactionID? = nil,
-        kind: StoreProduct.Kind = .consumable, revoked: Bool = false
+        kind: ProductType = .consumable, revoked: Bool = false
     ) -> CustomerPurchase {
         CustomerPurchase(
             productID: product, transactionID: id, originalTransactionID: original ?? id, kind: kind,

@@ -21,7 +21,7 @@ func period(
 
 func purchase(
     _ id: TransactionID, of original: TransactionID? = nil, _ product: ProductID = "tools",
-    kind: StoreProduct.Kind = .nonConsumable, at: Double = 0, until: Double? = nil, signed: Double? = nil,
+    kind: ProductType = .nonConsumable, at: Double = 0, until: Double? = nil, signed: Double? = nil,
     revoked: Double? = nil, quantity: Int = 1, isFamilyShared: Bool = false
 ) -> TransactionFact {
     TransactionFact(

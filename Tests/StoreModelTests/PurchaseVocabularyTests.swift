@@ -133,8 +133,6 @@ import Testing
         #expect(product.discounts.first?.localizedPriceString == "2,00 €")
         #expect(product.discounts.first?.localizedSubscriptionPeriod == "3 Monate")
         #expect(product.introductoryDiscount?.localizedPriceString == "", "the store did not say")
-        #expect(ProductType(.nonRenewingSubscription) == .nonRenewableSubscription)
-        #expect(ProductType(.init(rawValue: "somethingNew")) == .nonConsumable)
     }
 }
 

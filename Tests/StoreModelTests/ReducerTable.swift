@@ -127,7 +127,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
             fact.isFromReceipt = isReceipt
             return fact
         case "tools", "coins", "season":
-            let kinds: [String: StoreProduct.Kind] = [
+            let kinds: [String: ProductType] = [
                 "tools": .nonConsumable, "coins": .consumable, "season": .nonRenewingSubscription,
             ]
             var fact = purchase(

@@ -21,9 +21,27 @@ import Testing
         ("Non-Renewing Subscription", "nonRenewingSubscription"), ("Rental", "Rental"),
     ])
     func `a kind of product has Apple's spelling and ours`(apple: String, name: String) throws {
-        let kind = StoreProduct.Kind(apple: apple)
+        let kind = ProductType(apple: apple)
         #expect(kind.rawValue == name && kind.appleText == apple)
-        #expect(try JSONValue(encoding: [kind]).decode([StoreProduct.Kind].self) == [kind])
+        #expect(try JSONValue(encoding: [kind]).decode([ProductType].self) == [kind])
+    }
+
+    @Test(arguments: [
+        (0, ProductType.nonConsumable), (1, .consumable), (2, .nonRenewingSubscription),
+        (3, .autoRenewableSubscription), (4, ProductType(rawValue: "4")), (-1, ProductType(rawValue: "-1")),
+        (Int.max, ProductType(rawValue: "9223372036854775807")),
+    ])
+    func `a number of app receipts is a kind of product and comes back`(number: Int, kind: ProductType) {
+        #expect(ProductType(receiptNumber: number) == kind)
+        #expect(kind.receiptNumber == number)
+        #expect(kind.isKnown == (0...3).contains(number))
+        #expect(ProductType(rawValue: "Rental").receiptNumber == nil)
+    }
+
+    @Test func `the seeds' names are names of the same four kinds`() {
+        #expect(ProductType.nonRenewableSubscription == .nonRenewingSubscription)
+        #expect(ProductType.renewableSubscription == .autoRenewableSubscription)
+        #expect(Set(ProductType.allCases).count == 4)
     }
 
     @Test func `terms of a store that knows no win-back offers have none`() throws {

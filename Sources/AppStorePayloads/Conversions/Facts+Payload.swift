@@ -40,7 +40,7 @@ extension TransactionFact {
         guard let productID = purchase.productID else { throw missing("productID", "a text") }
         guard let purchaseDate = purchase.purchaseDate else { throw missing("purchaseDate", "a date") }
         let isSubscription = purchase.expiresDate != nil
-        let kind = purchase.productType?.kind ?? (isSubscription ? .autoRenewableSubscription : .nonConsumable)
+        let kind = purchase.knownType ?? (isSubscription ? .autoRenewableSubscription : .nonConsumable)
         if kind == .autoRenewableSubscription, !isSubscription {
             throw missing("expiresDate", "the date at which the subscription period ends")
         }

@@ -23,7 +23,7 @@ extension AppStoreServerAPI {
         /// The products; empty means all.
         public var productIds: [String]
         /// The kinds of product; empty means all.
-        public var productTypes: [StoreProduct.Kind]
+        public var productTypes: [ProductType]
         /// The order of the transactions; `nil` means ascending.
         public var sort: Order?
         /// The subscription groups; empty means all transactions.
@@ -36,7 +36,7 @@ extension AppStoreServerAPI {
         /// Creates a query. Without arguments it matches every transaction.
         public init(
             startDate: Date? = nil, endDate: Date? = nil, productIds: [String] = [],
-            productTypes: [StoreProduct.Kind] = [],
+            productTypes: [ProductType] = [],
             sort: Order? = nil, subscriptionGroupIdentifiers: [String] = [],
             inAppOwnershipType: InAppOwnershipType? = nil, revoked: Bool? = nil
         ) {
@@ -101,16 +101,16 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
 
 extension AppStoreServerAPI.TransactionHistoryRequest {
     /// The kinds of product, as this query spells them.
-    private static let productTypes: [(kind: StoreProduct.Kind, text: String)] = [
+    private static let productTypes: [(kind: ProductType, text: String)] = [
         (.autoRenewableSubscription, "AUTO_RENEWABLE"), (.nonRenewingSubscription, "NON_RENEWABLE"),
         (.consumable, "CONSUMABLE"), (.nonConsumable, "NON_CONSUMABLE"),
     ]
 
-    private static func text(_ kind: StoreProduct.Kind) -> String {
+    private static func text(_ kind: ProductType) -> String {
         productTypes.first { $0.kind == kind }?.text ?? kind.rawValue
     }
 
-    private static func productType(_ text: String) -> StoreProduct.Kind? {
+    private static func productType(_ text: String) -> ProductType? {
         productTypes.first { $0.text == text }?.kind
     }
 }

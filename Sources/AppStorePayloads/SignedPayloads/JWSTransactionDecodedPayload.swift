@@ -33,7 +33,7 @@ public struct JWSTransactionDecodedPayload: AppStorePayload {
         /// The number of consumables that were bought.
         public let quantity = PayloadField<Int>("quantity")
         /// The kind of product.
-        public let type = PayloadField<StoreProduct.Kind>("type")
+        public let type = PayloadField<ProductType>("type")
         /// The customer as the app named them at the purchase. A string that is no UUID reads as `nil` and stays in
         /// `fields`.
         public let appAccountToken = PayloadField<UUID>("appAccountToken")

@@ -52,7 +52,7 @@ extension Books {
     func shareablePurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND kind = ?2 AND share_owner IS NULL ORDER BY id",
-            [.integer(account), .text(StoreProduct.Kind.nonConsumable.rawValue)]
+            [.integer(account), .text(ProductType.nonConsumable.rawValue)]
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 

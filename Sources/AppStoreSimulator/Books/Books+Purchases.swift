@@ -48,7 +48,7 @@ extension Books {
     func ownedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND kind <> ?2 ORDER BY id",
-            [.integer(account), .text(StoreProduct.Kind.consumable.rawValue)]
+            [.integer(account), .text(ProductType.consumable.rawValue)]
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 
@@ -71,7 +71,7 @@ extension Books {
         var record = TransactionRecord(
             id: id, accountID: try row["account"], originalID: id,
             productID: ProductID(unchecked: try row["product"]),
-            kind: StoreProduct.Kind(rawValue: try row["kind"]), purchaseDate: purchasedAt,
+            kind: ProductType(rawValue: try row["kind"]), purchaseDate: purchasedAt,
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
             price: Price(
                 milliunits: try row.number("price", in: ColumnRange.price), currency: try row["currency"]),

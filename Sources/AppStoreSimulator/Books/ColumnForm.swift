@@ -57,7 +57,7 @@ struct ColumnForm: Sendable {
         SubscriptionPeriod(iso8601: text)?.isSold ?? false
     }
     private static let kind = choice(
-        [StoreProduct.Kind.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
+        [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
     /// `gracePeriod`, or `withdrawn` and a product.
     private static let condition = ColumnForm(rule: "a condition, and the product where it is one product's") { text in
         switch text.firstIndex(of: " ") {

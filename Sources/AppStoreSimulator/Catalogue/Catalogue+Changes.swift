@@ -22,7 +22,7 @@ extension Catalogue {
     /// The catalogue with other settings. What `change` leaves alone is left alone in the file.
     ///
     ///     try catalogue.changingSettings { $0.asksToBuy = true }
-    public func changingSettings(_ change: (inout CatalogueSettings) -> Void) throws(CatalogError) -> Catalogue {
+    package func changingSettings(_ change: (inout CatalogueSettings) -> Void) throws(CatalogError) -> Catalogue {
         var wanted = settings
         change(&wanted)
         let edits = settingsEdits(to: wanted)

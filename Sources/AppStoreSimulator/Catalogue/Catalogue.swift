@@ -15,30 +15,30 @@ public struct Catalogue: Sendable, Equatable {
     /// The file as a value: order, unknown fields and the text of numbers as they came.
     public let document: JSONValue
     /// The version of the format as the file states it; `nil` when it does not.
-    public let version: Version?
+    package let version: Version?
     /// What the file asks of the store it is sold in.
-    public let settings: CatalogueSettings
+    package let settings: CatalogueSettings
     /// The country's store in which it sells (`_storefront` and `_locale` of the settings).
     public let storefront: Storefront
     /// Everything sold, in the order of the file: products, non-renewing subscriptions, then group by group.
-    public let items: [CatalogueItem]
+    package let items: [CatalogueItem]
     /// The subscription groups in the order of the file.
-    public let groups: [CatalogueGroup]
-    public let policies: AppPolicies
+    package let groups: [CatalogueGroup]
+    package let policies: AppPolicies
     /// The key with which the app's server signs promotional offers, where Xcode made one.
-    public let offersKey: OffersKey?
+    package let offersKey: OffersKey?
     /// What the file left doubtful.
-    public let warnings: [CatalogueFinding]
+    package let warnings: [CatalogueFinding]
     let source: [UInt8]
     let file: String
     private let places: [ProductID: Int]
 
     /// A version of the format.
-    public struct Version: Sendable, Hashable {
-        public var major: Int
-        public var minor: Int
+    package struct Version: Sendable, Hashable {
+        package var major: Int
+        package var minor: Int
 
-        public init(major: Int, minor: Int) {
+        package init(major: Int, minor: Int) {
             self.major = major
             self.minor = minor
         }
@@ -72,7 +72,7 @@ public struct Catalogue: Sendable, Equatable {
     public func encoded() -> [UInt8] { source }
 
     /// Everything wrong or doubtful in a file, in its order; empty when there is nothing.
-    public static func lint(_ bytes: [UInt8], file: String) -> [CatalogueFinding] {
+    package static func lint(_ bytes: [UInt8], file: String) -> [CatalogueFinding] {
         var reader = CatalogueReader(file: file)
         _ = reader.read(bytes)
         return reader.findings
@@ -83,13 +83,13 @@ public struct Catalogue: Sendable, Equatable {
         ["products", "subscriptionGroups", "nonRenewingSubscriptions"].contains { document[$0] != nil }
     }
 
-    public subscript(id: ProductID) -> CatalogueItem? { places[id].map { items[$0] } }
+    package subscript(id: ProductID) -> CatalogueItem? { places[id].map { items[$0] } }
 
     /// The subscription group of that id.
-    public func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id.hasSameBytes(as: id) } }
+    package func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id.hasSameBytes(as: id) } }
 
     /// The subscriptions of a group in the order of the file.
-    public func items(inGroup id: String) -> [CatalogueItem] { group(id)?.products.compactMap { self[$0] } ?? [] }
+    package func items(inGroup id: String) -> [CatalogueItem] { group(id)?.products.compactMap { self[$0] } ?? [] }
 
     /// The same file sold in another country's store: every amount is that storefront's money, as in Xcode, and names
     /// are in its language.
@@ -133,7 +133,7 @@ extension Catalogue {
     /// Whether an item is of a kind that is known.
     static func isSold(_ item: CatalogueItem) -> Bool { productTypes[item.kind] != nil }
 
-    private static let productTypes: [StoreProduct.Kind: String] = [
+    private static let productTypes: [ProductType: String] = [
         .consumable: "consumable", .nonConsumable: "nonConsumable",
         .autoRenewableSubscription: "renewableSubscription", .nonRenewingSubscription: "nonRenewingSubscription",
     ]

@@ -3,32 +3,32 @@ import Primitives
 import StoreModel
 
 /// One product of a catalogue.
-public struct CatalogueItem: Sendable, Hashable {
-    public var id: ProductID
-    public var kind: StoreProduct.Kind
-    public var price: Price
-    public var referenceName: String?
+package struct CatalogueItem: Sendable, Hashable {
+    package var id: ProductID
+    package var kind: ProductType
+    package var price: Price
+    package var referenceName: String?
     /// Apple's number of the product, or the one Xcode made up.
-    public var internalID: String?
-    public var localizations: [CatalogueText]
-    public var isFamilyShareable: Bool
+    package var internalID: String?
+    package var localizations: [CatalogueText]
+    package var isFamilyShareable: Bool
     /// Present for auto-renewable subscriptions. Its offers are those of the plan that is paid up front.
-    public var subscription: SubscriptionTerms?
+    package var subscription: SubscriptionTerms?
     /// Of a subscription: every introductory offer, one for each way of billing.
-    public var introductoryOffers: [CatalogueOffer]
+    package var introductoryOffers: [CatalogueOffer]
     /// Of a subscription: every promotional offer (`adHocOffers`), those with a repeated identifier included.
-    public var promotionalOffers: [CatalogueOffer]
+    package var promotionalOffers: [CatalogueOffer]
     /// Offers redeemed with a code.
-    public var codeOffers: [CodeOffer]
+    package var codeOffers: [CodeOffer]
     /// Offers to customers whose subscription has expired.
-    public var winBackOffers: [WinBackOffer]
+    package var winBackOffers: [WinBackOffer]
     /// The ways in which a subscription is billed (version 5); empty when the file has only the one price.
-    public var billingPlans: [BillingPlan]
+    package var billingPlans: [BillingPlan]
     /// Where the product stands in the document (RFC 6901).
-    public var pointer: String
+    package var pointer: String
 
     /// The texts for `locale`: the same locale, else the same language, else English, else the first there are.
-    public func localization(for locale: String) -> CatalogueText? { localizations.best(for: locale) }
+    package func localization(for locale: String) -> CatalogueText? { localizations.best(for: locale) }
 
     func storeProduct(in storefront: Storefront, _ writer: PriceWriter) -> StoreProduct {
         let texts = localization(for: storefront.locale)
@@ -41,12 +41,12 @@ public struct CatalogueItem: Sendable, Hashable {
 }
 
 /// A product's or a group's name in one language.
-public struct CatalogueText: Sendable, Hashable {
-    public var locale: String
-    public var displayName: String
-    public var description: String
+package struct CatalogueText: Sendable, Hashable {
+    package var locale: String
+    package var displayName: String
+    package var description: String
 
-    public init(locale: String, displayName: String, description: String) {
+    package init(locale: String, displayName: String, description: String) {
         self.locale = locale
         self.displayName = displayName
         self.description = description

@@ -129,14 +129,14 @@ struct CatalogueReader {
 
     // MARK: - Products
 
-    private mutating func readProduct(_ place: JSONPlace, expected: StoreProduct.Kind?) {
+    private mutating func readProduct(_ place: JSONPlace, expected: ProductType?) {
         guard let id = productID(place) else { return }
         var kind = expected ?? .nonConsumable
         if let type = text(place, "type") {
             if let known = Self.kinds[type] {
                 kind = known
             } else {
-                kind = StoreProduct.Kind(rawValue: type)
+                kind = ProductType(rawValue: type)
                 warn(.unknownType, "\(place.pointer)/type", "the type \(type) is not known; the product is not sold")
             }
         } else if expected == nil {
@@ -157,13 +157,13 @@ struct CatalogueReader {
         items.append(item)
     }
 
-    static let kinds: [String: StoreProduct.Kind] = [
+    static let kinds: [String: ProductType] = [
         "Consumable": .consumable, "NonConsumable": .nonConsumable,
         "NonRenewingSubscription": .nonRenewingSubscription, "RecurringSubscription": .autoRenewableSubscription,
     ]
 
     mutating func item(
-        _ id: ProductID, _ kind: StoreProduct.Kind, _ price: Price, _ place: JSONPlace,
+        _ id: ProductID, _ kind: ProductType, _ price: Price, _ place: JSONPlace,
         _ internalID: String?, _ terms: SubscriptionTerms?
     ) -> CatalogueItem {
         CatalogueItem(

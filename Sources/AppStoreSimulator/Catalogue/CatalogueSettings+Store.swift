@@ -8,7 +8,7 @@ extension CatalogueSettings {
     ///     catalogue.settings.storeSettings      // ["askToBuy": true, "gracePeriod": "16d"]
     ///
     /// Xcode names an error by a number whose meaning is not known: it becomes `unknown`.
-    public var storeSettings: [String: JSONValue] {
+    package var storeSettings: [String: JSONValue] {
         var values: [StoreSetting: JSONValue] = [:]
         if asksToBuy { values[.askToBuy] = true }
         if interruptsPurchases { values[.interruptedPurchases] = true }

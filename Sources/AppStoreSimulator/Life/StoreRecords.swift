@@ -51,7 +51,7 @@ struct TransactionRecord: Sendable, Hashable {
     var originalID: Int64
     var webOrderLineItemID: Int64?
     var productID: ProductID
-    var kind: StoreProduct.Kind
+    var kind: ProductType
     var groupID: String?
     var purchaseDate: Date
     var originalPurchaseDate: Date

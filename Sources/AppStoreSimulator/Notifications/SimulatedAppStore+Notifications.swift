@@ -84,7 +84,7 @@ extension SimulatedAppStore {
     // MARK: - What was told
 
     /// What became of a test notification; `nil` for a token that this store did not give.
-    public func testNotification(_ token: String) throws -> SentNotification? {
+    package func testNotification(_ token: String) throws -> SentNotification? {
         let parts = token.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         return try database.read { sql in
@@ -97,7 +97,7 @@ extension SimulatedAppStore {
     }
 
     /// Notifications that were sent at least once, oldest first. Throws `unknownTransaction`.
-    public func notificationHistory(_ query: NotificationQuery) throws -> [SentNotification] {
+    package func notificationHistory(_ query: NotificationQuery) throws -> [SentNotification] {
         try database.read { sql in
             let books = Books(sql)
             return try books.notifications(query).map { try books.sent($0, signer) }
@@ -106,47 +106,47 @@ extension SimulatedAppStore {
 }
 
 /// A notification and how it was sent.
-public struct SentNotification: Sendable, Hashable {
-    public struct Attempt: Sendable, Hashable {
+package struct SentNotification: Sendable, Hashable {
+    package struct Attempt: Sendable, Hashable {
         /// In virtual time.
-        public var at: Date
+        package var at: Date
         /// Absent while it is under way.
-        public var result: String?
+        package var result: String?
     }
 
     /// Its place in the order of all; grows.
-    public var number: Int64
-    public var uuid: String
+    package var number: Int64
+    package var uuid: String
     /// When it happened, to the microsecond: whoever asks for those after it asks for those after this.
-    public var at: Date
-    public var type: AppStoreServerAPI.NotificationType
-    public var subtype: AppStoreServerAPI.Subtype?
+    package var at: Date
+    package var type: AppStoreServerAPI.NotificationType
+    package var subtype: AppStoreServerAPI.Subtype?
     /// As it was, or is to be, sent.
-    public var signedPayload: String
-    public var attempts: [Attempt]
+    package var signedPayload: String
+    package var attempts: [Attempt]
     /// When it is sent next.
-    public var due: Date?
+    package var due: Date?
 }
 
 /// Which notifications are asked for.
-public struct NotificationQuery: Sendable, Hashable {
+package struct NotificationQuery: Sendable, Hashable {
     /// Those that happened at `start` or later, and before `end`.
-    public var start = Date.distantPast
-    public var end = Date.distantFuture
-    public var type: AppStoreServerAPI.NotificationType?
-    public var subtype: AppStoreServerAPI.Subtype?
+    package var start = Date.distantPast
+    package var end = Date.distantFuture
+    package var type: AppStoreServerAPI.NotificationType?
+    package var subtype: AppStoreServerAPI.Subtype?
     /// One of the customer's transactions; `nil`: everybody's.
-    public var transaction: TransactionID?
+    package var transaction: TransactionID?
     /// Only those whose sending failed and that have not arrived since. One on its first way is not among them.
-    public var onlyFailures = false
+    package var onlyFailures = false
     /// Also those that were not sent yet.
-    public var includesUnsent = false
+    package var includesUnsent = false
     /// After the one of that number at that instant, in the order of their instants.
-    public var after: (at: Date, number: Int64)? {
+    package var after: (at: Date, number: Int64)? {
         get { cursor.map { ($0.at, $0.number) } }
         set { cursor = newValue.map { Cursor(at: $0.at, number: $0.number) } }
     }
-    public var limit = 20
+    package var limit = 20
 
     private var cursor: Cursor?
     private struct Cursor: Sendable, Hashable {
@@ -154,5 +154,5 @@ public struct NotificationQuery: Sendable, Hashable {
         var number: Int64
     }
 
-    public init() {}
+    package init() {}
 }

@@ -6,7 +6,7 @@ extension Scenario {
     public struct Report: Sendable, Hashable {
         public let file: String
         public let name: String
-        public var steps: [Step]
+        package var steps: [Step]
 
         /// Whether the store did everything that was expected.
         public var holds: Bool { steps.allSatisfy { $0.outcome == .held } }
@@ -17,20 +17,20 @@ extension Scenario {
 }
 
 extension Scenario.Report {
-    public struct Step: Sendable, Hashable {
+    package struct Step: Sendable, Hashable {
         /// Where it stands in the file (RFC 6901).
-        public let pointer: String
+        package let pointer: String
         /// What it does, in a line.
-        public let title: String
+        package let title: String
         /// What its author says about it; may be empty.
-        public let note: String
-        public var outcome: Outcome
+        package let note: String
+        package var outcome: Outcome
         /// Seconds of real time.
-        public var seconds: Double
+        package var seconds: Double
     }
 
     /// Closed: a step holds, fails, or was not reached.
-    public enum Outcome: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         case held
         case failed([Difference])
         /// An earlier step could not be done, so that nothing after it means anything.
@@ -38,25 +38,25 @@ extension Scenario.Report {
     }
 
     /// What is not as expected.
-    public struct Difference: Sendable, Hashable {
+    package struct Difference: Sendable, Hashable {
         /// Where what was expected stands in the file (RFC 6901).
-        public let pointer: String
+        package let pointer: String
         /// What is spoken of: `transactions`, `notifications`, …
-        public let subject: String
-        public let lines: [Line]
+        package let subject: String
+        package let lines: [Line]
     }
 
     /// A line of a difference, in the manner of `diff`.
-    public struct Line: Sendable, Hashable {
+    package struct Line: Sendable, Hashable {
         /// Closed: a line is on one side, on the other, or on both.
-        public enum Side: String, Sendable, Hashable {
+        package enum Side: String, Sendable, Hashable {
             case same = " "
             case expected = "-"
             case actual = "+"
         }
 
-        public let side: Side
-        public let text: String
+        package let side: Side
+        package let text: String
 
         static func same(_ text: String) -> Line { Line(side: .same, text: text) }
         static func expected(_ text: String) -> Line { Line(side: .expected, text: text) }

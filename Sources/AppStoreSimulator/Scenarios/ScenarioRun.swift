@@ -7,10 +7,13 @@ import StoreKitAdapter
 import StoreModel
 
 extension Scenario {
-    /// Lives through the story in a store of its own. `watch` is told of each step as it is done.
+    /// Lives through the story in a store of its own.
     ///
     /// Throws what keeps a store from being opened at all, and `CancellationError`.
-    public func run(watch: (Report.Step) -> Void = { _ in }) async throws -> Report {
+    public func run() async throws -> Report { try await run { _ in } }
+
+    /// `watch` is told of each step as it is done.
+    func run(watch: (Report.Step) -> Void) async throws -> Report {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("souk-scenario-\(UUID().uuidString.lowercased())")
         try FileManager.default.createDirectory(

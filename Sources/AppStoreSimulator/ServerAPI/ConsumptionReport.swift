@@ -25,7 +25,7 @@ struct ConsumptionReport: Sendable, Hashable {
     }
 
     /// Throws `ErrorCode` and `ServerRefusal` unless Apple would take it for a transaction of that kind.
-    func check(for kind: StoreProduct.Kind) throws {
+    func check(for kind: ProductType) throws {
         // The first version asks for subscriptions and consumables only.
         guard version == 2 || kind == .consumable || kind == .autoRenewableSubscription else {
             throw AppStoreServerAPI.ErrorCode.invalidTransactionTypeNotSupported
@@ -64,7 +64,7 @@ struct ConsumptionReport: Sendable, Hashable {
 
     // MARK: - Version 2
 
-    private func checkTexts(for kind: StoreProduct.Kind) throws {
+    private func checkTexts(for kind: ProductType) throws {
         let request = AppStoreServerAPI.ConsumptionRequest(unchecked: members)
         let statuses: [AppStoreServerAPI.DeliveryStatus] = [
             .delivered, .undeliveredQualityIssue, .undeliveredWrongItem, .undeliveredServerOutage, .undeliveredOther,
@@ -82,7 +82,7 @@ struct ConsumptionReport: Sendable, Hashable {
     /// Apple's numbers for a percentage out of range and for one of what was not delivered are not documented.
     private func check(
         percentage: JSONValue?, _ delivery: AppStoreServerAPI.DeliveryStatus,
-        _ preference: AppStoreServerAPI.RefundPreference?, of kind: StoreProduct.Kind
+        _ preference: AppStoreServerAPI.RefundPreference?, of kind: ProductType
     ) throws {
         if kind == .autoRenewableSubscription {
             guard percentage == nil else {

@@ -51,7 +51,8 @@ public struct WebPurchase: Codable, Sendable, Equatable {
     /// The first payment of the subscription; absent for itself.
     public var originalTransactionID: TransactionID?
     public var productID: ProductID
-    public var kind: StoreProduct.Kind
+    /// The kind of the product that was bought.
+    public var kind: ProductType
     public var purchasedAt: Date
     /// When the period ends; a subscription that renews needs one.
     public var expiresAt: Date?
@@ -66,7 +67,7 @@ public struct WebPurchase: Codable, Sendable, Equatable {
 
     public init(
         customer: CustomerID, transactionID: TransactionID, originalTransactionID: TransactionID? = nil,
-        productID: ProductID, kind: StoreProduct.Kind, purchasedAt: Date, expiresAt: Date? = nil,
+        productID: ProductID, kind: ProductType, purchasedAt: Date, expiresAt: Date? = nil,
         revokedAt: Date? = nil, quantity: Int? = nil, price: Price? = nil, isTrial: Bool? = nil,
         autoRenews: Bool? = nil, occurredAt: Date
     ) {
@@ -87,7 +88,7 @@ public struct WebPurchase: Codable, Sendable, Equatable {
 }
 
 extension WebPurchase {
-    private static let kinds: [StoreProduct.Kind] = [
+    private static let kinds: [ProductType] = [
         .consumable, .nonConsumable, .autoRenewableSubscription, .nonRenewingSubscription,
     ]
 

@@ -54,7 +54,7 @@ enum FactSummary {
         }
         return TransactionFact(
             id: TransactionID(unchecked: id), originalID: original, productID: ProductID(unchecked: product),
-            kind: StoreProduct.Kind(rawValue: kind), purchaseDate: purchasedAt,
+            kind: ProductType(rawValue: kind), purchaseDate: purchasedAt,
             originalPurchaseDate: said.date("originalPurchaseDate"), expiresDate: said.date("expiresDate"),
             revocationDate: said.date("revocationDate"), quantity: said["quantity"]?.intValue ?? 1,
             isUpgraded: said.holds("isUpgraded"), isFamilyShared: said.holds("isFamilyShared"),

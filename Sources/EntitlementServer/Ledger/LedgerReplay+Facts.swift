@@ -213,7 +213,7 @@ extension AppReceipt.InAppPurchase {
             purchaseDate: date("purchaseDate"),
             originalTransactionID: text("originalTransactionID").map { TransactionID(unchecked: $0) },
             originalPurchaseDate: date("originalPurchaseDate"),
-            productType: json["productType"]?.intValue.map { AppReceipt.ProductType(rawValue: $0) },
+            productType: json["productType"]?.intValue.map { ProductType(receiptNumber: $0) },
             expiresDate: date("expiresDate"), webOrderLineItemID: text("webOrderLineItemID"),
             cancellationDate: date("cancellationDate"), isTrialPeriod: json["isTrialPeriod"]?.boolValue,
             isInIntroOfferPeriod: json["isInIntroOfferPeriod"]?.boolValue)

@@ -44,18 +44,28 @@ public struct ListedProduct: Sendable, Equatable {
         self.contentFetcherParameters = contentFetcherParameters
     }
 
-    /// The four kinds of seed 001. Closed by the format.
-    public enum ProductType: String, Sendable, CaseIterable {
-        case nonConsumable, consumable, renewableSubscription, nonRenewingSubscription
-
-        public var isSubscription: Bool { self == .renewableSubscription || self == .nonRenewingSubscription }
-    }
-
     /// Whether an active subscription of this product lets its owner use `id`.
     public func enables(_ id: ProductID) -> Bool {
         guard productType.isSubscription else { return false }
         guard let prefixes = enablesProducts else { return true }
         return prefixes.contains { id.rawValue.utf8.starts(with: $0.utf8) }
+    }
+}
+
+extension ProductType {
+    /// The words of product lists for the kinds of product, in seed 001's order.
+    static let wordsInLists: [(type: ProductType, word: String)] = [
+        (.nonConsumable, "nonConsumable"), (.consumable, "consumable"),
+        (.autoRenewableSubscription, "renewableSubscription"), (.nonRenewingSubscription, "nonRenewingSubscription"),
+    ]
+
+    /// The word of product lists; `nil` for a kind that they have none for.
+    var wordInLists: String? { Self.wordsInLists.first { $0.type == self }?.word }
+
+    /// From a word of product lists; `nil` for any other.
+    init?(wordInLists word: String) {
+        guard let found = Self.wordsInLists.first(where: { $0.word == word }) else { return nil }
+        self = found.type
     }
 }
 

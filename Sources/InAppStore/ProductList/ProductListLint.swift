@@ -197,21 +197,8 @@ private struct ProductListLinter {
             add(.warning, "\(entry.pointer)/identifier", "the store does not sell \"\(product.id)\"")
             return
         }
-        guard let type = ListedProduct.ProductType(atStore.kind), type != product.productType else { return }
-        add(.error, "\(entry.pointer)/productType", "at the store \"\(product.id)\" is a \(type.rawValue)")
-    }
-}
-
-extension ListedProduct.ProductType {
-    /// What a product of the store is called in a product list; `nil` for kinds that a list has no word for.
-    fileprivate init?(_ kind: StoreProduct.Kind) {
-        switch kind {
-        case .consumable: self = .consumable
-        case .nonConsumable: self = .nonConsumable
-        case .autoRenewableSubscription: self = .renewableSubscription
-        case .nonRenewingSubscription: self = .nonRenewingSubscription
-        default: return nil
-        }
+        guard let word = atStore.kind.wordInLists, atStore.kind != product.productType else { return }
+        add(.error, "\(entry.pointer)/productType", "at the store \"\(product.id)\" is a \(word)")
     }
 }
 

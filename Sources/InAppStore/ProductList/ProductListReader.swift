@@ -53,7 +53,7 @@ struct ProductListReader {
         "identifier", "productType", "isSubscribersOnly", "preAcquired", "preAcquiredViaSubscription",
         "enablesProducts", "discountedProducts", "fullPriceProductIdentifier", "variants", "contentFetcherParameters",
     ]
-    private static let types = ListedProduct.ProductType.allCases.map(\.rawValue)
+    private static let types = ProductType.wordsInLists.map(\.word)
 
     private mutating func product(_ element: JSONValue, at pointer: String) -> ListedProduct? {
         guard case .object(let members) = element else {
@@ -104,13 +104,13 @@ struct ProductListReader {
         return id
     }
 
-    private mutating func productType(_ value: JSONValue?, at pointer: String) -> ListedProduct.ProductType? {
+    private mutating func productType(_ value: JSONValue?, at pointer: String) -> ProductType? {
         let types = Self.types.joined(separator: ", ")
         guard let text = value?.stringValue else {
             fail(pointer, "productType is \(value == nil ? "missing" : "a text"); it is one of \(types)")
             return nil
         }
-        guard let type = ListedProduct.ProductType(rawValue: text) else {
+        guard let type = ProductType(wordInLists: text) else {
             let hint = NearestName.hint(text, among: Self.types)
             fail(pointer, "\"\(text)\" is not a productType; it is one of \(types).\(hint)")
             return nil

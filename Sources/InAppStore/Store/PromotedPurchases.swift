@@ -20,7 +20,7 @@ public enum PromotedPurchaseAnswer: String, Sendable {
     ) -> PromotedPurchaseAnswer {
         if snapshot.allowedProducts.contains(product.id.rawValue) { return .refuse }
         let isSubscribed = snapshot.subscriptionInfo.map { !$0.isExpired } ?? false
-        return isSubscribed && product.productType == .renewableSubscription ? .refuse : .buy
+        return isSubscribed && product.productType == .autoRenewableSubscription ? .refuse : .buy
     }
 }
 

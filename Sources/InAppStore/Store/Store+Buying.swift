@@ -7,9 +7,21 @@ extension Store {
         try await telling(of: id) { try await buy(listed(id, named: productIdentifier)) }
     }
 
+    /// The same of an identifier with a type.
+    public func purchaseProduct(_ product: ProductID) async throws { try await purchase(product) }
+
     public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
+        try await buyConsumable(ProductID(rawValue: productIdentifier), named: productIdentifier, quantity)
+    }
+
+    /// The same of an identifier with a type.
+    public func purchaseConsumableProduct(_ product: ProductID, quantity: Int) async throws {
+        try await buyConsumable(product, named: product.rawValue, quantity)
+    }
+
+    private func buyConsumable(_ id: ProductID?, named name: String, _ quantity: Int) async throws {
         try Self.check(quantity)
-        let product = try listed(ProductID(rawValue: productIdentifier), named: productIdentifier)
+        let product = try listed(id, named: name)
         try Self.checkConsumable(product)
         try await purchase(product, quantity: quantity)
     }

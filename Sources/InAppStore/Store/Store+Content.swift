@@ -3,10 +3,20 @@ import StoreModel
 
 extension Store {
     public func fetchProductContent(_ productIdentifier: String) -> AsyncThrowingStream<ContentProgress, any Error> {
+        fetchContent(ProductID(rawValue: productIdentifier), named: productIdentifier)
+    }
+
+    /// The same of an identifier with a type.
+    public func fetchProductContent(_ product: ProductID) -> AsyncThrowingStream<ContentProgress, any Error> {
+        fetchContent(product, named: product.rawValue)
+    }
+
+    /// - Parameter name: the identifier as the app gave it.
+    private func fetchContent(_ id: ProductID?, named name: String) -> AsyncThrowingStream<ContentProgress, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: ContentProgress.self)
         let fetch = Task { [keeper, content, list] in
             do {
-                guard let product = try Self.withContent(productIdentifier, in: list, keeper.board.current) else {
+                guard let product = try Self.withContent(id, named: name, in: list, keeper.board.current) else {
                     continuation.yield(.nothing)
                     return continuation.finish()
                 }
@@ -17,7 +27,7 @@ extension Store {
                 }
                 continuation.finish()
             } catch {
-                if let event = StoreEvent.contentFailed(productIdentifier, error) { keeper.report(event) }
+                if let event = StoreEvent.contentFailed(name, error) { keeper.report(event) }
                 continuation.finish(throwing: error)
             }
         }
@@ -26,9 +36,16 @@ extension Store {
     }
 
     public func deleteProductContent(_ productIdentifier: String) async throws {
-        guard let product = list[productIdentifier] else {
-            throw PurchaseError(.invalidProductIdentifier, "\"\(productIdentifier)\" is not in the product list.")
-        }
+        try await deleteContent(ProductID(rawValue: productIdentifier), named: productIdentifier)
+    }
+
+    /// The same of an identifier with a type.
+    public func deleteProductContent(_ product: ProductID) async throws {
+        try await deleteContent(product, named: product.rawValue)
+    }
+
+    private func deleteContent(_ id: ProductID?, named name: String) async throws {
+        let product = try Self.listed(id, named: name, in: list)
         guard product.contentFetcherParameters != nil else { return }
         try await content.delete(list.base(of: product.id))
         await keeper.look(at: content)
@@ -36,22 +53,31 @@ extension Store {
 
     /// The folder of a product's content; `nil` when it is not on the device or there is none.
     public func contentLocation(_ productIdentifier: String) -> String? {
-        guard let product = ProductID(rawValue: productIdentifier).flatMap({ list[$0] }) else { return nil }
-        return content.location(of: list.base(of: product.id))
+        ProductID(rawValue: productIdentifier).flatMap { contentLocation($0) }
+    }
+
+    /// The same of an identifier with a type.
+    public func contentLocation(_ product: ProductID) -> String? {
+        list[product].flatMap { content.location(of: list.base(of: $0.id)) }
+    }
+
+    private static func listed(_ id: ProductID?, named name: String, in list: ProductList) throws -> ListedProduct {
+        guard let product = id.flatMap({ list[$0] }) else {
+            throw PurchaseError(.invalidProductIdentifier, "\"\(name)\" is not in the product list.")
+        }
+        return product
     }
 
     /// Under which identifier a product's content is kept, and how it is fetched; `nil` when it has none.
     private static func withContent(
-        _ identifier: String, in list: ProductList, _ snapshot: StoreSnapshot
+        _ id: ProductID?, named name: String, in list: ProductList, _ snapshot: StoreSnapshot
     ) throws -> (id: ProductID, parameters: JSONObject)? {
-        guard let product = ProductID(rawValue: identifier).flatMap({ list[$0] }) else {
-            throw PurchaseError(.invalidProductIdentifier, "\"\(identifier)\" is not in the product list.")
-        }
+        let product = try listed(id, named: name, in: list)
         let base = list.base(of: product.id)
         guard let parameters = product.contentFetcherParameters else { return nil }
         guard snapshot.allowedProducts.union(snapshot.acquiredProducts).contains(base.rawValue) else {
             throw PurchaseError(
-                .contentNotAcquired, "The content of \"\(identifier)\" is for whoever bought or acquired it.")
+                .contentNotAcquired, "The content of \"\(name)\" is for those who bought or acquired it.")
         }
         return (base, parameters)
     }

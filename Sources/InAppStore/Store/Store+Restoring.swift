@@ -41,19 +41,30 @@ extension Store {
     }
 
     public func validateTransaction(_ transactionIdentifier: String) async throws {
-        let unknown = PurchaseError(
-            .invalidTransactionIdentifier, "\"\(transactionIdentifier)\" is not an unfinished transaction.")
-        guard let id = TransactionID(rawValue: transactionIdentifier) else { throw unknown }
+        guard let id = TransactionID(rawValue: transactionIdentifier) else {
+            throw Self.notUnfinished(transactionIdentifier)
+        }
+        try await validateTransaction(id)
+    }
+
+    /// The same of an identifier with a type.
+    public func validateTransaction(_ id: TransactionID) async throws {
         do {
             try await queue.redeliver(id)
         } catch let error as PaymentError {
             switch error.code {
-            case .unknownTransaction: throw unknown
+            case .unknownTransaction: throw Self.notUnfinished(id.rawValue)
             case .rejected:
                 throw PurchaseError(.receiptValidationFailed, error.verdict ?? error.sentence, underlying: error)
             default: throw PurchaseError.ofPurchase(error)
             }
         }
+    }
+}
+
+extension Store {
+    private static func notUnfinished(_ transaction: String) -> PurchaseError {
+        PurchaseError(.invalidTransactionIdentifier, "\"\(transaction)\" is not an unfinished transaction.")
     }
 }
 

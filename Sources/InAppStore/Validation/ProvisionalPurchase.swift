@@ -7,7 +7,7 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var transactionID: TransactionID
     var originalTransactionID: TransactionID
     var productID: ProductID
-    var kind: StoreProduct.Kind
+    var kind: ProductType
     var purchasedAt: Date
     var expiresAt: Date?
     /// When this device first found it true.

@@ -14,7 +14,7 @@ public struct HARDocument: Sendable, Hashable {
     /// The whole document: an object with the member `log`.
     public let json: JSONValue
     /// What is doubtful in it: timings that do not add up, figures that are missing. Browsers write such files.
-    public let warnings: [HARFinding]
+    package let warnings: [HARFinding]
 
     /// Reads a file, with or without a byte order mark. Half of a surrogate pair, as JavaScript may write it, is read as
     /// U+FFFD. The caller bounds the size.
@@ -32,7 +32,7 @@ public struct HARDocument: Sendable, Hashable {
     }
 
     /// Everything that is wrong or doubtful in a file, in its order. Throws as `init` does for what is no JSON.
-    public static func findings(in bytes: [UInt8]) throws(InterceptionError) -> [HARFinding] {
+    package static func findings(in bytes: [UInt8]) throws(InterceptionError) -> [HARFinding] {
         HARRules.findings(in: try json(bytes))
     }
 
@@ -68,12 +68,12 @@ public struct HARDocument: Sendable, Hashable {
 }
 
 /// What is wrong or doubtful in a HAR file.
-public struct HARFinding: Sendable, Hashable {
+package struct HARFinding: Sendable, Hashable {
     /// Whether the file cannot be used so; otherwise it is a warning.
-    public let isError: Bool
+    package let isError: Bool
     /// Where, as an RFC 6901 pointer.
-    public let pointer: String
-    public let reason: String
+    package let pointer: String
+    package let reason: String
 }
 
 extension [UInt8] {

@@ -3,22 +3,22 @@ import HTTPCore
 
 /// Why a request failed, in words: what stands in a record for an error that cannot be kept itself, because it was read
 /// from a file, or because its texts had secrets.
-public struct RecordedFailure: Error, Hashable, Sendable {
+package struct RecordedFailure: Error, Hashable, Sendable {
     /// The error's type, for example `URLError`.
-    public let kind: String
+    package let kind: String
     /// The error's own code, in its own words; empty when it has none.
-    public let code: String
+    package let code: String
     /// A sentence that says what happened.
-    public let reason: String
+    package let reason: String
 
-    public init(kind: String, code: String, reason: String) {
+    package init(kind: String, code: String, reason: String) {
         self.kind = kind
         self.code = code
         self.reason = reason
     }
 
     /// What is told of any error.
-    public init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as RecordedFailure: self = error
         case let error as HTTPError: self.init(kind: "HTTPError", code: error.code.rawValue, reason: error.reason)
@@ -51,6 +51,6 @@ public struct RecordedFailure: Error, Hashable, Sendable {
 }
 
 extension RecordedFailure: CustomStringConvertible, LocalizedError {
-    public var description: String { reason }
-    public var errorDescription: String? { reason }
+    package var description: String { reason }
+    package var errorDescription: String? { reason }
 }

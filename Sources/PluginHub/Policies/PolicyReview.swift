@@ -146,16 +146,16 @@ extension Policy {
     }
 
     /// A finding, and where in the set of policies it is.
-    public struct PlacedFinding: Sendable, Equatable {
-        public let finding: Hub.Finding
+    package struct PlacedFinding: Sendable, Equatable {
+        package let finding: Hub.Finding
         /// Which of the policies it is about; names may be given twice.
-        public let index: Int
+        package let index: Int
         /// Where in that policy's JSON, as an RFC 6901 pointer such as `/send/commands/1`.
-        public let pointer: String
+        package let pointer: String
     }
 
     /// What `findings(among:isPartialSet:)` gives, each with its place.
-    public static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
+    package static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
         let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
         let accepted = policies.indices.filter { review.errors[$0].isEmpty }
         let leftOut = policies.indices.filter { !review.errors[$0].isEmpty }.map { policies[$0] }

@@ -25,6 +25,21 @@ struct KeptAnswers: Equatable, Sendable {
     }
 }
 
+/// The answers known of one user when a run begins, or when they log in: those in the client's storage, and those that
+/// plugins keep themselves, by their index.
+struct RecalledAnswers: Sendable {
+    struct OfPlugin: Sendable {
+        var paidFeatures: PaidFeatures
+        var features: Features
+        var asOf: Date
+    }
+
+    var stored: KeptAnswers?
+    var ofPlugins: [Int: OfPlugin]
+
+    var isEmpty: Bool { stored == nil && ofPlugins.isEmpty }
+}
+
 extension KeptAnswers: Codable {
     private enum CodingKeys: String, CodingKey { case user, plugins }
 

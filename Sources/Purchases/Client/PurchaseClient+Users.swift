@@ -24,7 +24,7 @@ extension PurchaseClient {
             }
             let unreached = Set(answers.filter { $0.error != nil }.map(\.member.index))
             if let former, former != appUserId { await forgetAnswers(of: [former]) }
-            let kept = await keptAnswers(of: appUserId)
+            let kept = await recalledAnswers(of: appUserId, members.filter { !unreached.contains($0.index) })
             updates.tellChangedUser(
                 session.withLock { $0.userChanged(to: appUserId, unreached: unreached, recalling: kept) })
             return answers.map(\.report)

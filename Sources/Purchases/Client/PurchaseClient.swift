@@ -119,8 +119,9 @@ public final class PurchaseClient: PurchaseClientProtocol {
     /// Throws `alreadySetUp`, and what `logIn(appUserId:)` throws; the client is then set up with nobody logged in.
     public func setup(with plugins: [any PurchasePlugin], appUserId: UserId? = nil) async throws {
         let members = try session.withLock { session throws(PurchaseError) in try session.setUp(with: plugins) }
-        if appUserId == nil, let kept = await shelf?.answers(of: nil) {
-            updates.tellChangedUser(session.withLock { $0.recall(kept, ifStillOf: nil) })
+        if appUserId == nil {
+            let kept = await recalledAnswers(of: nil, members)
+            if !kept.isEmpty { updates.tellChangedUser(session.withLock { $0.recall(kept, ifStillOf: nil) }) }
         }
         let listeners = members.map(listen) + members.compactMap(serve)
         work.withLock { $0.listeners += listeners }
@@ -191,8 +192,16 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
     // MARK: - What outlives the run
 
-    /// What an earlier run kept of `user`.
-    func keptAnswers(of user: UserId) async -> KeptAnswers? { await shelf?.answers(of: user) }
+    /// The answers that an earlier run kept of `user`, who is logged in at the plugins.
+    func recalledAnswers(of user: UserId?, _ members: [Member]) async -> RecalledAnswers {
+        var found = RecalledAnswers(stored: await shelf?.answers(of: user), ofPlugins: [:])
+        for member in members where member.plugin.keepsItsAnswers {
+            guard let kept = member.plugin.keptAnswers() else { continue }
+            found.ofPlugins[member.index] = .init(
+                paidFeatures: kept.paidFeatures, features: kept.features, asOf: kept.asOf)
+        }
+        return found
+    }
 
     /// Has the storage hold what is known now.
     func keepAnswers() async {

@@ -25,6 +25,8 @@ struct PurchaseSession {
     }
 
     private var registered: [Member]?
+    /// Plugins that keep their answers from run to run themselves.
+    private var keepingThemselves: Set<Int> = []
     private(set) var userId: UserId?
     /// Plugins that have not heard of `userId` yet, because they could not be reached.
     private(set) var awaitingLogIn: Set<Int> = []
@@ -44,6 +46,7 @@ struct PurchaseSession {
         guard registered == nil else { throw PurchaseError(.alreadySetUp) }
         let members = plugins.enumerated().map { Member(index: $0.offset, plugin: $0.element) }
         registered = members
+        keepingThemselves = Set(members.filter(\.plugin.keepsItsAnswers).map(\.index))
         return members
     }
 
@@ -64,7 +67,7 @@ struct PurchaseSession {
 
     /// - Parameter kept: what an earlier run kept of this user.
     mutating func userChanged(
-        to user: UserId?, unreached: Set<Int> = [], recalling kept: KeptAnswers? = nil
+        to user: UserId?, unreached: Set<Int> = [], recalling kept: RecalledAnswers? = nil
     ) -> Revision {
         epoch += 1
         isChangingUser = false
@@ -73,6 +76,11 @@ struct PurchaseSession {
         if user == nil { forgetAnswers() }
         if let kept { recall(kept) }
         return revise()
+    }
+
+    /// A plugin's answer differs from its last; nothing has to be stored of a plugin that keeps its answers itself.
+    private mutating func changed(_ index: Int) {
+        if !keepingThemselves.contains(index) { changes += 1 }
     }
 
     private mutating func forgetAnswers() {
@@ -99,7 +107,7 @@ struct PurchaseSession {
 
     /// A plugin told all its paid features by itself.
     mutating func record(_ features: PaidFeatures, from index: Int, at now: Date) -> Revision {
-        if paidFeatures[index]?.value != features { changes += 1 }
+        if paidFeatures[index]?.value != features { changed(index) }
         paidFeatures.record(features, from: index, number: ticket().number, asOf: now)
         return revise()
     }
@@ -133,7 +141,7 @@ struct PurchaseSession {
             switch answer.result {
             case .success(let value):
                 if let memory, let origin = answer.origin {
-                    if self[keyPath: memory][index]?.value != value { changes += 1 }
+                    if self[keyPath: memory][index]?.value != value { changed(index) }
                     self[keyPath: memory].record(value, from: index, number: ticket.number, asOf: origin.asOf)
                 }
                 collected.value = collected.value.merged(with: value)
@@ -177,7 +185,7 @@ struct PurchaseSession {
     var kept: KeptAnswers? {
         guard let version = keptVersion else { return nil }
         var plugins: [String: KeptAnswers.OfPlugin] = [:]
-        for member in registered ?? [] {
+        for member in registered ?? [] where !keepingThemselves.contains(member.index) {
             var said = KeptAnswers.OfPlugin()
             if let entry = paidFeatures[member.index] {
                 said.paidFeatures = .init(
@@ -193,13 +201,19 @@ struct PurchaseSession {
     }
 
     /// What an earlier run kept, unless another user is there by now.
-    mutating func recall(_ kept: KeptAnswers, ifStillOf user: UserId?) -> Revision {
+    mutating func recall(_ kept: RecalledAnswers, ifStillOf user: UserId?) -> Revision {
         if userId == user, !isChangingUser { recall(kept) }
         return revise()
     }
 
     /// It counts until the plugins say something.
-    private mutating func recall(_ kept: KeptAnswers) {
+    private mutating func recall(_ kept: RecalledAnswers) {
+        for (index, said) in kept.ofPlugins {
+            paidFeatures.recall(said.paidFeatures, from: index, asOf: said.asOf)
+            features.recall(said.features, from: index, asOf: said.asOf)
+        }
+        // Of a plugin that keeps its answers an earlier version may have stored one here; it counts where the plugin has none.
+        guard let kept = kept.stored else { return }
         var named: Set<ExactString> = []
         for member in registered ?? [] where named.insert(ExactString(member.plugin.name)).inserted {
             guard let said = kept.plugins[exactly: member.plugin.name] else { continue }

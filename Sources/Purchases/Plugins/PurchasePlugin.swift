@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 
 /// A system that sells to customers, behind the one face that `PurchaseClient` shows.
@@ -55,6 +56,12 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     var appRequests: AppRequests? { get }
     /// Where the plugin's last answer came from and of when it is, if it knows. Only told, never decided by.
     func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin?
+    /// Whether the plugin itself keeps its answers from run to run. The client then writes none of them, so that there is
+    /// one copy of each, and reads them with `keptAnswers()`. By default the client keeps them in its storage.
+    var keepsItsAnswers: Bool { get }
+    /// The answers that the plugin kept about the user who is logged in, and their date; `nil` when there are none. Asked
+    /// at setup and after a log-in, of a plugin that `keepsItsAnswers`; it asks no system for them.
+    func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)?
 }
 
 extension PurchasePlugin {
@@ -96,6 +103,8 @@ extension PurchasePlugin {
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> { AsyncStream { $0.finish() } }
     public var appRequests: AppRequests? { nil }
     public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? { nil }
+    public var keepsItsAnswers: Bool { false }
+    public func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? { nil }
 
     /// The answer of a system that calls back instead of returning.
     ///

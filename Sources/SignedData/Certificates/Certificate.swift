@@ -2,20 +2,20 @@ import COpenSSL
 import Foundation
 
 /// An X.509 certificate (RFC 5280), read once and shared.
-public final class Certificate: @unchecked Sendable {
+package final class Certificate: @unchecked Sendable {
     // Sendable: the X509 is not changed after `init`, which has OpenSSL work out what it caches inside it.
     let pointer: OpaquePointer
 
     /// The certificate's bytes.
-    public let der: [UInt8]
+    package let der: [UInt8]
     /// SHA-256 of `der`: 32 bytes.
-    public let fingerprint: [UInt8]
+    package let fingerprint: [UInt8]
     /// The first and the last second at which it is valid.
-    public let validity: ClosedRange<Date>
+    package let validity: ClosedRange<Date>
 
     /// From DER: no byte may be left over, and no other bytes may say the same (X.690 section 10), so that a certificate
     /// has one fingerprint. Throws `certificateMalformed`.
-    public convenience init(der: [UInt8]) throws(SignedDataError) {
+    package convenience init(der: [UInt8]) throws(SignedDataError) {
         let pointer = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var cursor = bytes.baseAddress
             guard let certificate = d2i_X509(nil, &cursor, bytes.count) else { return nil }
@@ -33,7 +33,7 @@ public final class Certificate: @unchecked Sendable {
     }
 
     /// From DER or from the first certificate in PEM. Throws `certificateMalformed`.
-    public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
+    package convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
         guard PEM.isPEM(encoded) else {
             try self.init(der: encoded)
             return
@@ -66,7 +66,7 @@ public final class Certificate: @unchecked Sendable {
     deinit { X509_free(pointer) }
 
     /// All certificates in PEM text, in their order. Throws `certificateMalformed` when one cannot be read.
-    public static func all(inPEM text: [UInt8]) throws(SignedDataError) -> [Certificate] {
+    package static func all(inPEM text: [UInt8]) throws(SignedDataError) -> [Certificate] {
         var encoded: [[UInt8]] = []
         _ = OpenSSL.reading(text) { bio -> Bool? in
             while let certificate = PEM_read_bio_X509(bio, nil, nil, nil) {
@@ -81,23 +81,23 @@ public final class Certificate: @unchecked Sendable {
     }
 
     /// PEM text of this certificate.
-    public var pem: String {
+    package var pem: String {
         String(decoding: OpenSSL.written { PEM_write_bio_X509($0, self.pointer) } ?? [], as: UTF8.self)
     }
 
     /// The subject's name as one line (RFC 2253).
-    public var subject: String { Self.line(X509_get_subject_name(pointer)) }
+    package var subject: String { Self.line(X509_get_subject_name(pointer)) }
     /// The issuer's name as one line (RFC 2253).
-    public var issuer: String { Self.line(X509_get_issuer_name(pointer)) }
+    package var issuer: String { Self.line(X509_get_issuer_name(pointer)) }
 
     /// `true` when basic constraints say that it may sign certificates.
-    public var isCertificateAuthority: Bool { X509_check_ca(pointer) == 1 }
+    package var isCertificateAuthority: Bool { X509_check_ca(pointer) == 1 }
 
     /// A root of version 1 has no extensions to say what it may; whoever trusts it has decided.
     var isRootOfVersion1: Bool { X509_check_ca(pointer) == 3 }
 
     /// Whether it has an extension of this dotted object identifier.
-    public func hasExtension(_ identifier: String) -> Bool {
+    package func hasExtension(_ identifier: String) -> Bool {
         guard let object = OBJ_txt2obj(identifier, 1) else { return false }
         defer { ASN1_OBJECT_free(object) }
         return X509_get_ext_by_OBJ(pointer, object, -1) >= 0
@@ -156,6 +156,6 @@ public final class Certificate: @unchecked Sendable {
 }
 
 extension Certificate: Hashable {
-    public static func == (left: Certificate, right: Certificate) -> Bool { left.der == right.der }
-    public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
+    package static func == (left: Certificate, right: Certificate) -> Bool { left.der == right.der }
+    package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 }

@@ -7,22 +7,22 @@ import StoreModel
 ///
 /// Of the App Store it is three: leaf, intermediate, root. Of StoreKit Testing in Xcode it is one, which signs itself.
 /// Everything that does not depend on time was judged when it was made; `check(at:)` judges the rest, each time anew.
-public final class CertificateChain: Sendable {
+package final class CertificateChain: Sendable {
     /// The certificates as they came, the leaf first: three or one.
-    public let certificates: [Certificate]
+    package let certificates: [Certificate]
     /// The trusted certificate the chain was judged with: the last one, or the given one of the same subject and key.
-    public let anchor: Certificate
+    package let anchor: Certificate
     /// When all of them are valid: from the first second on, up to the last one. Empty chains are never made.
-    public let validity: ClosedRange<Date>
+    package let validity: ClosedRange<Date>
 
     /// Who signs.
-    public var leaf: Certificate { certificates[0] }
+    package var leaf: Certificate { certificates[0] }
     /// Who issued the leaf; `nil` in a chain of one.
-    public var intermediate: Certificate? { isLocal ? nil : certificates[1] }
+    package var intermediate: Certificate? { isLocal ? nil : certificates[1] }
     /// The certificate that stands last.
-    public var root: Certificate { certificates[certificates.count - 1] }
+    package var root: Certificate { certificates[certificates.count - 1] }
     /// Whether it is the chain of a development machine: one certificate that signs itself.
-    public var isLocal: Bool { certificates.count == 1 }
+    package var isLocal: Bool { certificates.count == 1 }
 
     /// The leaf's key where it is one for ES256; `nil` only in chains of receipts, which use other kinds too.
     let leafKey: VerificationKey?
@@ -32,9 +32,9 @@ public final class CertificateChain: Sendable {
     private let anchors: [TrustAnchor]
 
     /// Apple's mark of leaf certificates that sign purchases (Apple: WWDR certification practice statement).
-    public static let leafMarker = "1.2.840.113635.100.6.11.1"
+    package static let leafMarker = "1.2.840.113635.100.6.11.1"
     /// Apple's mark of the intermediate certificates above them (Worldwide Developer Relations).
-    public static let intermediateMarker = "1.2.840.113635.100.6.2.1"
+    package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
     /// What the leaf signs.
     enum Use {

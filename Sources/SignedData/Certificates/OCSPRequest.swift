@@ -38,7 +38,7 @@ struct OCSPRequest: Sendable {
 }
 
 /// What is asked of the random number in an OCSP request (RFC 9654), which keeps old answers from being given again.
-public enum OCSPNonce: Sendable {
+package enum OCSPNonce: Sendable {
     /// None is sent. What is too old is known by the answer's own dates alone.
     case none
     /// One is sent; an answer without it is accepted, for large stores answer with what they signed before (RFC 5019

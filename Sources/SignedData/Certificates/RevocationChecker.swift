@@ -35,7 +35,7 @@ public final class RevocationChecker: Sendable {
         public var tolerance: TimeInterval = 5 * 60
 
         /// What is asked of the request's nonce.
-        public var nonce = OCSPNonce.preferred
+        package var nonce = OCSPNonce.preferred
 
         /// The most bytes of an answer that are read.
         public var maximumLength = 64 * 1024
@@ -76,7 +76,7 @@ public final class RevocationChecker: Sendable {
 
     /// Asks for both certificates at once, unless a current answer is remembered. Throws `revoked`, `onlineCheckFailed`,
     /// or `chainInvalid` when a certificate names nobody to ask.
-    public func check(_ chain: CertificateChain) async throws(SignedDataError) {
+    package func check(_ chain: CertificateChain) async throws(SignedDataError) {
         guard let intermediate = chain.intermediate else { return }
         if let verdict = remembered(chain, at: configuration.clock.now()) {
             if verdict.isRevoked { throw Self.revoked(chain) }

@@ -50,7 +50,7 @@ public struct TrustAnchor: Hashable, Sendable {
     /// and for those only.
     ///
     /// - Parameter environments: the environments it may sign for; `nil` is every one the configuration accepts.
-    public init(_ certificate: Certificate, for environments: Set<AppStoreEnvironment>? = nil) {
+    package init(_ certificate: Certificate, for environments: Set<AppStoreEnvironment>? = nil) {
         form = .certificate(certificate)
         scope = environments.map { .only($0) } ?? .all
     }

@@ -15,7 +15,7 @@ public struct Verified<Payload: Sendable>: Sendable {
     /// When the store signed it, by its own word.
     public let signedDate: Date
     /// Who signed it.
-    public let chain: CertificateChain
+    package let chain: CertificateChain
 
     init(_ payload: Payload, _ document: VerifiedDocument) {
         self.payload = payload

@@ -7,17 +7,17 @@ import StoreModel
 ///     let cipher = try AES256GCM(hexKey: "feffe9928665731c…")        // 64 hexadecimal digits
 ///     let sealed = try cipher.seal(plaintext)                        // nonce, ciphertext, tag
 ///     let opened = try cipher.open(sealed)
-public struct AES256GCM: Sendable {
-    public static let keyLength = 32
+package struct AES256GCM: Sendable {
+    package static let keyLength = 32
     /// The 96 bits that SP 800-38D recommends; other lengths are not taken.
-    public static let nonceLength = 12
+    package static let nonceLength = 12
     /// Tags are whole, never cut.
-    public static let tagLength = 16
+    package static let tagLength = 16
 
     private let key: SecretBytes
 
     /// Throws `keyMalformed` unless the key has 32 bytes.
-    public init(key: [UInt8]) throws(SignedDataError) {
+    package init(key: [UInt8]) throws(SignedDataError) {
         guard key.count == Self.keyLength else {
             throw SignedDataError(.keyMalformed, "A key of AES-256 has 32 bytes; this one has \(key.count).")
         }
@@ -25,7 +25,7 @@ public struct AES256GCM: Sendable {
     }
 
     /// Throws `keyMalformed` unless the key is 64 hexadecimal digits.
-    public init(hexKey: String) throws(SignedDataError) {
+    package init(hexKey: String) throws(SignedDataError) {
         guard hexKey.utf8.count == 2 * Self.keyLength, let key = Hex.decode(hexKey) else {
             throw SignedDataError(.keyMalformed, "A key of AES-256 is 64 hexadecimal digits; this text is not.")
         }
@@ -33,11 +33,11 @@ public struct AES256GCM: Sendable {
     }
 
     /// A new random key, to be kept. Throws `cryptographyFailed`.
-    public static func generateKey() throws(SignedDataError) -> [UInt8] { try RandomBytes.make(keyLength) }
+    package static func generateKey() throws(SignedDataError) -> [UInt8] { try RandomBytes.make(keyLength) }
 
     /// A random nonce, the ciphertext and the tag. `context` is not hidden and not contained, but must be the same when
     /// it is opened. Throws `tooLarge` beyond a gigabyte, `cryptographyFailed`.
-    public func seal(_ plaintext: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
+    package func seal(_ plaintext: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
         let nonce = try RandomBytes.make(Self.nonceLength)
         return nonce + (try seal(plaintext, nonce: nonce, authenticating: context))
     }
@@ -46,7 +46,7 @@ public struct AES256GCM: Sendable {
     ///
     /// Never use a nonce twice with one key: whoever sees both ciphertexts can read and forge. Throws `malformed` for
     /// another length, `tooLarge`, `cryptographyFailed`.
-    public func seal(
+    package func seal(
         _ plaintext: [UInt8], nonce: [UInt8], authenticating context: [UInt8] = []
     ) throws(SignedDataError) -> [UInt8] {
         try Self.checkLengths(plaintext.count, context.count, nonce: nonce.count)
@@ -63,7 +63,7 @@ public struct AES256GCM: Sendable {
 
     /// The plaintext of what `seal(_:authenticating:)` gave. Throws `decryptionFailed`, and gives no byte away, when the
     /// key, the context or any byte is another.
-    public func open(_ sealed: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
+    package func open(_ sealed: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
         guard sealed.count >= Self.nonceLength + Self.tagLength else { throw Self.notOpened }
         return try open(
             Array(sealed.dropFirst(Self.nonceLength)), nonce: Array(sealed.prefix(Self.nonceLength)),
@@ -71,7 +71,7 @@ public struct AES256GCM: Sendable {
     }
 
     /// The plaintext of ciphertext and tag under `nonce`. Throws as `open(_:authenticating:)`.
-    public func open(
+    package func open(
         _ sealed: [UInt8], nonce: [UInt8], authenticating context: [UInt8] = []
     ) throws(SignedDataError) -> [UInt8] {
         try Self.checkLengths(sealed.count, context.count, nonce: nonce.count)
@@ -132,7 +132,7 @@ public struct AES256GCM: Sendable {
 }
 
 extension AES256GCM: ProductListDecryptor {
-    public func decrypt(_ sealed: [UInt8], authenticating header: [UInt8]) throws -> [UInt8] {
+    package func decrypt(_ sealed: [UInt8], authenticating header: [UInt8]) throws -> [UInt8] {
         try open(sealed, authenticating: header)
     }
 }

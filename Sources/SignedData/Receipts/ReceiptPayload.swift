@@ -195,7 +195,7 @@ private struct ReceiptDecoder {
         case 1705:
             return set(&purchase.originalTransactionID, originalTransactionID.reading(value) { $0.identifier() })
         case 1706: return set(&purchase.originalPurchaseDate, originalPurchaseDate.reading(value) { $0.date })
-        case 1707: return set(&purchase.productType, value.integer.flatMap { .init(rawValue: Int($0)) })
+        case 1707: return set(&purchase.productType, value.integer.flatMap { .init(receiptNumber: Int($0)) })
         case 1708: return set(&purchase.expiresDate, value.date)
         case 1711: return set(&purchase.webOrderLineItemID, value.integerText)
         case 1712: return set(&purchase.cancellationDate, value.date)

@@ -99,7 +99,7 @@ extension AppReceipt.InAppPurchase {
         attributes.add(1704, purchaseDate.map(DERWriter.date))
         attributes.add(1705, (originalTransactionID?.rawValue).map(DERWriter.utf8String))
         attributes.add(1706, originalPurchaseDate.map(DERWriter.date))
-        attributes.add(1707, productType.map { DERWriter.integer(Int64($0.rawValue)) })
+        attributes.add(1707, productType?.receiptNumber.map { DERWriter.integer(Int64($0)) })
         attributes.add(1708, expiresDate.map(DERWriter.date))
         // Apple writes the number it is; a text that is none is written as it is, and read so.
         attributes.add(

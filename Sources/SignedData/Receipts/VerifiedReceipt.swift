@@ -11,7 +11,7 @@ public struct VerifiedReceipt: Sendable {
     /// When the store made it, by its own word.
     public let creationDate: Date
     /// Who signed it.
-    public let chain: CertificateChain
+    package let chain: CertificateChain
 
     private let encodedBundleID: ArraySlice<UInt8>
     private let sha256: [UInt8]?

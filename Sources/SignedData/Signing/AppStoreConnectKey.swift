@@ -44,7 +44,7 @@ public struct AppStoreConnectKey: Sendable {
 
     /// The compact JWS for StoreKit. `nonce` is used for nothing else ever; from `instant` Apple counts how long the
     /// request may be presented. Throws `claimInvalid` for a value that cannot be signed, `cryptographyFailed`.
-    public func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
+    package func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
         try sign(
             [
                 ("iss", .string(issuerID)), ("iat", .number(instant.timeIntervalSince1970.rounded(.down))),

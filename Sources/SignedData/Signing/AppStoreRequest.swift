@@ -7,31 +7,31 @@ import StoreModel
 ///
 ///     let request = AppStoreRequest.promotionalOffer("comeback", for: "plus.monthly", transactionID: "2000000012")
 ///     let jws = try key.sign(request, nonce: UUID(), at: clock.now())    // an AppStoreConnectKey
-public struct AppStoreRequest: Sendable, Hashable {
+package struct AppStoreRequest: Sendable, Hashable {
     /// What kind of request: the value of Apple's claim `aud`.
-    public struct Audience: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    package struct Audience: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
 
-        public static let promotionalOffer = Audience(rawValue: "promotional-offer")
-        public static let introductoryOfferEligibility = Audience(rawValue: "introductory-offer-eligibility")
-        public static let advancedCommerce = Audience(rawValue: "advanced-commerce-api")
+        package static let promotionalOffer = Audience(rawValue: "promotional-offer")
+        package static let introductoryOfferEligibility = Audience(rawValue: "introductory-offer-eligibility")
+        package static let advancedCommerce = Audience(rawValue: "advanced-commerce-api")
     }
 
-    public let audience: Audience
+    package let audience: Audience
     /// Of both offers.
-    public private(set) var productID: ProductID?
+    package private(set) var productID: ProductID?
     /// Of a promotional offer: its identifier in App Store Connect.
-    public private(set) var offerID: String?
+    package private(set) var offerID: String?
     /// Of introductory-offer eligibility.
-    public private(set) var allowsIntroductoryOffer: Bool?
+    package private(set) var allowsIntroductoryOffer: Bool?
     /// Any transaction of the customer, or the app transaction id. Optional for a promotional offer, but recommended.
-    public private(set) var transactionID: TransactionID?
+    package private(set) var transactionID: TransactionID?
     /// Of an Advanced Commerce request: its JSON.
-    public private(set) var content: [UInt8]?
+    package private(set) var content: [UInt8]?
 
     /// A promotional offer, version 2.
-    public static func promotionalOffer(
+    package static func promotionalOffer(
         _ offerID: String, for productID: ProductID, transactionID: TransactionID? = nil
     ) -> AppStoreRequest {
         var request = AppStoreRequest(audience: .promotionalOffer)
@@ -40,7 +40,7 @@ public struct AppStoreRequest: Sendable, Hashable {
     }
 
     /// Whether the customer may have the product's introductory offer, whatever the App Store would say.
-    public static func introductoryOfferEligibility(
+    package static func introductoryOfferEligibility(
         _ isAllowed: Bool, for productID: ProductID, transactionID: TransactionID
     ) -> AppStoreRequest {
         var request = AppStoreRequest(audience: .introductoryOfferEligibility)
@@ -50,7 +50,7 @@ public struct AppStoreRequest: Sendable, Hashable {
     }
 
     /// An Advanced Commerce request, as the JSON object that Apple describes. It is signed byte for byte.
-    public static func advancedCommerce(_ content: [UInt8]) -> AppStoreRequest {
+    package static func advancedCommerce(_ content: [UInt8]) -> AppStoreRequest {
         var request = AppStoreRequest(audience: .advancedCommerce)
         request.content = content
         return request

@@ -7,16 +7,16 @@ import Foundation
 ///     let signer = JWSSigner(chain)
 ///     let anchors = [TrustAnchor(chain.root)]
 public struct SigningChain: Sendable {
-    public let root: Certificate
-    public let intermediate: Certificate
-    public let leaf: Certificate
+    package let root: Certificate
+    package let intermediate: Certificate
+    package let leaf: Certificate
     /// Signs transactions.
     public let leafKey: SigningKey
     let intermediateKey: SigningKey
     let rootKey: SigningKey
 
     /// The certificates as the `x5c` header carries them: leaf, intermediate, root.
-    public var certificates: [Certificate] { [leaf, intermediate, root] }
+    package var certificates: [Certificate] { [leaf, intermediate, root] }
 
     /// New keys and certificates, valid from 1970 to 9999, with Apple's marks. Throws `cryptographyFailed`.
     public static func generate() throws(SignedDataError) -> SigningChain {

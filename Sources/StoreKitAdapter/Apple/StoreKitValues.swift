@@ -74,7 +74,7 @@
         }
     }
 
-    extension StoreProduct.Kind {
+    extension ProductType {
         fileprivate init(_ type: StoreKit.Product.ProductType) {
             switch type {
             case .consumable: self = .consumable

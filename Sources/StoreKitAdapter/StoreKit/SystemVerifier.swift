@@ -77,7 +77,7 @@ extension VerifiedTransaction {
             id: payload.transactionId.flatMap { TransactionID(rawValue: $0) },
             originalID: payload.originalTransactionId.flatMap { TransactionID(rawValue: $0) },
             productID: payload.productId.flatMap { ProductID(rawValue: $0) },
-            kind: payload.type.map { StoreProduct.Kind(apple: $0) }, purchaseDate: payload.purchaseDate?.date,
+            kind: payload.type.map { ProductType(apple: $0) }, purchaseDate: payload.purchaseDate?.date,
             expiresDate: payload.expiresDate?.date, revocationDate: payload.revocationDate?.date,
             isUpgraded: payload.isUpgraded ?? false, appAccountToken: payload.appAccountToken.flatMap { UUID(text: $0) }
         )

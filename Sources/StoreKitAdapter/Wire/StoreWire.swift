@@ -22,9 +22,9 @@ import StoreModel
 /// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
 /// `StoreFailure`'s code where the store does not do it (`invalidProduct` 404, others 422).
 public enum StoreWire {
-    public struct SignIn: Codable, Sendable, Equatable {
-        public var account: String
-        public init(account: String) { self.account = account }
+    package struct SignIn: Codable, Sendable, Equatable {
+        package var account: String
+        package init(account: String) { self.account = account }
     }
 
     /// A device signed in to an account of the store.
@@ -42,9 +42,9 @@ public enum StoreWire {
         }
     }
 
-    public struct Accepted: Codable, Sendable, Equatable {
-        public var paymentID: PaymentID
-        public init(paymentID: PaymentID) { self.paymentID = paymentID }
+    package struct Accepted: Codable, Sendable, Equatable {
+        package var paymentID: PaymentID
+        package init(paymentID: PaymentID) { self.paymentID = paymentID }
     }
 
     /// Updates after the cursor asked for, oldest first; `cursor`, a text of the simulator's own, is what to ask after
@@ -72,9 +72,9 @@ public enum StoreWire {
         }
     }
 
-    public struct MessageAnswer: Codable, Sendable, Equatable {
-        public var answer: StoreMessage.Answer
-        public init(answer: StoreMessage.Answer) { self.answer = answer }
+    package struct MessageAnswer: Codable, Sendable, Equatable {
+        package var answer: StoreMessage.Answer
+        package init(answer: StoreMessage.Answer) { self.answer = answer }
     }
 
     /// `StoreUpdate` on the wire.
@@ -101,19 +101,19 @@ public enum StoreWire {
     }
 
     /// How the customer got the app itself: a JWS of Apple's app transaction.
-    public struct AppTransaction: Codable, Sendable, Equatable {
-        public var signedAppTransaction: String
-        public init(signedAppTransaction: String) { self.signedAppTransaction = signedAppTransaction }
+    package struct AppTransaction: Codable, Sendable, Equatable {
+        package var signedAppTransaction: String
+        package init(signedAppTransaction: String) { self.signedAppTransaction = signedAppTransaction }
     }
 
-    public struct Transactions: Codable, Sendable, Equatable {
-        public var transactions: [StoreTransaction]
-        public init(transactions: [StoreTransaction]) { self.transactions = transactions }
+    package struct Transactions: Codable, Sendable, Equatable {
+        package var transactions: [StoreTransaction]
+        package init(transactions: [StoreTransaction]) { self.transactions = transactions }
     }
 
     /// A device's app receipt, base64 of PKCS #7.
-    public struct Receipt: Codable, Sendable, Equatable {
-        public var receipt: String
-        public init(receipt: String) { self.receipt = receipt }
+    package struct Receipt: Codable, Sendable, Equatable {
+        package var receipt: String
+        package init(receipt: String) { self.receipt = receipt }
     }
 }

@@ -167,7 +167,8 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
     public var productID: ProductID
     public var transactionID: TransactionID
     public var originalTransactionID: TransactionID
-    public var kind: StoreProduct.Kind
+    /// The kind of the product.
+    public var kind: ProductType
     public var purchasedAt: Date
     public var quantity: Int
     public var revokedAt: Date?
@@ -175,7 +176,7 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
 
     public init(
         productID: ProductID, transactionID: TransactionID, originalTransactionID: TransactionID,
-        kind: StoreProduct.Kind, purchasedAt: Date, quantity: Int = 1, revokedAt: Date? = nil,
+        kind: ProductType, purchasedAt: Date, quantity: Int = 1, revokedAt: Date? = nil,
         source: PurchaseSource = .appStore
     ) {
         self.productID = productID

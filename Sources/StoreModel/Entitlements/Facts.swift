@@ -8,7 +8,7 @@ package struct TransactionFact: Hashable, Sendable {
     package var id: TransactionID
     package var originalID: TransactionID
     package var productID: ProductID
-    package var kind: StoreProduct.Kind
+    package var kind: ProductType
     package var purchaseDate: Date
     /// When the first transaction of the purchase was made.
     package var originalPurchaseDate: Date
@@ -34,7 +34,7 @@ package struct TransactionFact: Hashable, Sendable {
     package var digest: [UInt8]
 
     package init(
-        id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, kind: StoreProduct.Kind,
+        id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, kind: ProductType,
         purchaseDate: Date, originalPurchaseDate: Date? = nil, expiresDate: Date? = nil, revocationDate: Date? = nil,
         quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,

@@ -20,7 +20,7 @@ public struct FeatureMap: Hashable, Sendable {
     }
 
     /// The features a product gives, in the order of their names.
-    public func features(of product: ProductID, kind: StoreProduct.Kind) -> [String] {
+    public func features(of product: ProductID, kind: ProductType) -> [String] {
         if let mapped = byProduct[product] { return mapped }
         return kind == .consumable ? [] : [product.rawValue]
     }

@@ -9,7 +9,7 @@ package struct PurchaseRecord: Hashable, Sendable {
     /// The first transaction of the subscription or purchase.
     package var originalTransactionID: TransactionID?
     /// `nil` where the source does not say.
-    package var kind: StoreProduct.Kind?
+    package var kind: ProductType?
     package var purchaseDate: Date
     /// When the first transaction was made; of a restored purchase, when it was bought.
     package var originalPurchaseDate: Date
@@ -30,7 +30,7 @@ package struct PurchaseRecord: Hashable, Sendable {
 
     package init(
         productID: ProductID, transactionID: TransactionID? = nil, originalTransactionID: TransactionID? = nil,
-        kind: StoreProduct.Kind? = nil, purchaseDate: Date, originalPurchaseDate: Date? = nil,
+        kind: ProductType? = nil, purchaseDate: Date, originalPurchaseDate: Date? = nil,
         expiresDate: Date? = nil, refundDate: Date? = nil, isUpgraded: Bool = false, quantity: Int = 1,
         usedIntroductoryOffer: Bool = false, groupID: String? = nil, signedDate: Date? = nil
     ) {
@@ -55,7 +55,7 @@ package struct PurchaseRecord: Hashable, Sendable {
         let isIntroductory = purchase.isTrialPeriod == true || purchase.isInIntroOfferPeriod == true
         self.init(
             productID: productID, transactionID: purchase.transactionID,
-            originalTransactionID: purchase.originalTransactionID, kind: purchase.productType?.kind,
+            originalTransactionID: purchase.originalTransactionID, kind: purchase.knownType,
             purchaseDate: purchaseDate, originalPurchaseDate: purchase.originalPurchaseDate,
             expiresDate: purchase.expiresDate, refundDate: purchase.cancellationDate,
             quantity: purchase.quantity ?? 1,

@@ -18,7 +18,7 @@ public struct VerifiedTransaction: Hashable, Sendable {
     /// The product.
     public var productID: ProductID?
     /// The kind of product.
-    public var kind: StoreProduct.Kind?
+    public var kind: ProductType?
     /// The date on which the account was charged.
     public var purchaseDate: Date?
     /// The end of the subscription period, exclusive.
@@ -32,7 +32,7 @@ public struct VerifiedTransaction: Hashable, Sendable {
 
     /// Creates the content of a transaction. A verifier of your own calls this after it has checked the signature.
     public init(
-        id: TransactionID?, originalID: TransactionID? = nil, productID: ProductID?, kind: StoreProduct.Kind?,
+        id: TransactionID?, originalID: TransactionID? = nil, productID: ProductID?, kind: ProductType?,
         purchaseDate: Date?, expiresDate: Date? = nil, revocationDate: Date? = nil, isUpgraded: Bool = false,
         appAccountToken: UUID? = nil
     ) {

@@ -73,11 +73,6 @@ extension Product: Hashable {
     }
 }
 
-/// The four kinds of thing that stores sell.
-public enum ProductType: String, Hashable, Sendable, Codable, CaseIterable {
-    case consumable, nonConsumable, nonRenewableSubscription, autoRenewableSubscription
-}
-
 /// A lower price for a while. Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`.
 public struct ProductDiscount: Sendable {
     /// `nil` for an introductory discount.

@@ -5,7 +5,7 @@ extension Product {
     public init(_ product: StoreProduct) {
         let currency = product.price.currency
         self.init(
-            productIdentifier: product.id.rawValue, productType: ProductType(product.kind), price: product.price.amount,
+            productIdentifier: product.id.rawValue, productType: product.kind, price: product.price.amount,
             currencyCode: currency, localizedTitle: product.displayName, localizedDescription: product.description,
             localizedPriceString: product.displayPrice, subscriptionPeriod: product.subscription?.period,
             introductoryDiscount: product.subscription?.introductoryOffer.map {
@@ -24,18 +24,5 @@ extension ProductDiscount {
             currencyCode: offer.price?.currency ?? currency, localizedPriceString: offer.displayPrice ?? "",
             subscriptionPeriod: offer.period, numberOfPeriods: offer.periodCount,
             localizedSubscriptionPeriod: offer.displayPeriod ?? "")
-    }
-}
-
-extension ProductType {
-    /// A kind this version does not know is sold like a non-consumable: it is never bought twice by accident.
-    public init(_ kind: StoreProduct.Kind) {
-        self =
-            switch kind {
-            case .consumable: .consumable
-            case .autoRenewableSubscription: .autoRenewableSubscription
-            case .nonRenewingSubscription: .nonRenewableSubscription
-            default: .nonConsumable
-            }
     }
 }

@@ -45,7 +45,7 @@ extension AppReceipt.InAppPurchase {
         members["isTrialPeriod"] = isTrialPeriod.map { .bool($0) }
         members["isInIntroOfferPeriod"] = isInIntroOfferPeriod.map { .bool($0) }
         members["promotionalOfferID"] = promotionalOfferID.map { .string($0) }
-        members["productType"] = productType.map { .number($0.rawValue) }
+        members["productType"] = productType?.receiptNumber.map { .number($0) }
         members["unknownAttributes"] = .attributes(otherAttributes)
         return .object(members)
     }

@@ -78,8 +78,10 @@ extension AppReceipt {
         public var originalTransactionID: TransactionID?
         /// When that was made (1706).
         public var originalPurchaseDate: Date?
-        /// The kind of product (1707).
+        /// The kind of product (1707). A number that has no meaning is kept as its digits.
         public var productType: ProductType?
+        /// The kind of product; `nil` for a number that has no meaning.
+        package var knownType: ProductType? { productType.flatMap { $0.isKnown ? $0 : nil } }
         /// When the subscription period ends; at that instant it is over (1708).
         public var expiresDate: Date?
         /// The period of a subscription, across devices (1711).
@@ -119,28 +121,6 @@ extension AppReceipt {
             self.isInIntroOfferPeriod = isInIntroOfferPeriod
             self.promotionalOfferID = promotionalOfferID
             self.otherAttributes = otherAttributes
-        }
-    }
-
-    /// The kind of a product, as receipts number it. An open set: an unknown number is kept.
-    public struct ProductType: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let nonConsumable = Self(rawValue: 0)
-        public static let consumable = Self(rawValue: 1)
-        public static let nonRenewingSubscription = Self(rawValue: 2)
-        public static let autoRenewableSubscription = Self(rawValue: 3)
-
-        /// The same in words; `nil` for a number without meaning.
-        public var kind: StoreProduct.Kind? {
-            switch self {
-            case .nonConsumable: .nonConsumable
-            case .consumable: .consumable
-            case .nonRenewingSubscription: .nonRenewingSubscription
-            case .autoRenewableSubscription: .autoRenewableSubscription
-            default: nil
-            }
         }
     }
 }

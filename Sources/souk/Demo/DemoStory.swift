@@ -178,7 +178,7 @@ struct DemoStory {
         return found.signedTransaction
     }
 
-    private func cheapest(_ kind: StoreProduct.Kind) throws -> CatalogueItem {
+    private func cheapest(_ kind: ProductType) throws -> CatalogueItem {
         let items = world.catalogue.items.filter { $0.kind == kind }
         guard let item = items.min(by: { ($0.price.amount, $0.id) < ($1.price.amount, $1.id) }) else {
             throw DemoSkip("the catalogue has no product of this kind")
@@ -306,7 +306,7 @@ struct DemoStory {
     private func somethingToBuy() async throws -> CatalogueItem {
         let owned = Set(
             try await world.customerAnswer().purchases.filter { $0.kind == .nonConsumable }.map(\.productID))
-        let kinds: [StoreProduct.Kind] = [
+        let kinds: [ProductType] = [
             .consumable, .autoRenewableSubscription, .nonRenewingSubscription, .nonConsumable,
         ]
         let candidates = kinds.compactMap { kind in

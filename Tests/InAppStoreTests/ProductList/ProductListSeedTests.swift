@@ -55,10 +55,10 @@ struct ProductListSeedTests {
     }
 
     @Test(arguments: [
-        ("nonConsumable", ListedProduct.ProductType.nonConsumable), ("consumable", .consumable),
+        ("nonConsumable", ProductType.nonConsumable), ("consumable", .consumable),
         ("renewableSubscription", .renewableSubscription), ("nonRenewingSubscription", .nonRenewingSubscription),
     ])
-    func `productType can be one of four words`(word: String, type: ListedProduct.ProductType) throws {
+    func `productType can be one of four words`(word: String, type: ProductType) throws {
         #expect(try products(#"[{"identifier": "a", "productType": "\#(word)"}]"#).map(\.productType) == [type])
     }
 

@@ -4,6 +4,7 @@ import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
+import StoreTestSupport
 import Testing
 
 @testable import InAppStore
@@ -26,6 +27,25 @@ import Testing
         let now = Fixture.start.addingTimeInterval(60)
         #expect(plugin.answerOrigin(of: .getPaidFeatures) == AnswerOrigin(.cache, asOf: now))
         await store.close()
+    }
+
+    @Test func `a launch without a server has at once what the store keeps, and the client stores no copy of it`()
+        async throws
+    {
+        let first = try await test.open()
+        await first.close()
+        test.breakServer()
+        let store = try await test.open()
+        let stored = MemorySecureStorage()
+        let client = PurchaseClient(configuration: .init(storage: stored, clock: test.clock))
+        try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
+        var updates = client.paidFeaturesUpdates.makeAsyncIterator()
+        #expect(await updates.next()?.features.map(\.name) == ["pro"])
+        #expect(try await client.getPaidFeatures().hasActiveFeature(with: "pro", at: Fixture.start))
+        await client.close()
+        await store.close()
+        let bytes = try stored.data(for: "lastAnswers") ?? []
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("pro"))
     }
 
     @Test func `what was invalidated is still what counts while the server cannot be asked`() async throws {

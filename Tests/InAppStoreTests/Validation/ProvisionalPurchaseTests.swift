@@ -18,7 +18,7 @@ struct ProvisionalPurchaseTests {
     /// Finds every transaction of the scripted store true, as one of `product`.
     private struct Believing: TransactionVerifier {
         var product: ProductID = "pack"
-        var kind = StoreProduct.Kind.nonConsumable
+        var kind = ProductType.nonConsumable
         var expires: Date?
 
         func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {

@@ -24,7 +24,7 @@ struct StoreKitStateMachineTests {
 
     private func transaction(
         _ id: TransactionID, of product: ProductID = "pack", original: TransactionID? = nil,
-        kind: StoreProduct.Kind = .consumable, quantity: Int = 1, token: UUID? = nil,
+        kind: ProductType = .consumable, quantity: Int = 1, token: UUID? = nil,
         reason: AppStoreServerAPI.TransactionReason = .purchase,
         ownership: AppStoreServerAPI.InAppOwnershipType = .purchased, revoked: Date? = nil, renewal: String? = nil
     ) -> StoreTransaction {

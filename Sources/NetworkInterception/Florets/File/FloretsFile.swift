@@ -7,9 +7,9 @@ import Primitives
 ///
 ///     let florets = try FloretsFile(contentsOfFile: "florets.json").florets
 ///     let interceptor = Interceptor(florets)
-public struct FloretsFile: Sendable {
+package struct FloretsFile: Sendable {
     /// Made anew by each reading of a file.
-    public let florets: [any Floret]
+    package let florets: [any Floret]
 
     /// - Parameters:
     ///   - folder: where the paths in the file begin.
@@ -17,7 +17,7 @@ public struct FloretsFile: Sendable {
     ///   - wait: how florets that make things slow wait.
     /// Throws `InterceptionError` code `invalidFile`, whose sentence names the place in the file (RFC 6901), and
     /// `storageFailed` when recordings cannot be read.
-    public init(
+    package init(
         parsing bytes: some Sequence<UInt8>, folder: String = ".", redaction: Redaction = .standard,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws {
@@ -33,7 +33,7 @@ public struct FloretsFile: Sendable {
 
     /// Reads a file; paths in it begin at its folder. Throws as `init(parsing:)`, its sentence beginning with the path,
     /// and `storageFailed` when the file cannot be read.
-    public init(
+    package init(
         contentsOfFile path: String, redaction: Redaction = .standard,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws {
