@@ -5,7 +5,7 @@ import Testing
 @Suite struct JSONWriterTests {
     @Test func `only quotes, backslashes and control characters are escaped`() throws {
         #expect(JSONValue.string("\"\\/").text() == #""\"\\/""#)
-        #expect(JSONValue.string("\n\r\t\u{8}\u{C}\0\u{1F}").text() == #""\n\r\t\u0008\u000c\u0000\u001f""#)
+        #expect(JSONValue.string("\n\r\t\u{8}\u{C}\0\u{1F}").text() == #""\n\r\t\b\f\u0000\u001f""#)
         #expect(JSONValue.string("\u{7F}é日😀\u{2028}").text() == "\"\u{7F}é日😀\u{2028}\"")
         #expect(JSONValue.object(["a\"\n": 1]).text() == #"{"a\"\n":1}"#)
     }

@@ -28,9 +28,9 @@ extension JSONObject {
             }
         if let plain = plain as? T { return plain }
         do {
-            return try PayloadDecoder.decode(type, from: value)
+            return try JSONValueDecoder.decode(type, from: value, rules: PayloadCoding.rules)
         } catch {
-            throw PayloadCoding.refusal(error, "payload", under: [PayloadKey(stringValue: field)], nil)
+            throw PayloadCoding.refusal(error, "payload", under: [JSONPathKey(stringValue: field)], nil)
         }
     }
 }

@@ -1,13 +1,17 @@
 import Foundation
+import Primitives
 
 /// Between the types of the typed layer and payloads. What does not fit is refused as `require` refuses it.
 enum PayloadCoding {
+    /// Dates are RFC 3339 text. Seconds since 2001 are read too, because Foundation's encoder writes them by default.
+    static let rules = JSONCodingRules(dates: .textOrSeconds, errors: .mismatches)
+
     /// - Parameter subject: what is read, as in a sentence, without its article.
     static func decode<T: Decodable>(
         _ type: T.Type, from payload: JSONObject?, _ subject: @autoclosure () -> String, _ message: Message?
     ) throws -> T {
         do {
-            return try T(from: PayloadDecoder(payload: payload ?? [:]))
+            return try JSONValueDecoder.decode(type, from: payload ?? [:], rules: rules)
         } catch {
             throw refusal(error, subject(), message)
         }
@@ -18,7 +22,7 @@ enum PayloadCoding {
     ) throws -> JSONObject {
         let encoded: JSONValue
         do {
-            encoded = try PayloadEncoder.encode(value)
+            encoded = try JSONValueEncoder.encode(value, rules: rules)
         } catch {
             throw refusal(error, subject(), message)
         }

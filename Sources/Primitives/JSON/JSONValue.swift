@@ -147,10 +147,13 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     /// The number as an `Int`, if it is one exactly: `1.50e2` is 150, `0.5` and what is out of range are `nil`.
-    public var int: Int? { Int(text) ?? exactInteger }
+    public var int: Int? { integer() }
+
+    /// The number as an integer of any type, if it is one exactly and fits.
+    func integer<Integer: FixedWidthInteger>() -> Integer? { Integer(text) ?? exactInteger() }
 
     /// By its digits: on the way through `Double` a large number would become one of its neighbours.
-    private var exactInteger: Int? {
+    private func exactInteger<Integer: FixedWidthInteger>() -> Integer? {
         let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
         guard let mantissa = parts.first, parts.count <= 2 else { return nil }
         let isNegative = mantissa.hasPrefix("-")
@@ -164,9 +167,10 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
             digits.removeLast()
             exponent += 1
         }
-        guard (0...18).contains(exponent) else { return nil }
+        // The longest of all, 128 bits, have 39 digits.
+        guard (0...38).contains(exponent) else { return nil }
         digits += [UInt8](repeating: UInt8(ascii: "0"), count: exponent)
-        return Int((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
+        return Integer((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
     }
 
     public var double: Double? { Double(text) }
@@ -236,7 +240,20 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
 
     /// From pairs; of two with the same name the later wins.
     public init(_ pairs: some Sequence<(String, JSONValue)>) {
-        for (name, value) in pairs { self[name] = value }
+        var places: [String: Int] = [:]
+        for (name, value) in pairs {
+            guard entries.count >= Self.searchable else {
+                self[name] = value
+                continue
+            }
+            if places.isEmpty { places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($1.key, $0) }) }
+            if let place = places[name] {
+                entries[place] = Entry(key: name, value: value)
+            } else {
+                places[name] = entries.count
+                entries.append(Entry(key: name, value: value))
+            }
+        }
     }
 
     /// From a dictionary, ordered by name.
@@ -258,6 +275,16 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
                 entries.append(entry)
             }
         }
+    }
+
+    /// Where the names are. Up to `searchable` members are searched one by one, which is faster.
+    typealias Places = [ExactString: Int]
+    private static let searchable = 16
+
+    /// The places of all names, for many searches; `nil` for few members.
+    func places() -> Places? {
+        guard count > Self.searchable else { return nil }
+        return Places(uniqueKeysWithValues: entries.enumerated().map { (ExactString($1.key), $0) })
     }
 
     /// Appends a member whose name is known to be new.
@@ -285,7 +312,9 @@ extension JSONMembers: Hashable {
 
 extension JSONValue: Codable {
     public init(from decoder: any Decoder) throws {
-        if let keyed = try? decoder.container(keyedBy: AnyName.self) {
+        if let decoder = decoder as? JSONValueDecoder {
+            self = decoder.value
+        } else if let keyed = try? decoder.container(keyedBy: AnyName.self) {
             var members = JSONMembers()
             for key in keyed.allKeys { members[key.stringValue] = try keyed.decode(JSONValue.self, forKey: key) }
             self = .object(members)
@@ -330,6 +359,7 @@ extension JSONValue: Codable {
             var container = encoder.singleValueContainer()
             try container.encode(value)
         case .number(let value):
+            if let encoder = encoder as? JSONValueEncoder { return encoder.put(self) }
             var container = encoder.singleValueContainer()
             if let integer = Int64(value.text) {
                 try container.encode(integer)
@@ -350,15 +380,16 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue {
-    /// This document as one of the caller's types.
+    /// Returns this document as one of the caller's types.
     ///
-    /// Throws Foundation's `DecodingError`, which names the path of what did not fit.
-    public func decode<T: Decodable>(_ type: T.Type, using decoder: JSONDecoder = JSONDecoder()) throws -> T {
-        try decoder.decode(type, from: Data(encoded()))
-    }
+    /// Dates are numbers: seconds since 2001, which `Date` itself reads. Throws `DecodingError`, which names the path of
+    /// the value that does not fit.
+    ///
+    ///     let policy = try JSONValue(parsing: bytes).decode(Policy.self)
+    public func decode<T: Decodable>(_ type: T.Type) throws -> T { try JSONValueDecoder.decode(type, from: self) }
 
-    /// One of the caller's values as a document.
-    public init(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
-        self = try JSONValue(parsing: encoder.encode(value))
-    }
+    /// Makes a document of one of the caller's values, as ``decode(_:)`` reads it.
+    ///
+    /// Throws `EncodingError` for a value that JSON cannot express, such as NaN.
+    public init(encoding value: some Encodable) throws { self = try JSONValueEncoder.encode(value) }
 }

@@ -85,6 +85,8 @@ package struct JSONWriter {
         case 0x0A: raw("\\n")
         case 0x0D: raw("\\r")
         case 0x09: raw("\\t")
+        case 0x08: raw("\\b")
+        case 0x0C: raw("\\f")
         default: raw("\\u00" + Hex.encode([byte]))
         }
     }

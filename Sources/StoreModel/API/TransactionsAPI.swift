@@ -82,30 +82,3 @@ package struct GrantRequest: Codable, Sendable, Equatable {
         self.reason = reason
     }
 }
-
-/// Encoder and decoder of Souk's own wire: RFC 3339 UTC dates.
-public enum WireJSON {
-    public static func encode(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(RFC3339.string(from: date))
-        }
-        return Array(try encoder.encode(value))
-    }
-
-    /// Throws `DecodingError`, which names the path of what did not fit.
-    public static func decode<T: Decodable>(_ type: T.Type, from bytes: [UInt8]) throws -> T {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .custom { decoder in
-            let container = try decoder.singleValueContainer()
-            guard let date = RFC3339.date(from: try container.decode(String.self)) else {
-                throw DecodingError.dataCorruptedError(
-                    in: container, debugDescription: "a date is RFC 3339 text such as \"2026-11-20T14:40:00Z\"")
-            }
-            return date
-        }
-        return try decoder.decode(type, from: Data(bytes))
-    }
-}

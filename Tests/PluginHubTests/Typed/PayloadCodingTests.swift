@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import Testing
 
 @testable import PluginHub
@@ -55,11 +56,17 @@ import Testing
         var id: MessageID = "abc"
     }
 
-    private func encode(_ value: some Encodable) throws -> JSONValue { try PayloadEncoder.encode(value) }
+    private func encode(_ value: some Encodable) throws -> JSONValue {
+        try JSONValueEncoder.encode(value, rules: PayloadCoding.rules)
+    }
+
+    private func decode<T: Decodable>(_ type: T.Type, from value: JSONValue) throws -> T {
+        try JSONValueDecoder.decode(type, from: value, rules: PayloadCoding.rules)
+    }
 
     @Test func `every kind of field comes back as it went`() throws {
         let original = Everything()
-        #expect(try PayloadDecoder.decode(Everything.self, from: encode(original)) == original)
+        #expect(try decode(Everything.self, from: encode(original)) == original)
     }
 
     @Test func `what is written is what Foundation's encoder writes`() throws {
@@ -72,15 +79,15 @@ import Testing
         let object = Derived()
         object.base = 7
         object.own = "x"
-        let read = try PayloadDecoder.decode(Derived.self, from: encode(object))
+        let read = try decode(Derived.self, from: encode(object))
         #expect((read.base, read.own) == (7, "x"))
     }
 
     @Test func `dates are RFC 3339 text, and seconds since 2001 are read too`() throws {
         let date = Date(timeIntervalSince1970: 1_763_650_800.25)
         #expect(try encode(["at": date]) == ["at": "2025-11-20T15:00:00.250Z"])
-        #expect(try PayloadDecoder.decode([Date].self, from: encode([date])) == [date])
-        #expect(try PayloadDecoder.decode([Date].self, from: JSONValue(encoding: [date])) == [date])
+        #expect(try decode([Date].self, from: encode([date])) == [date])
+        #expect(try decode([Date].self, from: JSONValue(encoding: [date])) == [date])
         #expect(
             try JSONObject().merging(["at": "2025-11-20T15:00:00.250Z"]) { $1 }.require("at", as: Date.self) == date)
     }
@@ -125,8 +132,8 @@ import Testing
                 sum = try inner.decode(Int.self) + list.decode(Int.self)
             }
         }
-        #expect(try PayloadDecoder.decode(Two.self, from: [[1], 2]).sum == 3)
-        #expect(throws: DecodingError.self) { _ = try PayloadDecoder.decode(Two.self, from: [[1]]) }
+        #expect(try decode(Two.self, from: [[1], 2]).sum == 3)
+        #expect(throws: DecodingError.self) { _ = try decode(Two.self, from: [[1]]) }
     }
 
     @Test func `numbers JSON has no word for are refused with their place`() throws {
