@@ -115,13 +115,9 @@ private struct OfferColumn: Codable {
         price = offer.price
     }
 
-    init(_ text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+    init(_ text: String) throws { self = try WireJSON.decode(Self.self, from: Array(text.utf8)) }
 
-    func text() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
-    }
+    func text() throws -> String { String(decoding: try WireJSON.encode(self), as: UTF8.self) }
 
     var offer: AppliedOffer {
         get throws {

@@ -108,8 +108,8 @@ struct StoreCall: Sendable {
     let store: SimulatedAppStore
     let path: PathParameters
     let query: HTTPQuery
-    /// The body's bytes, of the form that the operation asks for; `{}` where there was none.
-    let body: [UInt8]
+    /// The body, of the form that the operation asks for; `{}` where there was none.
+    let body: JSONValue
 
     /// Reads a request, and refuses what the operation's schemas do not allow.
     init(_ request: HTTPRequest, _ path: PathParameters, of operation: StoreOperation, store: SimulatedAppStore)
@@ -133,12 +133,12 @@ struct StoreCall: Sendable {
             }
         }
         guard let wanted = operation.body else {
-            body = []
+            body = [:]
             return
         }
         let bytes = try await request.body.collect(upTo: wanted.limit)
-        body = bytes.isEmpty && wanted.isOptional ? Array("{}".utf8) : bytes
-        if let violation = wanted.model.schema.violation(try JSONValue(parsing: body)) { throw violation }
+        body = bytes.isEmpty && wanted.isOptional ? [:] : try JSONValue(parsing: bytes)
+        if let violation = wanted.model.schema.violation(body) { throw violation }
     }
 
     /// A query's value as JSON: a number where the schema wants one.

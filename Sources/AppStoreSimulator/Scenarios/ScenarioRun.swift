@@ -198,7 +198,7 @@ private struct ScenarioRun {
     }
 
     private static func json(_ value: some Encodable) throws -> JSONValue {
-        SignedContent.opened(try JSONValue(parsing: try WireJSON.encode(value)))
+        SignedContent.opened(try WireJSON.document(value))
     }
 
     /// A question, with the values that the operation takes.

@@ -87,7 +87,7 @@ private struct PresentedReceiptData: Sendable {
 
     init(_ body: [UInt8], of app: BundleID) throws {
         let members = try RequestBody.object(body)
-        let asked = try RequestBody.decode(ValidateReceiptRequest.self, from: body)
+        let asked = try RequestBody.decode(ValidateReceiptRequest.self, from: members)
         receipt = try PresentedData.receipt(members["receipt"])
         if let bundle = asked.bundleID, bundle != app {
             throw Refusal.invalid("bundleID", "should be \(app), the app of the key")

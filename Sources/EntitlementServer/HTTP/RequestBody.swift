@@ -35,9 +35,13 @@ enum RequestBody {
 
     /// A body as one of the wire's types.
     static func decode<Body: Decodable>(_ type: Body.Type, from bytes: [UInt8]) throws -> Body {
-        _ = try object(bytes)
+        try decode(type, from: object(bytes))
+    }
+
+    /// The members of a body as one of the wire's types.
+    static func decode<Body: Decodable>(_ type: Body.Type, from members: JSONMembers) throws -> Body {
         do {
-            return try WireJSON.decode(type, from: bytes)
+            return try WireJSON.decode(type, from: .object(members))
         } catch let error as DecodingError {
             throw error.refusal
         }

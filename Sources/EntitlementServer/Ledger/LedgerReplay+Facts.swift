@@ -189,13 +189,13 @@ extension PresentedFact {
     }
 
     private static func webPurchase(_ body: [UInt8]) throws -> WebPurchase {
+        var json = try JSONValue(parsing: body)
         do {
-            return try WireJSON.decode(WebPurchase.self, from: body)
+            return try WireJSON.decode(WebPurchase.self, from: json)
         } catch is DecodingError {
-            var json = try JSONValue(parsing: body)
             guard let product = json["productID"]?.stringValue else { throw unreadable }
             json["productID"] = .string(anyName)
-            var purchase = try WireJSON.decode(WebPurchase.self, from: json.encoded())
+            var purchase = try WireJSON.decode(WebPurchase.self, from: json)
             purchase.productID = ProductID(unchecked: product)
             return purchase
         }

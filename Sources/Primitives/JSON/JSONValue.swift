@@ -89,6 +89,15 @@ extension JSONValue {
         }
     }
 
+    /// The same document with the members of each object in the order of their names.
+    package var sortedByName: JSONValue {
+        switch self {
+        case .array(let elements): .array(elements.map(\.sortedByName))
+        case .object(let members): .object(members.sortedByName)
+        default: self
+        }
+    }
+
     /// An element of an array; `nil` for another kind or an index outside it.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
@@ -275,6 +284,13 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
                 entries.append(entry)
             }
         }
+    }
+
+    fileprivate var sortedByName: JSONMembers {
+        var sorted = JSONMembers()
+        sorted.entries = entries.map { Entry(key: $0.key, value: $0.value.sortedByName) }
+            .sorted { $0.key.bytesPrecede($1.key) }
+        return sorted
     }
 
     /// Where the names are. Up to `searchable` members are searched one by one, which is faster.

@@ -159,9 +159,10 @@ extension JSONValueDecoder {
     }
 
     private func date(_ value: JSONValue, _ key: Place) throws -> Date {
-        if rules.dates == .textOrSeconds, case .number = value {
+        if rules.dates != .text, case .number = value {
             return Date(timeIntervalSinceReferenceDate: try float(value, key))
         }
+        guard rules.dates != .seconds else { throw mismatch(value.isNull ? Date.self : Double.self, value, key) }
         return try text(
             Date.self, value, key, "a date is RFC 3339 text such as \"2026-11-20T14:40:00Z\"",
             RFC3339.date(from:))
@@ -175,7 +176,7 @@ extension JSONValueDecoder {
             return value
         }
         if type == String.self { return try found(string(value, key)) }
-        if type == Date.self, rules.dates != .seconds { return try found(date(value, key)) }
+        if type == Date.self { return try found(date(value, key)) }
         if type == JSONValue.self { return try found(value) }
         if type == Int.self { return try found(integer(value, key) as Int) }
         if type == URL.self {

@@ -13,7 +13,7 @@ public enum WireJSON {
     /// Throws `EncodingError` for a value that JSON cannot express, such as NaN.
     public static func encode(_ value: some Encodable) throws -> [UInt8] {
         var writer = JSONWriter(sortedKeys: true)
-        writer.write(try document(value))
+        writer.write(try JSONValueEncoder.encode(value, rules: rules))
         return writer.bytes
     }
 
@@ -37,8 +37,8 @@ public enum WireJSON {
         try JSONValueDecoder.decode(type, from: document, rules: rules)
     }
 
-    /// Returns the document that `encode` writes, with the members in the order in which `value` names them.
+    /// Returns the document that `encode` writes, for a reader in the same process.
     package static func document(_ value: some Encodable) throws -> JSONValue {
-        try JSONValueEncoder.encode(value, rules: rules)
+        try JSONValueEncoder.encode(value, rules: rules).sortedByName
     }
 }

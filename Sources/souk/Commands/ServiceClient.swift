@@ -45,12 +45,14 @@ struct ServiceClient: Sendable {
         timeout: Duration = .seconds(10)
     ) async throws -> Value {
         let answer = try await send(
-            method, path, try body.map { try JSONValue(parsing: try WireJSON.encode($0)) }, timeout: timeout)
+            method, path, try body.map { try WireJSON.document($0) }, timeout: timeout)
         guard (200..<300).contains(answer.status) else {
             throw Failure(answer.json["detail"]?.stringValue ?? "\(url)\(path) answered with status \(answer.status)")
         }
         do {
-            return try WireJSON.decode(type, from: answer.bytes)
+            // Bytes that are not JSON are parsed once more, for the reason.
+            return answer.json.isNull
+                ? try WireJSON.decode(type, from: answer.bytes) : try WireJSON.decode(type, from: answer.json)
         } catch {
             throw Failure("\(url)\(path) answered in a form that this version does not know: \(error)")
         }

@@ -38,7 +38,7 @@ extension StoreCommand {
     private static func deliver(_ client: StoreClient) async throws -> StoreReport {
         let doing = "sending notifications"
         let left = try await client.json(.post, "/notifications/deliver", doing: doing)
-        let deliveries = try WireJSON.decode(StoreControlWire.Deliveries.self, from: left.encoded())
+        let deliveries = try WireJSON.decode(StoreControlWire.Deliveries.self, from: left)
         let failed = try await failedNotifications(client)
         var report = StoreReport(json: left, text: StoreText.line(deliveries, failed), holds: failed.isEmpty)
         if !failed.isEmpty { report.json["failed"] = .number(failed.count) }
@@ -53,7 +53,7 @@ extension StoreCommand {
             let query = [("after", String(last)), ("limit", "1000")] as [(String, String?)]
             let page = try WireJSON.decode(
                 StoreControlWire.Notifications.self,
-                from: try await client.json(.get, StorePath("/notifications", query: query), doing: "listing").encoded()
+                from: try await client.json(.get, StorePath("/notifications", query: query), doing: "listing")
             ).notifications
             failed += page.filter { $0.attempts.last?.result != nil && !$0.hasArrived }
             guard page.count == 1000, let number = page.last?.number else { return failed }

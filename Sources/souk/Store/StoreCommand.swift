@@ -82,7 +82,7 @@ struct StoreClient: Sendable {
         let answer = try await Progress.shown(what) {
             try await service.ask(method, path.text, body, as: type, timeout: .seconds(3600))
         }
-        return StoreReport(json: try JSONValue(parsing: try WireJSON.encode(answer)), text: try words(answer))
+        return StoreReport(json: try WireJSON.document(answer), text: try words(answer))
     }
 
     func ask(
