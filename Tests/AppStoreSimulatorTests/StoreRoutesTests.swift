@@ -224,6 +224,23 @@ struct StoreRoutesTests {
         }
     }
 
+    @Test(arguments: [
+        (#"{"name":"bob","name":"eve"}"#, "twice in one object"),
+        (#"{"name":"bob","other":{"a":1,"a":2}}"#, "twice in one object"),
+        (
+            #"{"name":"bob","other":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + "}",
+            "nest too deep"
+        ),
+    ])
+    func `a body with a duplicate key or too deep is refused`(body: String, words: String) async throws {
+        try await TestStore.with { test in
+            let answer = try await Client(test).ask(.post, "/control/v1/accounts", body)
+            #expect(answer.status == 400 && answer.json["code"] == "malformed")
+            #expect(answer.json["detail"]?.stringValue?.contains(words) == true, "\(answer.json)")
+            #expect(try test.store.accounts() == [])
+        }
+    }
+
     @Test func `a body that is too long is refused`() async throws {
         try await TestStore.with { test in
             let name = String(repeating: "a", count: StoreOperation.bodyLimit)

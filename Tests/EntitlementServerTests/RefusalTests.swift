@@ -59,6 +59,32 @@ import Testing
         await bench.close()
     }
 
+    /// A body that is read as a type, by the coder of decision 1.
+    @Test(arguments: [
+        (#"{"feature":"pro","reason":"a","reason":"b"}"#, "malformed", nil, "twice in one object"),
+        (#"{"feature":"pro","reason":"a","other":{"é":1,"e\u0301":2}}"#, "malformed", nil, "twice in one object"),
+        (
+            #"{"feature":"pro","reason":"a","other":"# + String(repeating: "[", count: 32)
+                + String(repeating: "]", count: 32) + "}", "malformed", nil, "nest too deep"
+        ),
+        (#"{"feature":"pro","reason":"a","until":1763650800}"#, "invalid_field", "until", "should be a text"),
+        (#"{"feature":"pro","reason":"a","until":"tomorrow"}"#, "invalid_field", "until", "a date is RFC 3339 text"),
+        (#"{"feature":"pro","reason":null}"#, "invalid_field", "reason", "is null"),
+        (#"{"feature":"pro","reason":["a"]}"#, "invalid_field", "reason", "should be a text"),
+        (#"{"reason":"a"}"#, "invalid_field", "feature", "is missing"),
+    ])
+    func `a body that is not strict JSON, or has a wrong member, is refused in words`(
+        body: String, code: String, field: String?, words: String
+    ) async throws {
+        let bench = try await ServerBench()
+        let before = try bench.contents()
+        let reply = try await bench.send(.post, "/v1/customers/anna/grants", as: .secret, body: .text(body))
+        #expect(reply.status == 400 && reply.code == code && reply.field == field)
+        #expect(reply.json["detail"]?.stringValue?.contains(words) == true, "\(reply.json)")
+        #expect(try bench.contents() == before)
+        await bench.close()
+    }
+
     @Test func `more than a hundred at once are refused`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post(Array(repeating: "x", count: 101))

@@ -107,6 +107,18 @@ import Testing
         #expect(json.objectValue?.count == names.count)
     }
 
+    @Test(arguments: [1, 15, 16, 17, 40])
+    func `a duplicate name is refused among few and among many, in any Unicode form`(count: Int) throws {
+        let members = (0..<count).map { "\"name \($0)\":\($0)" }.joined(separator: ",")
+        #expect(try parse("{\(members)}").decode([String: Int].self).count == count)
+        for (one, other) in [("a", "a"), ("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), ("\u{212A}", "K")] {
+            for text in ["{\"\(one)\":0,\(members),\"\(other)\":0}", "{\(members),\"\(one)\":0,\"\(other)\":0}"] {
+                #expect(throws: JSONError.self, "\(text)") { _ = try parse(text) }
+            }
+            #expect(try parse("{\"\(one)\":0,\(members),\"b\":0}").decode([String: Int].self).count == count + 2)
+        }
+    }
+
     @Test func `names are found by their bytes`() throws {
         let json = try parse("{\"e\u{301}\": 1}")
         #expect(try json.decode([String: Int].self) == ["\u{E9}": 1])

@@ -253,6 +253,20 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["\(name).damaged"])
     }
 
+    @Test(arguments: [
+        #"{"plugins":{},"#,
+        #"{"other":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + ",",
+    ])
+    func `an answer with a duplicate key or too deep counts as nothing`(beginning: String) async throws {
+        _ = try await launch(StubPlugin.sound("a")).getPaidFeatures()
+        let key = "lastAnswers-" + Hex.encode(SHA256.hash(Array("string ada".utf8)).prefix(16))
+        let kept = try #require(try storage.data(for: key))
+        #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["a", "both"])
+        try storage.set(Array(beginning.utf8) + kept.dropFirst(), for: key)
+        let client = try await launch(unreachable("a"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
+    }
+
     @Test func `an answer that arrives after its user left is not kept`() async throws {
         let gate = Gate()
         let client = try await launch(StubPlugin.sound("a") { await gate.pass() }, user: nil)

@@ -106,8 +106,7 @@ private struct JSONParser {
 
     private mutating func object() throws(JSONError) -> JSONValue {
         var members = JSONMembers()
-        // `String` compares by canonical equivalence, which costs nothing where both names are ASCII.
-        var names: Set<String> = []
+        var names = JSONNames()
         skipWhiteSpace()
         if next == UInt8(ascii: "}") {
             position += 1
@@ -117,10 +116,13 @@ private struct JSONParser {
             skipWhiteSpace()
             guard next == UInt8(ascii: "\"") else { throw failure("a member's name in quotes should stand here") }
             let name = try string()
-            guard name.utf8.count <= JSONValue.longestName || name.utf8.allSatisfy({ $0 < 0x80 }) else {
+            let isASCII = name.utf8.allSatisfy { $0 < 0x80 }
+            guard isASCII || name.utf8.count <= JSONValue.longestName else {
                 throw failure("a name that is not ASCII should have \(JSONValue.longestName) bytes at most")
             }
-            guard names.insert(name).inserted else { throw failure("the name \"\(name)\" appears twice in one object") }
+            guard names.insert(name, isASCII: isASCII, after: members) else {
+                throw failure("the name \"\(name)\" appears twice in one object")
+            }
             skipWhiteSpace()
             guard next == UInt8(ascii: ":") else { throw failure("a colon should stand here") }
             position += 1
@@ -250,5 +252,22 @@ private struct JSONParser {
             position += 1
         }
         return unit
+    }
+}
+
+/// The names of an object that is parsed. A few that are ASCII are compared one by one, which is faster than hashing them.
+///
+/// All others are hashed, each once: `String` compares by canonical equivalence, for which it brings a name that is not
+/// ASCII to one form, and "K" is equivalent to the sign for kelvin.
+private struct JSONNames {
+    private var hashed: Set<String> = []
+    private var isASCII = true
+
+    /// Whether `name` is none of the names of `members`, the members so far.
+    mutating func insert(_ name: String, isASCII: Bool, after members: JSONMembers) -> Bool {
+        self.isASCII = self.isASCII && isASCII
+        if self.isASCII, !members.isLarge { return members[name] == nil }
+        if hashed.isEmpty { hashed = Set(members.keys) }
+        return hashed.insert(name).inserted
     }
 }

@@ -251,7 +251,7 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
     public init(_ pairs: some Sequence<(String, JSONValue)>) {
         var places: [String: Int] = [:]
         for (name, value) in pairs {
-            guard entries.count >= Self.searchable else {
+            guard isLarge else {
                 self[name] = value
                 continue
             }
@@ -297,9 +297,12 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
     typealias Places = [ExactString: Int]
     private static let searchable = 16
 
+    /// Whether it has so many members that an index is faster than a search.
+    var isLarge: Bool { entries.count >= Self.searchable }
+
     /// The places of all names, for many searches; `nil` for few members.
     func places() -> Places? {
-        guard count > Self.searchable else { return nil }
+        guard isLarge else { return nil }
         return Places(uniqueKeysWithValues: entries.enumerated().map { (ExactString($1.key), $0) })
     }
 
