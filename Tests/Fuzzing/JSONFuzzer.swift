@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 /// Any bytes as JSON. What is accepted says the same after being written and read again, and so does the text in it that
-/// looks like base64, hexadecimal digits or a date.
+/// looks like base64, hexadecimal digits or a date. The coder reads it as every kind of type, and writes it as it is.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
@@ -12,7 +12,37 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         Fuzzing.claim((try? JSONValue(parsing: written)) == value, "what was written reads the same")
     }
     visit(value)
+    Fuzzing.claim((try? JSONValue(encoding: value)) == value, "a document is encoded as itself")
+    for dates in [JSONCodingRules.Dates.seconds, .text, .textOrSeconds] {
+        _ = try? JSONValueDecoder.decode(AnyKind.self, from: value, rules: .init(dates: dates, errors: .mismatches))
+    }
     return 0
+}
+
+/// Asks for every kind of value in every place.
+private struct AnyKind: Decodable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let integer = try? container.decode(Int.self)
+        if let real = try? container.decode(Double.self) {
+            Fuzzing.claim(real.isFinite, "a number is finite")
+            if let integer { Fuzzing.claim(Double(integer) == real, "an integer is the number that is written") }
+        } else {
+            Fuzzing.claim(integer == nil, "an integer is a number")
+        }
+        _ = (try? container.decode(UInt64.self), try? container.decode(Int8.self), try? container.decode(Float.self))
+        _ = (try? container.decode(Decimal.self), try? container.decode(Date.self), try? container.decode(URL.self))
+        _ = (try? container.decode(Data.self), try? container.decode(UUID.self), try? container.decode(Bool?.self))
+        _ = try? container.decode([Int: String].self)
+        if let members = try? decoder.container(keyedBy: JSONPathKey.self) {
+            for key in members.allKeys {
+                Fuzzing.claim(members.contains(key), "a name is found")
+                _ = try? members.decodeIfPresent(AnyKind.self, forKey: key)
+            }
+        } else if var elements = try? decoder.unkeyedContainer() {
+            while !elements.isAtEnd { _ = try elements.decode(AnyKind.self) }
+        }
+    }
 }
 
 private func visit(_ value: JSONValue) {
