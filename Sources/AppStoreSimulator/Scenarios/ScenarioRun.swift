@@ -12,7 +12,7 @@ extension Scenario {
     /// Throws what keeps a store from being opened at all, and `CancellationError`.
     public func run() async throws -> Report { try await run { _ in } }
 
-    /// `watch` is told of each step as it is done.
+    /// Calls `watch` with each step when it is done.
     func run(watch: (Report.Step) -> Void) async throws -> Report {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("souk-scenario-\(UUID().uuidString.lowercased())")

@@ -59,7 +59,7 @@ extension ProductType {
         (.autoRenewableSubscription, "renewableSubscription"), (.nonRenewingSubscription, "nonRenewingSubscription"),
     ]
 
-    /// The word of product lists; `nil` for a kind that they have none for.
+    /// The word for it in product lists; `nil` when they have none.
     var wordInLists: String? { Self.wordsInLists.first { $0.type == self }?.word }
 
     /// From a word of product lists; `nil` for any other.
