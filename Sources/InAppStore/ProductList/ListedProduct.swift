@@ -62,7 +62,7 @@ extension ProductType {
     /// The word for it in product lists; `nil` when they have none.
     var wordInLists: String? { Self.wordsInLists.first { $0.type == self }?.word }
 
-    /// From a word of product lists; `nil` for any other.
+    /// Reads a word of product lists; any other word gives `nil`.
     init?(wordInLists word: String) {
         guard let found = Self.wordsInLists.first(where: { $0.word == word }) else { return nil }
         self = found.type

@@ -263,7 +263,7 @@ private struct JSONNames {
     private var hashed: Set<String> = []
     private var isASCII = true
 
-    /// Whether `name` is none of the names of `members`, the members so far.
+    /// Returns `false` when one of `members`, those read so far, has the name.
     mutating func insert(_ name: String, isASCII: Bool, after members: JSONMembers) -> Bool {
         self.isASCII = self.isASCII && isASCII
         if self.isASCII, !members.isLarge { return members[name] == nil }

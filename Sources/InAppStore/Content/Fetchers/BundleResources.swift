@@ -17,11 +17,18 @@ import Primitives
         /// The requests whose resources are in use. The system keeps resources for as long as a request for them lives.
         private var held: [NSBundleResourceRequest] = []
         private let pause: Duration
+        private let sleep: @Sendable (Duration) async throws -> Void
 
-        /// - Parameter pause: how often `progress` is told.
-        public init(bundle: Bundle = .main, pause: Duration = .milliseconds(250)) {
+        /// - Parameters:
+        ///   - pause: the time between two reports of the progress.
+        ///   - sleep: waits between two reports; throws when the task is cancelled.
+        public init(
+            bundle: Bundle = .main, pause: Duration = .milliseconds(250),
+            sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        ) {
             self.bundle = bundle
             self.pause = pause
+            self.sleep = sleep
         }
 
         /// Throws `PurchaseError`: `diskFull`, `invalidContentFetcherParameters` for a tag that the app does not have,
@@ -31,10 +38,10 @@ import Primitives
         ) async throws -> String? {
             let request = NSBundleResourceRequest(tags: tags, bundle: bundle)
             let loading = request.progress
-            let telling = Task { [pause] in
+            let telling = Task { [pause, sleep] in
                 while !Task.isCancelled {
                     if let told = ContentProgress(loading) { progress(told) }
-                    try await Task.sleep(for: pause)
+                    try await sleep(pause)
                 }
             }
             let (ending, ready) = AsyncThrowingStream<Never, any Error>.makeStream()
