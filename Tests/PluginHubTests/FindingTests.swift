@@ -140,5 +140,5 @@ import Testing
 
 extension Hub {
     /// The sender of a plugin no hub knows.
-    fileprivate static let nobody: any MessageSending = PluginChannel(configuration: .init(), trace: Broadcast())
+    fileprivate static let nobody: any MessageSending = PluginChannel(configuration: .init(), trace: TraceReaders())
 }

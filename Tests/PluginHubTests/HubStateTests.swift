@@ -5,7 +5,7 @@ import Testing
 /// The machine under the hub's lock, where races of its callers are orders of calls.
 @Suite struct HubStateTests {
     private func member(_ policy: Policy) -> Member {
-        let channel = PluginChannel(configuration: .init(), trace: Broadcast())
+        let channel = PluginChannel(configuration: .init(), trace: TraceReaders())
         return Member(policy: policy, plugin: ScriptedPlugin(policy, channel), channel: channel)
     }
 

@@ -186,6 +186,26 @@ import Testing
         second.cancel()
     }
 
+    @Test func `a call that has returned is in the trace, whatever other threads send`() async throws {
+        let (hub, client) = try hub()
+        let server = try hub.scripted("Server")
+        let isOver = Locked(false)
+        let others = (0..<3).map { _ in
+            Task { while !isOver.withLock(\.self) { try? server.send(command: "not mine") } }
+        }
+        for round in 0..<2000 {
+            let values = hub.trace.values(.unbounded)
+            let id = try MessageID("\(round)")
+            try? client.send(command: Message("lost", id: id))
+            values.cancel()
+            var found = false
+            for await entry in values where entry.message.id == id { found = true }
+            #expect(found, "round \(round)")
+        }
+        isOver.withLock { $0 = true }
+        for other in others { await other.value }
+    }
+
     @Test func `the trace ends with the hub`() async throws {
         var hub: Hub? = Hub()
         let values = try #require(hub).trace.values()

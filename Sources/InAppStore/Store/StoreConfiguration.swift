@@ -76,7 +76,8 @@ public struct StoreConfiguration: Sendable {
     public var bundle: Bundle
 
     /// Gets each of the store's events at once, on any thread, as an entry for a log: by default `LogEntry.systemLog()`.
-    public var log: @Sendable (LogEntry) -> Void = LogEntry.systemLog()
+    /// With `nil` no entry is made.
+    public var log: (@Sendable (LogEntry) -> Void)? = LogEntry.systemLog()
 
     /// What becomes of a purchase that the customer has begun in the App Store; see `PromotedPurchaseAnswer`. It is asked
     /// for each such product of the list, one at a time; what is not in the list is refused.

@@ -42,9 +42,9 @@ actor StoreKeeper {
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
         localVerifier: (any TransactionVerifier)?, siblings: SiblingApps?, storage: any SecureStorage,
         clock: any WallClock, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        patience: StoreState.Patience, log: @escaping @Sendable (LogEntry) -> Void
+        patience: StoreState.Patience, log: (@Sendable (LogEntry) -> Void)?
     ) throws {
-        let happenings = Happenings<StoreEvent> { log(LogEntry($0)) }
+        let happenings = Happenings<StoreEvent> { log?(LogEntry($0)) }
         self.happenings = happenings
         self.validator = validator
         self.sleep = sleep

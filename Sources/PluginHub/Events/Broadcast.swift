@@ -11,13 +11,12 @@ struct Observer<Element: Sendable>: Sendable {
 
     /// The same observer. While `trace` has readers, `note` gets each element together with what hands it on.
     func noting(
-        in trace: Broadcast<TraceEntry>, _ note: @escaping @Sendable (Element, () -> Void) -> Void
+        in trace: TraceReaders, _ note: @escaping @Sendable (Element, () -> Void) -> Void
     ) -> Observer {
         let receive = receive
         return Observer(
             receive: { element in
-                // A flag first: most hubs are never traced, and this is asked for each element.
-                guard trace.wasObserved.isSet, trace.isObserved else { return receive(element) }
+                guard !trace.isEmpty else { return receive(element) }
                 note(element) { receive(element) }
             }, finish: finish)
     }
@@ -30,8 +29,6 @@ struct Observer<Element: Sendable>: Sendable {
 /// nested or concurrent, and every observer sees the same order. No lock is held during a callback.
 final class Broadcast<Element: Sendable>: Sendable {
     private let state: Locked<State>
-    /// Whether anybody ever observed.
-    let wasObserved = OneWayFlag()
 
     private final class Entry: Sendable {
         let observer: Observer<Element>
@@ -121,7 +118,6 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     /// Cancel with the returned closure; until then it keeps the observer.
     func attach(_ observer: Observer<Element>) -> @Sendable () -> Void {
-        wasObserved.set()
         let entry = Entry(observer)
         let depth = CallDepth.current
         let delivery: Delivery? = state.withLock { state in

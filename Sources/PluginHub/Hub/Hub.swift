@@ -15,7 +15,7 @@ import Primitives
 public final class Hub: Sendable {
     private let configuration: Configuration
     private let state: Locked<HubState>
-    private let traceEntries = Broadcast<TraceEntry>()
+    private let traceReaders = TraceReaders()
 
     public init(configuration: Hub.Configuration = .init()) {
         self.configuration = configuration
@@ -24,7 +24,7 @@ public final class Hub: Sendable {
 
     deinit {
         for member in state.withLock({ $0.removeAll() }) { member.channel.close() }
-        traceEntries.finish()
+        traceReaders.finish()
     }
 
     // MARK: - Plugins come
@@ -80,7 +80,7 @@ public final class Hub: Sendable {
     }
 
     private func make(_ registration: HubState.Registration, _ made: inout [Member], _ failures: inout [Finding]) {
-        let channel = PluginChannel(configuration: configuration, trace: traceEntries)
+        let channel = PluginChannel(configuration: configuration, trace: traceReaders)
         do {
             let plugin = try registration.make(channel, registration.configurationFiles)
             made.append(Member(policy: plugin.policy, plugin: plugin, channel: channel))
@@ -173,12 +173,12 @@ public final class Hub: Sendable {
 
     /// Every decision, from the moment somebody reads; costs nothing while nobody does.
     public var trace: HubTrace {
-        HubTrace { [weak self, traceEntries] observer in
+        HubTrace { [weak self, traceReaders] observer in
             guard let self else {
                 observer.finish()
                 return EventSubscription()
             }
-            let detach = traceEntries.attach(observer)
+            let detach = traceReaders.attach(observer)
             publish(state.withLock { $0.countTraceReaders(1) })
             return EventSubscription { [weak self] in
                 detach()

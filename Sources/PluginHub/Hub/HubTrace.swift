@@ -1,3 +1,5 @@
+import Primitives
+
 /// One decision of the hub, or one event that passed it: who wanted what, and the outcome. Payloads are not in it.
 ///
 /// An event has two kinds of entries. When a plugin asks for it, `sender` is the subscriber, `receivers` are the
@@ -51,8 +53,8 @@ public struct TraceEntry: Sendable {
 ///
 ///     for await entry in hub.trace { print(entry.sender ?? "?", entry.message, entry.verdict) }
 ///
-/// Reading does not slow the callers down: what does not fit the buffer is dropped and counted. A reader that itself
-/// sends messages through the hub sees those too.
+/// Reading does not slow the callers down: what does not fit the buffer is dropped and counted. The entry of a call is in
+/// the buffer when the call returns or throws. A reader that itself sends messages through the hub sees those too.
 public struct HubTrace: AsyncSequence, Sendable {
     public typealias Element = TraceEntry
     public typealias Failure = Never
@@ -66,4 +68,57 @@ public struct HubTrace: AsyncSequence, Sendable {
     }
 
     public func makeAsyncIterator() -> AsyncIterator { values().makeAsyncIterator() }
+}
+
+/// The buffers of those who read the trace.
+///
+/// Not a `Broadcast`: there a thread may leave its element to another thread that is delivering, and a reader that cancels
+/// then misses what was sent before. Buffers call nothing back, so each thread fills them itself.
+final class TraceReaders: Sendable {
+    private struct State: Sendable {
+        var readers: [UInt64: Observer<TraceEntry>] = [:]
+        var next: UInt64 = 0
+        var isFinished = false
+    }
+
+    private let state = Locked(State())
+    private let wasRead = OneWayFlag()
+
+    /// Whether the trace is read now. Most hubs are never traced, so that a flag answers before the lock.
+    var isEmpty: Bool { !wasRead.isSet || state.withLock(\.readers.isEmpty) }
+
+    /// Fills every buffer before it returns.
+    func send(_ entry: TraceEntry) {
+        for reader in state.withLock({ $0.readers }).values { reader.receive(entry) }
+    }
+
+    /// Ends every reader, and later ones at once.
+    func finish() {
+        let readers = state.withLock { state in
+            state.isFinished = true
+            defer { state.readers = [:] }
+            return state.readers
+        }
+        for reader in readers.values { reader.finish() }
+    }
+
+    /// Detach with the returned closure.
+    func attach(_ reader: Observer<TraceEntry>) -> @Sendable () -> Void {
+        wasRead.set()
+        let number: UInt64? = state.withLock { state in
+            guard !state.isFinished else { return nil }
+            state.next += 1
+            state.readers[state.next] = reader
+            return state.next
+        }
+        guard let number else {
+            reader.finish()
+            return {}
+        }
+        return { [self] in
+            // Released out of the lock.
+            let left = state.withLock { $0.readers.removeValue(forKey: number) }
+            withExtendedLifetime(left) {}
+        }
+    }
 }

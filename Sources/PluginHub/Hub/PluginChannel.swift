@@ -3,7 +3,7 @@ import Primitives
 /// One plugin's way into the hub. It knows whose it is, so nobody can speak for another.
 final class PluginChannel: PluginContext {
     private let configuration: Hub.Configuration
-    private let trace: Broadcast<TraceEntry>
+    private let trace: TraceReaders
     private let state = Locked(State.waiting)
     let scope = TaskScope()
     let links = LinkSet()
@@ -14,7 +14,7 @@ final class PluginChannel: PluginContext {
         case closed(name: String?)
     }
 
-    init(configuration: Hub.Configuration, trace: Broadcast<TraceEntry>) {
+    init(configuration: Hub.Configuration, trace: TraceReaders) {
         self.configuration = configuration
         self.trace = trace
     }

@@ -35,8 +35,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
         /// unless told otherwise: `{ DispatchQueue.main.async(execute: $0) }`.
         public var callBack: @Sendable (@escaping @Sendable () -> Void) -> Void
         /// Gets each of the `diagnostics` at once, on any thread, as an entry for a log: by default
-        /// `LogEntry.systemLog()`.
-        public var log: @Sendable (LogEntry) -> Void = LogEntry.systemLog()
+        /// `LogEntry.systemLog()`. With `nil` no entry is made.
+        public var log: (@Sendable (LogEntry) -> Void)? = LogEntry.systemLog()
 
         public init(
             pluginDeadline: Duration = .seconds(30), pluginDeadlines: [String: Duration] = [:],
@@ -81,7 +81,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
         shelf = configuration.storage.map { [told, clock = configuration.clock, log = configuration.log] storage in
             AnswerShelf(storage: storage) { error in
                 let diagnostic = PurchaseDiagnostic.ofStorage(error, at: clock.now())
-                log(LogEntry(diagnostic))
+                log?(LogEntry(diagnostic))
                 told.send(diagnostic)
             }
         }
@@ -173,7 +173,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
     }
 
     func tell(_ diagnostic: PurchaseDiagnostic) {
-        configuration.log(LogEntry(diagnostic))
+        configuration.log?(LogEntry(diagnostic))
         told.send(diagnostic)
     }
 

@@ -41,14 +41,14 @@ public struct LogEntry: Hashable, Sendable {
 }
 
 extension LogEntry {
-    /// Returns the log that a store and a purchase client write to by default: the unified log on Apple's systems, none
+    /// Returns the log that a store and a purchase client write to by default: the unified log on Apple's systems, `nil`
     /// elsewhere.
-    public static func systemLog() -> @Sendable (LogEntry) -> Void {
+    public static func systemLog() -> (@Sendable (LogEntry) -> Void)? {
         #if canImport(os)
             let log = SystemLog()
             return { log.write($0) }
         #else
-            return { _ in }
+            return nil
         #endif
     }
 }

@@ -52,7 +52,7 @@ struct StoreEventsTests {
         let lines = Locked<[String]>([])
         var configuration = test.configuration()
         withOwnLog(&configuration) { line in lines.withLock { $0.append(line) } }
-        configuration.log(LogEntry(.error, category: "InAppStore", "diskFull", detail: "film.noir"))
+        configuration.log?(LogEntry(.error, category: "InAppStore", "diskFull", detail: "film.noir"))
         #expect(lines.withLock { $0 } == ["error InAppStore: diskFull"])
     }
 
