@@ -10,6 +10,14 @@ package enum OutsideJudge {
     /// The interpreter that has the judges' packages; `make test` names it in `SOUK_PYTHON`.
     package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
+    /// Whether tests run that ask no judge: their packages need not be installed then.
+    fileprivate static var areLeftOut: Bool { ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" }
+
+    /// A test asks a judge and is not marked as one that does.
+    private struct Unmarked: Error, CustomStringConvertible {
+        let description = "A test that asks an outside judge needs the trait `.outsideJudge`."
+    }
+
     /// Where `program` is on the PATH.
     package static func path(of program: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -18,8 +26,9 @@ package enum OutsideJudge {
 
     /// Gives a script of `Tests/Judges` one JSON value to judge.
     ///
-    /// - Throws: `POSIXError` when the interpreter cannot be started.
+    /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` where judges are left out.
     package static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
+        guard !areLeftOut else { throw Unmarked() }
         let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Tests/Judges")
         return try await run(
@@ -48,7 +57,7 @@ extension Trait where Self == ConditionTrait {
         _ isAvailable: @autoclosure @escaping @Sendable () -> Bool, _ comment: Comment,
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> Self {
-        if ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" {
+        if OutsideJudge.areLeftOut {
             // The runner looks for these words.
             return .disabled("outside judge", sourceLocation: sourceLocation)
         }

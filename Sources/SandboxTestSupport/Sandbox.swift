@@ -53,22 +53,36 @@ public final class Sandbox: Sendable {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-sandbox-\(UUID().uuidString)"
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            return try await Sandbox(catalogue, features, start, folder)
+            // The server trusts the App Store and goes by its clock, so the App Store is made first.
+            let notifications = LaterTransport()
+            let appStore = try await openAppStore(catalogue, start, folder, notifications)
+            do {
+                return try await Sandbox(appStore, catalogue, features, folder, notifications)
+            } catch {
+                await appStore.close()
+                throw error
+            }
         } catch {
             try? FileManager.default.removeItem(atPath: folder)
             throw error
         }
     }
 
-    private init(_ catalogue: Catalogue, _ features: FeatureMap, _ start: Date?, _ folder: String) async throws {
-        // The server trusts the App Store and goes by its clock, so the App Store is made first.
-        let notifications = LaterTransport()
+    private static func openAppStore(
+        _ catalogue: Catalogue, _ start: Date?, _ folder: String, _ notifications: LaterTransport
+    ) async throws -> SimulatedAppStore {
         var simulated = SimulatedAppStore.Configuration(catalogue: catalogue, dataDirectory: folder + "/app-store")
         simulated.timeRate = .frozen
         simulated.start = start
         simulated.notificationsURL = "http://server/v1/notifications/app-store"
         simulated.notificationTransport = notifications
-        let appStore = try await SimulatedAppStore.open(simulated)
+        return try await SimulatedAppStore.open(simulated)
+    }
+
+    private init(
+        _ appStore: SimulatedAppStore, _ catalogue: Catalogue, _ features: FeatureMap, _ folder: String,
+        _ notifications: LaterTransport
+    ) async throws {
         var app = EntitlementService.Configuration.App(bundleID: appStore.summary.bundleID)
         app.features = features
         app.customerRateLimit = nil

@@ -111,5 +111,8 @@ import Testing
         let client = try await PurchaseClient.with(StubPlugin.sound("a"))
         let products = try await client.getProductsAndPricePoints(with: ["a"])
         #expect(try await client.getProducts(with: ["a"]) == products)
+        let ids: [ProductID] = ["a"]
+        #expect(try await client.getProductsAndPricePoints(with: ids) == products)
+        #expect(try await client.getProductsAndPricePoints(with: Set(ids), .bestEffort) == products)
     }
 }

@@ -27,7 +27,8 @@ import Testing
         #expect(bad.output.contains("ok: one (") && bad.output.hasSuffix("1 of 2 as expected\n"))
     }
 
-    @Test func `programs get one JSON value, and CI systems JUnit`() async throws {
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
+    func `programs get one JSON value, and CI systems JUnit`() async throws {
         let folder = try TemporaryFolder()
         let out = folder.file("junit.xml")
         let bad = try folder.write("bad.json", scenario("ben"))

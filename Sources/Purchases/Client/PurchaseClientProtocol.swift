@@ -45,6 +45,13 @@ extension PurchaseClientProtocol {
         try await getProductsAndPricePoints(with: identifiers, .strict)
     }
 
+    /// The products among `products` that any plugin sells. Strict unless `mode` says otherwise.
+    public func getProductsAndPricePoints(
+        with products: some Sequence<ProductID>, _ mode: ReadMode = .strict
+    ) async throws -> Set<Product> {
+        try await getProductsAndPricePoints(with: products.map(\.rawValue), mode)
+    }
+
     /// Strict: a list from which a plugin is missing looks complete.
     public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
         try await getWebPricePoints(with: identifiers, .strict)
