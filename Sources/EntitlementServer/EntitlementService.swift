@@ -218,10 +218,9 @@ public final class EntitlementService: HTTPHandler {
             makeID: configuration.makeRequestID, report: configuration.reportFailure,
             guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
             limiter: RateLimiter(configuration, sharedBy: parts.registry), signer: parts.signer, observer: observer)
-        var router = Router()
-        for endpoint in endpoints(configuration, parts) {
+        var router = Router(endpoints(configuration, parts)) { endpoint in
             let figures = metrics.endpoint(endpoint.id)
-            router.on(endpoint.method, endpoint.path) { gate.respond(to: endpoint, $0, $1, counting: figures) }
+            return { gate.respond(to: endpoint, $0, $1, counting: figures) }
         }
         let (refuse, nowhere) = (router.refuse, metrics.endpoint(ServerMetrics.nowhere))
         router.refuse = { refusal, request in
@@ -235,10 +234,10 @@ public final class EntitlementService: HTTPHandler {
     }
 
     /// All that this server can be asked.
-    var endpoints: [Endpoint] { Self.endpoints(configuration, parts) }
+    var endpoints: [Endpoint<ServerHandler>] { Self.endpoints(configuration, parts) }
 
     /// All that can be asked, in the order of the documents.
-    static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint] {
+    static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint<ServerHandler>] {
         let ledger = parts.ledger
         let idempotent = IdempotentRequests(
             ledger: ledger, realClock: configuration.realClock, monotonicClock: configuration.monotonicClock)

@@ -25,8 +25,8 @@ struct RouteTable: Sendable {
         var node = 0
         var names: [String] = []
         for segment in pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            if segment.hasPrefix("{"), segment.hasSuffix("}") {
-                names.append(String(segment.dropFirst().dropLast()))
+            if let name = Self.parameter(in: segment) {
+                names.append(name)
                 node = parameterChild(of: node)
             } else {
                 node = literalChild(of: node, Array(segment.utf8))
@@ -35,6 +35,12 @@ struct RouteTable: Sendable {
         precondition(Set(names).count == names.count, "\(pattern) names a parameter twice")
         precondition(!nodes[node].routes.contains { $0.method == method }, "\(method) \(pattern) is routed twice")
         nodes[node].routes.append(Entry(method: method, names: names, respond: respond))
+    }
+
+    /// The name in a segment `{name}`; `nil` for a literal one.
+    static func parameter(in segment: Substring) -> String? {
+        guard segment.hasPrefix("{"), segment.hasSuffix("}") else { return nil }
+        return String(segment.dropFirst().dropLast())
     }
 
     private mutating func parameterChild(of node: Int) -> Int {

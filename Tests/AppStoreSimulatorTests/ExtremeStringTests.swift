@@ -43,18 +43,18 @@ import Testing
                 }.joined()
             }
             let client = StoreRoutesTests.Client(test)
-            for operation in StoreOperation.all {
-                let body = operation.body == nil ? "" : "{}"
-                for name in operation.pathParameters {
+            for endpoint in StoreEndpoints.all {
+                let body = endpoint.body == nil ? "" : "{}"
+                for name in endpoint.pathParameters {
                     let answer = try await client.ask(
-                        operation.method, path(operation.path, spoiling: name), body)
-                    #expect((400..<500).contains(answer.status), "\(operation.id) {\(name)}: \(answer)")
+                        endpoint.method, path(endpoint.path, spoiling: name), body)
+                    #expect((400..<500).contains(answer.status), "\(endpoint.id) {\(name)}: \(answer)")
                 }
-                for item in operation.query {
-                    let target = "\(try path(operation.path, spoiling: nil))?\(item.name)=a%00b"
-                    let answer = try await client.ask(operation.method, target, body)
+                for item in endpoint.query {
+                    let target = "\(try path(endpoint.path, spoiling: nil))?\(item.name)=a%00b"
+                    let answer = try await client.ask(endpoint.method, target, body)
                     // What is compared and never kept may be any string.
-                    let isCompared = operation.id == "updates" && item.name == "storefront"
+                    let isCompared = endpoint.id == "updates" && item.name == "storefront"
                     #expect((isCompared ? 200..<500 : 400..<500).contains(answer.status), "\(target): \(answer)")
                 }
             }

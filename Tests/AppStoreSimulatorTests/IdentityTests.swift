@@ -8,31 +8,28 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Names in two Unicode forms, and bytes that are no text, at every operation of the store.
+/// Names in two Unicode forms, and bytes that are no text, at every endpoint of the store.
 struct IdentityTests {
     private static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 
-    private static func path(_ operation: StoreOperation, _ name: String) -> String {
-        operation.pathParameters.reduce(operation.path) { path, parameter in
-            let isName = ["account", "member", "family"].contains(parameter)
-            return path.replacingOccurrences(of: "{\(parameter)}", with: isName ? escaped(name) : "1")
-        }
+    private static func path(_ endpoint: Endpoint<StoreHandler>, _ name: String) -> String {
+        endpoint.path { ["account", "member", "family"].contains($0) ? escaped(name) : "1" }
     }
 
-    private static func body(_ operation: StoreOperation) -> String {
-        switch operation.id {
+    private static func body(_ endpoint: Endpoint<StoreHandler>) -> String {
+        switch endpoint.id {
         case "answerPriceIncrease": #"{"productID":"monthly","agrees":true}"#
         case "redeem": #"{"code":"spring"}"#
         case "joinFamily": #"{"account":"guest"}"#
-        default: operation.body == nil ? "" : #"{"productID":"monthly"}"#
+        default: endpoint.body == nil ? "" : #"{"productID":"monthly"}"#
         }
     }
 
-    @Test func `an account or a family in another form is a stranger, at every operation`() async throws {
+    @Test func `an account or a family in another form is a stranger, at every endpoint`() async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
-            let named = StoreOperation.all.filter { operation in
-                !Set(operation.pathParameters).isDisjoint(with: ["account", "member", "family"])
+            let named = StoreEndpoints.all.filter { endpoint in
+                !Set(endpoint.pathParameters).isDisjoint(with: ["account", "member", "family"])
             }
             #expect(named.count > 15)
             _ = try await client.ask(.post, "/control/v1/accounts", #"{"name":"guest"}"#)
@@ -47,12 +44,12 @@ struct IdentityTests {
                     #expect((200...201).contains(status))
                 }
                 let before = try await Self.all(about: owner, client)
-                for operation in named {
-                    let told = try await client.ask(operation.method, Self.path(operation, other), Self.body(operation))
+                for endpoint in named {
+                    let told = try await client.ask(endpoint.method, Self.path(endpoint, other), Self.body(endpoint))
                     let strange = try await client.ask(
-                        operation.method, Self.path(operation, "stranger"), Self.body(operation))
-                    #expect(told.status == strange.status && told.status == 404, "\(operation.id) \(pair)")
-                    #expect(told.json["code"] == strange.json["code"], "\(operation.id) \(pair)")
+                        endpoint.method, Self.path(endpoint, "stranger"), Self.body(endpoint))
+                    #expect(told.status == strange.status && told.status == 404, "\(endpoint.id) \(pair)")
+                    #expect(told.json["code"] == strange.json["code"], "\(endpoint.id) \(pair)")
                 }
                 #expect(try await Self.all(about: owner, client) == before, "\(pair)")
             }
@@ -61,8 +58,8 @@ struct IdentityTests {
 
     private static func all(about account: String, _ client: StoreRoutesTests.Client) async throws -> [JSONValue] {
         var all = [try await client.ask(.get, "/control/v1/families").json]
-        for operation in StoreOperation.all where operation.method == .get && operation.pathParameters == ["account"] {
-            let (status, json) = try await client.ask(.get, path(operation, account))
+        for endpoint in StoreEndpoints.all where endpoint.method == .get && endpoint.pathParameters == ["account"] {
+            let (status, json) = try await client.ask(.get, path(endpoint, account))
             #expect(status == 200)
             all.append(unsigned(json))
         }
@@ -102,25 +99,25 @@ struct IdentityTests {
     }
 
     @Test(arguments: ["%FF", "%FE", "a%C3", "%C0%80", "%ED%A0%80"])
-    func `an escape that is not UTF-8 is refused, in every parameter of every operation`(bytes: String) async throws {
+    func `an escape that is not UTF-8 is refused, in every parameter of every endpoint`(bytes: String) async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
-            for operation in StoreOperation.all {
-                for parameter in operation.pathParameters {
-                    let path = operation.path.replacingOccurrences(of: "{\(parameter)}", with: bytes)
+            for endpoint in StoreEndpoints.all {
+                for parameter in endpoint.pathParameters {
+                    let path = endpoint.path.replacingOccurrences(of: "{\(parameter)}", with: bytes)
                         .replacing(/\{[a-z]+\}/, with: "1")
                     let response = try await client.transport.send(
                         HTTPRequest(
-                            method: operation.method, url: "http://store.test" + path,
-                            body: .text(Self.body(operation))))
-                    #expect(response.status == 400, "\(operation.method) \(path)")
+                            method: endpoint.method, url: "http://store.test" + path,
+                            body: .text(Self.body(endpoint))))
+                    #expect(response.status == 400, "\(endpoint.method) \(path)")
                 }
-                for parameter in operation.query {
-                    let path = operation.path.replacing(/\{[a-z]+\}/, with: "1")
+                for parameter in endpoint.query {
+                    let path = endpoint.path.replacing(/\{[a-z]+\}/, with: "1")
                     let response = try await client.transport.send(
                         HTTPRequest(
-                            method: operation.method, url: "http://store.test\(path)?\(parameter.name)=\(bytes)"))
-                    #expect(response.status == 400, "\(operation.method) \(path)?\(parameter.name)")
+                            method: endpoint.method, url: "http://store.test\(path)?\(parameter.name)=\(bytes)"))
+                    #expect(response.status == 400, "\(endpoint.method) \(path)?\(parameter.name)")
                 }
             }
         }

@@ -65,7 +65,7 @@ struct OpenAPIJudgeTests {
             verdict["problems"] == [],
             "\(verdict["problems"]?.arrayValue?.compactMap(\.stringValue).joined(separator: "\n") ?? "")")
         // It does not ask for the document once more.
-        #expect(verdict["operations"]?.intValue == StoreOperation.all.count - 1)
+        #expect(verdict["operations"]?.intValue == StoreEndpoints.all.count - 1)
         #expect(verdict["cases"]?.intValue ?? 0 > 300)
         let accepted = Set(verdict["accepted"]?.arrayValue?.compactMap(\.stringValue) ?? [])
         let must: Set = [

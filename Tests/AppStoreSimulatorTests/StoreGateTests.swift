@@ -55,7 +55,7 @@ import Testing
         try await TestStore.with(change: { $0.content = content }) { test in
             try await test.buy("monthly")
             let paths =
-                StoreOperation.all.filter { $0.method == .get }.map(\.path) + [
+                StoreEndpoints.all.filter { $0.method == .get }.map(\.path) + [
                     "/control/v1/accounts/anna/transactions", "/openapi.yaml", "/", "/content/file", "/verifyReceipt",
                     "/inApps/v1/transactions/1", "/nothing",
                 ]
@@ -71,22 +71,22 @@ import Testing
         }
     }
 
-    @Test func `every operation refuses a body that is not declared as JSON`() async throws {
+    @Test func `every endpoint refuses a body that is not declared as JSON`() async throws {
         try await TestStore.with { test in
-            for operation in StoreOperation.all {
-                let path = operation.path.replacing("{", with: "").replacing("}", with: "")
+            for endpoint in StoreEndpoints.all {
+                let path = endpoint.path.replacing("{", with: "").replacing("}", with: "")
                 for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", nil]
                 {
                     var headers: HTTPHeaders = [:]
                     headers["Content-Type"] = type
-                    let answer = await status(test, operation.method, path, headers, "{}")
-                    #expect(answer.status == 415, "\(operation.id) takes \(type ?? "nothing")")
+                    let answer = await status(test, endpoint.method, path, headers, "{}")
+                    #expect(answer.status == 415, "\(endpoint.id) takes \(type ?? "nothing")")
                     let problem = try await answer.body.json()
                     #expect(problem["code"] == "unsupported_media_type")
                 }
                 let answer = await status(
-                    test, operation.method, path, ["Content-Type": "application/json; charset=utf-8"], "{}")
-                #expect(answer.status != 415, "\(operation.id)")
+                    test, endpoint.method, path, ["Content-Type": "application/json; charset=utf-8"], "{}")
+                #expect(answer.status != 415, "\(endpoint.id)")
             }
         }
     }

@@ -29,22 +29,22 @@ struct StoreRoutesTests {
             return (response.status, json)
         }
 
-        /// Whatever is answered is what the document says of the operation.
+        /// Whatever is answered is what the document says of the endpoint.
         private static func check(
             _ status: Int, _ json: JSONValue, of method: HTTPRequest.Method, _ target: String
         ) throws {
             let path = target.prefix { $0 != "?" }
-            let operation = StoreOperation.all.first { $0.method == method && $0.matches(path) }
-            guard let operation else { return }
+            let endpoint = StoreEndpoints.all.first { $0.method == method && $0.matches(path) }
+            guard let endpoint else { return }
             guard !(200..<300).contains(status) else {
-                #expect(status == operation.status, "\(operation.id)")
-                #expect(operation.answer.schema.violation(json) == nil, "\(operation.id): \(json)")
+                #expect(status == endpoint.status, "\(endpoint.id)")
+                #expect(endpoint.answer?.violation(json) == nil, "\(endpoint.id): \(json)")
                 return
             }
             #expect(WireSchema.problem.violation(json) == nil, "\(json)")
             let code = try #require(json["code"]?.stringValue)
             let declared = try #require(
-                StoreDocument.refusals(of: operation)[status], "\(operation.id) does not say \(status)")
+                StoreDocument.refusals(of: endpoint)[status], "\(endpoint.id) does not say \(status)")
             #expect(declared.contains(code) || declared.contains { $0.contains("StoreFailure") }, "\(code)")
         }
 
@@ -243,7 +243,7 @@ struct StoreRoutesTests {
 
     @Test func `a body that is too long is refused`() async throws {
         try await TestStore.with { test in
-            let name = String(repeating: "a", count: StoreOperation.bodyLimit)
+            let name = String(repeating: "a", count: StoreEndpoints.bodyLimit)
             let answer = try await Client(test).ask(.post, "/control/v1/accounts", #"{"name":"\#(name)"}"#)
             #expect(answer.status == 413)
         }

@@ -34,13 +34,13 @@ import Testing
         "GET /openapi.yaml": .open,
     ]
 
-    private static func access(_ endpoint: Endpoint) -> Access {
+    private static func access(_ endpoint: Endpoint<ServerHandler>) -> Access {
         contract["\(endpoint.method) \(endpoint.path)"] ?? .secretKey
     }
 
     /// Asks an endpoint about a customer, and says how it was answered.
     private static func ask(
-        _ endpoint: Endpoint, about customer: String = "anna", at bench: ServerBench, key: String?,
+        _ endpoint: Endpoint<ServerHandler>, about customer: String = "anna", at bench: ServerBench, key: String?,
         token: String? = nil
     ) async throws -> (status: Int, headers: [String]) {
         let path = endpoint.path.replacingOccurrences(of: "{customer}", with: customer)

@@ -24,20 +24,20 @@ import Testing
         }
     }
 
-    static func ofCustomer(_ bench: ServerBench) -> [Endpoint] {
+    static func ofCustomer(_ bench: ServerBench) -> [Endpoint<ServerHandler>] {
         bench.service.endpoints.filter { $0.path.contains("{customer}") }
     }
 
     static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 
     /// A path of an endpoint about `customer`; other parameters name nothing that exists, but for kinds of credit.
-    static func path(_ endpoint: Endpoint, about customer: String) -> String {
+    static func path(_ endpoint: Endpoint<ServerHandler>, about customer: String) -> String {
         endpoint.path.replacingOccurrences(of: "{customer}", with: escaped(customer))
             .replacingOccurrences(of: "{type}", with: "coins").replacing(/\{[a-z]+\}/, with: "other")
     }
 
     /// A body that an endpoint accepts. `number` makes it unlike those before.
-    static func body(_ endpoint: Endpoint, _ number: Int, _ bench: ServerBench) throws -> HTTPBody {
+    static func body(_ endpoint: Endpoint<ServerHandler>, _ number: Int, _ bench: ServerBench) throws -> HTTPBody {
         guard endpoint.method != .get, endpoint.method != .delete else { return .empty }
         let json: JSONValue =
             switch endpoint.id {
@@ -100,7 +100,7 @@ import Testing
     @Test func `a token is good for the bytes of one name, on every route`() async throws {
         let bench = try await Self.bench(requiringTokens: true)
         let guarded = Self.ofCustomer(bench).filter { endpoint in
-            if case .admitted(.secretKey, _, _) = endpoint.action { return false }
+            if case .admitted(.secretKey, _, _) = endpoint.handler { return false }
             return true
         }
         #expect(guarded.count >= 6)

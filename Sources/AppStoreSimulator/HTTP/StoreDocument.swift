@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The store's operations as OpenAPI 3.1 describes them.
+/// The store's endpoints as OpenAPI 3.1 describes them.
 struct StoreDocument: Sendable, Encodable, WireModel {
     static let schemaName = "OpenAPI"
     static let schema = WireSchema.object([
@@ -13,7 +13,7 @@ struct StoreDocument: Sendable, Encodable, WireModel {
 
     func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 
-    init(_ operations: [StoreOperation]) {
+    init(_ endpoints: [Endpoint<StoreHandler>]) {
         json =
             OpenAPIDocument(
                 title: "App Store simulator", version: "1",
@@ -21,56 +21,44 @@ struct StoreDocument: Sendable, Encodable, WireModel {
                     The store's client side (/store/v1) and its control (/control/v1). JSON in UTF-8, dates of RFC 3339, money as \
                     decimal texts. Members that are not known are passed over; what is absent is left out, never null.
                     """,
-                tags: Self.tags, operations: operations.map(Self.description)
+                tags: [.store, .control, .documents],
+                operations: endpoints.map { endpoint in
+                    .init(endpoint, refusals: Self.refusals(of: endpoint)) { name in
+                        .init(name, in: .path, .name, StoreEndpoints.pathParameters[name]?.summary ?? "")
+                    }
+                }
             ).json
     }
 
-    private static let tags: [OpenAPIDocument.Tag] = [
-        .init("store", "what StoreKit is to an app"), .init("control", "what a tester does to the store"),
-        .init("documents", "about the store"),
-    ]
-
-    private static func description(of operation: StoreOperation) -> OpenAPIDocument.Operation {
-        .init(
-            operation.method, operation.path, id: operation.id, summary: operation.summary,
-            tag: tags.contains { $0.name == operation.side } ? operation.side : "documents",
-            parameters: operation.pathParameters.map { name in
-                .init(name, in: .path, .name, StoreOperation.parameters[name]?.summary ?? "")
-            }
-                + operation.query.map {
-                    .init($0.name, in: .query, $0.schema, $0.summary, repeats: $0.repeats)
-                },
-            body: operation.body.map { .init(.of($0.model), isOptional: $0.isOptional) },
-            responses: responses(of: operation))
-    }
-
-    private static func responses(of operation: StoreOperation) -> [Int: OpenAPIDocument.Response] {
-        var responses: [Int: OpenAPIDocument.Response] = [:]
-        if (200..<300).contains(operation.status) {
-            responses[operation.status] = .init(operation.summary, .of(operation.answer))
-        }
-        for (status, codes) in refusals(of: operation) {
-            responses[status] = .init(codes.joined(separator: ", "), .problem, type: "application/problem+json")
-        }
-        return responses
-    }
-
-    /// The codes of an operation's refusals, by status.
-    static func refusals(of operation: StoreOperation) -> [Int: [String]] {
+    /// The codes of an endpoint's refusals, by status.
+    static func refusals(of endpoint: Endpoint<StoreHandler>) -> [Int: [String]] {
+        let names = endpoint.pathParameters
         var codes: [Int: [String]] = [
             403: ["foreign_host", "foreign_site"], 415: ["unsupported_media_type"], 503: ["storage", "closed"],
         ]
         func add(_ status: Int, _ code: String) {
             if codes[status]?.contains(code) != true { codes[status, default: []].append(code) }
         }
-        for code in operation.allRefusals { add(Refusal.status(of: code), code.rawValue) }
-        if !operation.pathParameters.isEmpty { add(400, "malformed_path") }
-        if operation.body != nil { add(413, "tooLarge") }
-        // Injected errors reach every operation of a device.
-        if operation.maySell || operation.side == "store" {
+        for code in names.compactMap({ StoreEndpoints.pathParameters[$0]?.refusal }) {
+            add(Refusal.status(of: code), code.rawValue)
+        }
+        for (status, own) in endpoint.refusals { for code in own { add(status, code) } }
+        if endpoint.body != nil || !endpoint.parameters.isEmpty || !names.isEmpty {
+            add(400, SimulatorError.Code.malformed.rawValue)
+        }
+        if !names.isEmpty { add(400, "malformed_path") }
+        if endpoint.body != nil { add(413, "tooLarge") }
+        // Injected errors reach every endpoint of a device.
+        if endpoint.handler.maySell || endpoint.tag == .store {
             add(404, StoreFailure.Code.invalidProduct.rawValue)
             add(422, "any other code of a StoreFailure")
         }
         return codes
     }
+}
+
+extension OpenAPIDocument.Tag {
+    static let store = Self("store", "what StoreKit is to an app")
+    static let control = Self("control", "what a tester does to the store")
+    static let documents = Self("documents", "about the store")
 }

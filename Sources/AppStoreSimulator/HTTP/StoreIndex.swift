@@ -42,12 +42,12 @@ struct StoreIndex: Sendable, Encodable, WireModel {
 /// The two documents that differ for a browser: `/`, and the OpenAPI document as YAML.
 struct StoreDocuments: Sendable {
     private let index: StoreIndex
-    private static let yaml = Array(StoreDocument(StoreOperation.all).json.yaml.utf8)
+    private static let yaml = Array(StoreDocument(StoreEndpoints.all).json.yaml.utf8)
 
     init(of bundleID: BundleID) { index = StoreIndex(bundleID: bundleID) }
 
     /// The answer to a request for one of them; `nil` for any other, and where a program asks for `/`, which is an
-    /// operation like all others.
+    /// endpoint like all others.
     func answer(to request: HTTPRequest) -> HTTPResponse? {
         guard [.get, .head].contains(request.method) else { return nil }
         return switch request.path {

@@ -23,29 +23,26 @@ extension SimulatedAppStore {
     }
 }
 
-/// The operations as routes.
+/// The endpoints as routes.
 struct StoreRoutes: Sendable {
     let store: SimulatedAppStore
 
     var router: Router {
-        var router = Router()
-        for operation in StoreOperation.all {
-            router.on(operation.method, operation.path) { [store] request, path in
-                .suspended { await Self.respond(to: request, path, operation, store) }
-            }
+        Router(StoreEndpoints.all) { [store] endpoint in
+            { request, path in .suspended { await Self.respond(to: request, path, endpoint, store) } }
         }
-        return router
     }
 
     private static func respond(
-        to request: HTTPRequest, _ path: PathParameters, _ operation: StoreOperation, _ store: SimulatedAppStore
+        to request: HTTPRequest, _ path: PathParameters, _ endpoint: Endpoint<StoreHandler>,
+        _ store: SimulatedAppStore
     ) async -> HTTPResponse {
         if let problem = request.refusalOfMediaType { return problem.response }
         do {
-            let call = try await StoreCall(request, path, of: operation, store: store)
+            let call = try await StoreCall(request, path, of: endpoint, store: store)
             return HTTPResponse(
-                status: operation.status, headers: ["Content-Type": "application/json"],
-                body: .bytes(try WireJSON.encode(try await operation.respond(call))))
+                status: endpoint.status, headers: ["Content-Type": "application/json"],
+                body: .bytes(try WireJSON.encode(try await endpoint.handler.respond(call))))
         } catch {
             return Refusal(error).response
         }

@@ -4,7 +4,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// One request that a step makes: of an operation of the store, or of Apple's App Store Server API.
+/// One request that a step makes: of an endpoint of the store, or of Apple's App Store Server API.
 struct ScenarioCall: Sendable {
     private let method: HTTPRequest.Method
     /// With `{name}` for what is put in: values by name, or for Apple's API names of steps.
@@ -19,12 +19,12 @@ struct ScenarioCall: Sendable {
     /// The members of an answer that names stand for.
     static let named = ["transactionID", "deviceID"]
 
-    // MARK: - Operations of the store
+    // MARK: - Endpoints of the store
 
-    /// `place` has the members of the operation's body beside the names in its path; where exactly one of all is required,
+    /// `place` has the members of the endpoint's body beside the names in its path; where exactly one of all is required,
     /// its value may stand alone.
-    init(_ operation: StoreOperation, _ place: JSONPlace, knowing names: Set<String>) throws {
-        let shape = Shape(operation)
+    init(_ endpoint: Endpoint<StoreHandler>, _ place: JSONPlace, knowing names: Set<String>) throws {
+        let shape = Shape(endpoint)
         let members: JSONMembers
         let isAlone: Bool
         if case .object(let given) = place.value {
@@ -32,14 +32,14 @@ struct ScenarioCall: Sendable {
         } else if shape.required.count == 1 {
             (members, isAlone) = ([shape.required[0]: place.value], true)
         } else {
-            throw place.flaw("\(operation.id) takes a JSON object with \(shape.words)")
+            throw place.flaw("\(endpoint.id) takes a JSON object with \(shape.words)")
         }
         var (values, body): ([String: String], JSONMembers) = ([:], [:])
         for (name, value) in members {
             let here = isAlone ? place : place.member(name)
             guard shape.path.contains(name) else {
                 guard shape.takes(name) else {
-                    throw here.flaw("\(operation.id) has no member \"\(name)\"; it takes \(shape.words)")
+                    throw here.flaw("\(endpoint.id) has no member \"\(name)\"; it takes \(shape.words)")
                 }
                 body[name] = value
                 continue
@@ -51,32 +51,32 @@ struct ScenarioCall: Sendable {
             values[name] = text
         }
         for name in shape.path where values[name] == nil {
-            throw place.member(name).flaw("\(operation.id) needs the \(name)")
+            throw place.member(name).flaw("\(endpoint.id) needs the \(name)")
         }
-        if let violation = operation.body?.model.schema.violation(.object(body)) {
+        if let violation = endpoint.body?.schema.violation(.object(body)) {
             let path = isAlone ? [] : violation.path
             throw ScenarioFlaw(
                 pointer: path.reduce(place.pointer) { "\($0)/\(JSONPointer.escaped($1))" },
                 reason: "it should be \(violation.rule)")
         }
-        method = operation.method
-        path = operation.path
+        method = endpoint.method
+        path = endpoint.path
         self.values = values
-        self.body = operation.body == nil ? nil : .object(body)
+        self.body = endpoint.body == nil ? nil : .object(body)
         isOfServer = false
-        givesName = Self.named.contains { operation.answer.schema.json["properties"]?[$0] != nil }
+        givesName = Self.named.contains { endpoint.answer?.definition.json["properties"]?[$0] != nil }
     }
 
-    /// What an operation takes, as one object.
+    /// The members of the path and the body of an endpoint, as one object.
     private struct Shape {
         let path: [String]
         private let body: [String]
         private let isOpen: Bool
         let required: [String]
 
-        init(_ operation: StoreOperation) {
-            path = operation.pathParameters
-            let schema = operation.body?.model.schema.json
+        init(_ endpoint: Endpoint<StoreHandler>) {
+            path = endpoint.pathParameters
+            let schema = endpoint.body?.schema.definition.json
             let properties: [String]? =
                 if case .object(let members) = schema?["properties"] { members.keys } else { nil }
             body = properties ?? []

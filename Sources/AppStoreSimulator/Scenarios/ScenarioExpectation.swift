@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 import Primitives
 import StoreModel
 
@@ -6,8 +7,8 @@ import StoreModel
 struct ScenarioExpectation: Sendable {
     /// Where the truth is looked up.
     enum Source: Sendable {
-        /// An operation that changes nothing, asked with these values; `list` is the member of its answer that is meant.
-        case operation(StoreOperation, [String: String], list: String?)
+        /// An endpoint that changes nothing, asked with these values; `list` is the member of its answer that is meant.
+        case endpoint(Endpoint<StoreHandler>, [String: String], list: String?)
         /// What the app's server was told since it was last expected.
         case notifications(account: String?)
         /// The sendings of notifications since they were last expected.
@@ -28,15 +29,15 @@ struct ScenarioExpectation: Sendable {
     /// Members of an `expect` that say of whom or what it speaks, not what is expected.
     private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product"]
 
-    /// Operations that can be asked, by id. An account's own is asked as one of all `accounts`.
-    private static let operations: [String: StoreOperation] = Dictionary(
-        uniqueKeysWithValues: StoreOperation.all.filter { operation in
-            operation.method == .get && operation.side == "control" && !qualifiers.contains(operation.id)
-                && !["exportState", "receipt"].contains(operation.id)
+    /// Endpoints that can be asked, by id. An account's own is asked as one of all `accounts`.
+    private static let endpoints: [String: Endpoint<StoreHandler>] = Dictionary(
+        uniqueKeysWithValues: StoreEndpoints.all.filter { endpoint in
+            endpoint.method == .get && endpoint.tag == .control && !qualifiers.contains(endpoint.id)
+                && !["exportState", "receipt"].contains(endpoint.id)
         }.map { ($0.id, $0) })
 
     /// Every word that may be expected.
-    static let words = Set(operations.keys).union(["notifications", "attempts"])
+    static let words = Set(endpoints.keys).union(["notifications", "attempts"])
 
     init(_ place: JSONPlace, knowing names: Set<String>) throws {
         var given: [String: String] = [:]
@@ -56,16 +57,16 @@ struct ScenarioExpectation: Sendable {
             case "notifications": (source, used) = (.notifications(account: given["account"]), used.union(["account"]))
             case "attempts": (source, used) = (.attempts(account: given["account"]), used.union(["account"]))
             default:
-                guard let operation = Self.operations[name] else {
+                guard let endpoint = Self.endpoints[name] else {
                     let words = Self.words.sorted().joined(separator: ", ")
                     throw here.flaw("nothing is known of \"\(name)\"; what can be expected is \(words)")
                 }
-                let optional = operation.query.map(\.name).filter(Self.qualifiers.contains)
-                for parameter in operation.pathParameters where given[parameter] == nil {
+                let optional = endpoint.query.map(\.name).filter(Self.qualifiers.contains)
+                for parameter in endpoint.pathParameters where given[parameter] == nil {
                     throw here.flaw("\(name) are somebody's; name the \(parameter) beside them")
                 }
-                used.formUnion(operation.pathParameters + optional)
-                source = .operation(operation, given, list: operation.list)
+                used.formUnion(endpoint.pathParameters + optional)
+                source = .endpoint(endpoint, given, list: endpoint.list)
             }
             let shape = ScenarioShape(source)
             try shape.check(JSONPlace(value: expected, pointer: here.pointer), &newNames)
@@ -88,10 +89,10 @@ struct ScenarioExpectation: Sendable {
     }
 }
 
-extension StoreOperation {
+extension Endpoint {
     /// The member of its answer that is meant by its id: a list.
     fileprivate var list: String? {
-        guard case .object(let properties) = answer.schema.json["properties"] else { return nil }
+        guard case .object(let properties) = answer?.definition.json["properties"] else { return nil }
         let lists = properties.filter { $0.value["type"] == "array" }.map(\.key)
         return lists.contains(id) ? id : lists.count == 1 ? lists[0] : nil
     }

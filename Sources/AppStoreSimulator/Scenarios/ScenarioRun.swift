@@ -180,8 +180,8 @@ private struct ScenarioRun {
 
     private mutating func actual(_ source: ScenarioExpectation.Source) async throws -> JSONValue {
         switch source {
-        case .operation(let operation, let values, let list):
-            let answer = SignedContent.opened(try await ask(Self.request(operation, values, names)))
+        case .endpoint(let endpoint, let values, let list):
+            let answer = SignedContent.opened(try await ask(Self.request(endpoint, values, names)))
             return list.flatMap { answer[$0] } ?? answer
         case .notifications(let account):
             return .array(
@@ -201,20 +201,18 @@ private struct ScenarioRun {
         SignedContent.opened(try WireJSON.document(value))
     }
 
-    /// A question, with the values that the operation takes.
+    /// A question, with the values that the endpoint takes.
     private static func request(
-        _ operation: StoreOperation, _ values: [String: String], _ names: [String: String]
+        _ endpoint: Endpoint<StoreHandler>, _ values: [String: String], _ names: [String: String]
     ) -> HTTPRequest {
         func text(_ name: String) -> String {
             let value = values[name] ?? ""
             return PercentEncoding.encode(["transaction", "device"].contains(name) ? names[value] ?? value : value)
         }
-        let path = operation.pathParameters.reduce(operation.path) {
-            $0.replacingOccurrences(of: "{\($1)}", with: text($1))
-        }
-        let query = operation.query.map(\.name).filter { values[$0] != nil }.map { "\($0)=\(text($0))" }
+        let path = endpoint.path(with: text)
+        let query = endpoint.query.map(\.name).filter { values[$0] != nil }.map { "\($0)=\(text($0))" }
         return HTTPRequest(
-            method: operation.method, url: query.isEmpty ? path : path + "?" + query.joined(separator: "&"))
+            method: endpoint.method, url: query.isEmpty ? path : path + "?" + query.joined(separator: "&"))
     }
 
     /// Everything the app's server is told, in the order in which it happened.

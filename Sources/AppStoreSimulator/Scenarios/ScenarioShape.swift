@@ -15,8 +15,8 @@ struct ScenarioShape {
 
     init(_ source: ScenarioExpectation.Source) {
         switch source {
-        case .operation(let operation, _, let list):
-            let answer = operation.answer.schema
+        case .endpoint(let endpoint, _, let list):
+            let answer = endpoint.answer?.definition ?? .any
             schema = list.flatMap { answer.json["properties"]?[$0] } ?? answer.json
             named = answer.named
             isTold = false

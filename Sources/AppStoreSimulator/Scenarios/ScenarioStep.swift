@@ -77,7 +77,7 @@ struct ScenarioStep: Sendable {
     }
 }
 
-/// The words for actions: every operation of the store that changes something under its id, and a few that are shorter.
+/// The words for actions: every endpoint of the store that changes something under its id, and a few that are shorter.
 enum ScenarioWords {
     struct Word: Sendable {
         var read: @Sendable (JSONPlace, Set<String>) throws -> ScenarioStep.Action
@@ -85,9 +85,9 @@ enum ScenarioWords {
         var line: @Sendable (JSONValue) -> String = ScenarioWords.line
     }
 
-    static let all: [String: Word] = operations.merging(special) { $1 }
+    static let all: [String: Word] = endpoints.merging(special) { $1 }
 
-    /// Words that are no operation's id, or are written differently.
+    /// Words that are no endpoint's id, or are written differently.
     static let special: [String: Word] = [
         "expect": Word {
             .expect(try ScenarioExpectation($0, knowing: $1))
@@ -102,19 +102,19 @@ enum ScenarioWords {
         "extendRenewal": Word { .calls([try .extendRenewal($0, knowing: $1)]) },
     ]
 
-    private static let operations: [String: Word] = Dictionary(
-        uniqueKeysWithValues: StoreOperation.all.filter(\.isAction).map { operation in
-            (operation.id, Word { .calls([try ScenarioCall(operation, $0, knowing: $1)]) })
+    private static let endpoints: [String: Word] = Dictionary(
+        uniqueKeysWithValues: StoreEndpoints.all.filter(\.isAction).map { endpoint in
+            (endpoint.id, Word { .calls([try ScenarioCall(endpoint, $0, knowing: $1)]) })
         })
 
-    private static func operation(_ id: String) -> StoreOperation {
-        guard let operation = StoreOperation.all.first(where: { $0.id == id }) else {
-            preconditionFailure("there is no operation \(id)")
+    private static func endpoint(_ id: String) -> Endpoint<StoreHandler> {
+        guard let endpoint = StoreEndpoints.all.first(where: { $0.id == id }) else {
+            preconditionFailure("there is no endpoint \(id)")
         }
-        return operation
+        return endpoint
     }
 
-    /// A duration or an instant as people write them, or the operation's own question.
+    /// A duration or an instant as people write them, or the endpoint's own question.
     private static func advance(
         _ place: JSONPlace, _ names: Set<String>
     ) throws -> ScenarioStep.Action {
@@ -125,7 +125,7 @@ enum ScenarioWords {
             }
             place = JSONPlace(value: Self.json(advance), pointer: place.pointer)
         }
-        return .calls([try ScenarioCall(operation("advance"), place, knowing: names)])
+        return .calls([try ScenarioCall(endpoint("advance"), place, knowing: names)])
     }
 
     private static func json(_ advance: StoreControlWire.Advance) -> JSONValue {
@@ -145,7 +145,7 @@ enum ScenarioWords {
             let members: JSONValue = ["setting": .string(one.setting.name), "value": one.value]
             calls.append(
                 try ScenarioCall(
-                    operation("set"), JSONPlace(value: members, pointer: place.pointer), knowing: names))
+                    endpoint("set"), JSONPlace(value: members, pointer: place.pointer), knowing: names))
         }
         return .calls(calls)
     }
@@ -160,7 +160,7 @@ enum ScenarioWords {
         try ScenarioCall.check(transaction, at: place, names)
         let members: JSONValue = ["transaction": .string(transaction), "decision": .string(decision.rawValue)]
         return try ScenarioCall(
-            operation("answerAskToBuy"), JSONPlace(value: members, pointer: place.pointer), knowing: names)
+            endpoint("answerAskToBuy"), JSONPlace(value: members, pointer: place.pointer), knowing: names)
     }
 
     // MARK: - For people
@@ -194,7 +194,7 @@ enum ScenarioWords {
     }
 }
 
-extension StoreOperation {
+extension Endpoint<StoreHandler> {
     /// Whether it changes something, so that a scenario may name it.
-    var isAction: Bool { method != .get && ["control", "store"].contains(side) }
+    var isAction: Bool { method != .get && tag != .documents }
 }

@@ -9,12 +9,11 @@ struct ServerRoutes: HTTPHandler {
     private let router: Router
 
     init(store: SimulatedAppStore) {
-        var router = Router()
-        for endpoint in ServerEndpoint.all {
-            router.on(endpoint.method, endpoint.path) { request, path in
+        var router = Router(ServerAPIEndpoints.all) { endpoint in
+            { request, path in
                 do {
-                    try store.serverGate.pass(endpoint.name, rate: endpoint.rate)
-                    return try endpoint.respond(try ServerCall(request, path, store: store))
+                    try store.serverGate.pass(endpoint.id, rate: endpoint.handler.rate)
+                    return try endpoint.handler.respond(try ServerCall(request, path, store: store))
                 } catch {
                     return .ready(ServerRefusal(answering: error).response)
                 }

@@ -11,14 +11,17 @@ struct CreditRoutes: Sendable {
     let ledger: Ledger
     let idempotent: IdempotentRequests
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/customers/{customer}/credits/{type}", .customer, "getCredit", "How much credit is left",
-                balance),
+                .get, "/v1/customers/{customer}/credits/{type}", "getCredit", "How much credit is left", tag: .gifts,
+                answer: .balance, refusals: [404: ["unknown_credit"]], handler: .admitted(.customer, balance)),
             Endpoint(
-                .post, "/v1/customers/{customer}/credits/{type}/redeem", .customer, "redeemCredit",
-                "Spend credit on items, all of them or none", redeem),
+                .post, "/v1/customers/{customer}/credits/{type}/redeem", "redeemCredit",
+                "Spend credit on items, all of them or none", tag: .gifts, body: .init(.redeemRequest),
+                answer: .redeemed,
+                refusals: [404: ["unknown_credit"], 409: ["insufficient_credit", "customer_erased"]],
+                isIdempotent: true, handler: .admitted(.customer, redeem)),
         ]
     }
 

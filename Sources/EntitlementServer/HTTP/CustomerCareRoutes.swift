@@ -15,24 +15,38 @@ struct CustomerCareRoutes: Sendable {
     /// Names who was erased.
     let makePseudonym: @Sendable () -> String
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
-            Endpoint(.get, "/v1/customers", .secretKey, "findCustomers", "Find customers", find),
             Endpoint(
-                .post, "/v1/customers/{customer}/aliases", .customer, "postAlias",
-                "Merge another name of a customer into it", alias),
+                .get, "/v1/customers", "findCustomers", "Find customers", tag: .customers,
+                parameters: [
+                    .init(
+                        "query", in: .query, .identifier,
+                        "an id, an alias, a transaction id or an order id; all when absent")
+                ] + .page, answer: .customers, handler: .admitted(.secretKey, find)),
             Endpoint(
-                .post, "/v1/customers/{customer}/tokens", .secretKey, "postToken",
-                "Issue a token that lets the customer's device act for the customer", token),
+                .post, "/v1/customers/{customer}/aliases", "postAlias", "Merge another name of a customer into it",
+                tag: .customers, body: .init(.aliasRequest), answer: .customer,
+                refusals: [409: ["alias_taken", "customer_erased"]], isIdempotent: true, links: .toCustomer,
+                handler: .admitted(.customer, alias)),
             Endpoint(
-                .post, "/v1/customers/{customer}/transfer", .secretKey, "postTransfer",
-                "Give a purchase to another customer", transfer),
+                .post, "/v1/customers/{customer}/tokens", "postToken",
+                "Issue a token that lets the customer's device act for the customer", tag: .customers,
+                body: .init(.tokenRequest, isOptional: true), status: 201, answer: .token,
+                handler: .admitted(.secretKey, token)),
             Endpoint(
-                .get, "/v1/customers/{customer}/export", .secretKey, "getExport", "All that is held about a customer",
-                export),
+                .post, "/v1/customers/{customer}/transfer", "postTransfer", "Give a purchase to another customer",
+                tag: .customers, body: .init(.transferRequest), answer: .customer,
+                refusals: [404: ["unknown_purchase"], 409: ["customer_erased"]], isIdempotent: true,
+                links: .toCustomer, handler: .admitted(.secretKey, transfer)),
             Endpoint(
-                .delete, "/v1/customers/{customer}", .secretKey, "deleteCustomer",
-                "Erase a customer, leaving a pseudonym with products, amounts and dates", erase),
+                .get, "/v1/customers/{customer}/export", "getExport", "All that is held about a customer",
+                tag: .customers, answer: .object, refusals: [404: ["unknown_customer"]],
+                handler: .admitted(.secretKey, export)),
+            Endpoint(
+                .delete, "/v1/customers/{customer}", "deleteCustomer",
+                "Erase a customer, leaving a pseudonym with products, amounts and dates", tag: .customers,
+                answer: .erased, refusals: [404: ["unknown_customer"]], handler: .admitted(.secretKey, erase)),
         ]
     }
 

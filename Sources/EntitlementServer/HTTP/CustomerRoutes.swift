@@ -8,14 +8,17 @@ import StoreModel
 struct CustomerRoutes: Sendable {
     let ledger: Ledger
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/customers/{customer}", .publicKey, "getCustomer", "What a customer may use, and why",
-                customer),
+                .get, "/v1/customers/{customer}", "getCustomer", "What a customer may use, and why", tag: .customers,
+                parameters: [
+                    .init("If-None-Match", in: .header, .text, "the ETag of an answer one has; 304 if it is true still")
+                ], answer: .customer, links: .toCustomer, handler: .admitted(.publicKey, customer)),
             Endpoint(
-                .get, "/v1/customers/{customer}/facts", .secretKey, "getFacts",
-                "What the stores said about a customer's purchases, newest first", facts),
+                .get, "/v1/customers/{customer}/facts", "getFacts",
+                "What the stores said about a customer's purchases, newest first", tag: .facts, parameters: .page,
+                answer: .facts, handler: .admitted(.secretKey, facts)),
         ]
     }
 

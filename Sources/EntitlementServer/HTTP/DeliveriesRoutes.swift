@@ -13,17 +13,20 @@ struct DeliveriesRoutes: Sendable {
     let idempotent: IdempotentRequests
     let realClock: any WallClock
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/webhook-deliveries", .secretKey, "getWebhookDeliveries",
-                "Deliveries of webhooks, newest first", list),
+                .get, "/v1/webhook-deliveries", "getWebhookDeliveries", "Deliveries of webhooks, newest first",
+                tag: .news,
+                parameters: [.init("state", in: .query, .choice(["pending", "delivered", "dead"]), "only these")]
+                    + .page, answer: .deliveries, handler: .admitted(.secretKey, list)),
             Endpoint(
-                .post, "/v1/webhook-deliveries/replay", .secretKey, "replayDeadWebhookDeliveries",
-                "Deliver again what is dead", replayDead),
+                .post, "/v1/webhook-deliveries/replay", "replayDeadWebhookDeliveries", "Deliver again what is dead",
+                tag: .news, answer: .replayed, isIdempotent: true, handler: .admitted(.secretKey, replayDead)),
             Endpoint(
-                .post, "/v1/webhook-deliveries/{id}/replay", .secretKey, "replayWebhookDelivery",
-                "Deliver one again", replay),
+                .post, "/v1/webhook-deliveries/{id}/replay", "replayWebhookDelivery", "Deliver one again", tag: .news,
+                answer: .delivery, refusals: [404: ["no_such_delivery"], 409: ["delivery_pending"]],
+                isIdempotent: true, handler: .admitted(.secretKey, replay)),
         ]
     }
 

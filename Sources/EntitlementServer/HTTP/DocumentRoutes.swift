@@ -4,20 +4,23 @@ import StoreModel
 
 /// GET `/openapi.json` and `/openapi.yaml`: what the server answers, for programs.
 struct DocumentRoutes: Sendable {
-    let endpoints: [Endpoint]
+    let endpoints: [Endpoint<ServerHandler>]
 
     /// Describes `others` and the two documents themselves.
-    init(describing others: [Endpoint], of environments: [StoreEnvironment]) {
-        func endpoints(json: [UInt8], yaml: [UInt8]) -> [Endpoint] {
+    init(describing others: [Endpoint<ServerHandler>], of environments: [StoreEnvironment]) {
+        func endpoints(json: [UInt8], yaml: [UInt8]) -> [Endpoint<ServerHandler>] {
             [
-                Endpoint(open: .get, "/openapi.json", "getDocument", "This document (OpenAPI 3.1)") { _ in
-                    .ready(
-                        HTTPResponse(
-                            status: 200, headers: ["Content-Type": "application/json"], body: .bytes(json)))
-                },
-                Endpoint(open: .get, "/openapi.yaml", "getDocumentYAML", "This document as YAML") { call in
-                    .ready(HTTPResponse(yaml: yaml, for: call.request))
-                },
+                Endpoint(
+                    .get, "/openapi.json", "getDocument", "This document (OpenAPI 3.1)", tag: .server,
+                    answer: .document,
+                    handler: .open { _ in
+                        .ready(
+                            HTTPResponse(
+                                status: 200, headers: ["Content-Type": "application/json"], body: .bytes(json)))
+                    }),
+                Endpoint(
+                    .get, "/openapi.yaml", "getDocumentYAML", "This document as YAML", tag: .server, answer: .document,
+                    type: "application/yaml", handler: .open { .ready(HTTPResponse(yaml: yaml, for: $0.request)) }),
             ]
         }
         let document = OpenAPIDocument(others + endpoints(json: [], yaml: []), environments).json

@@ -10,10 +10,13 @@ struct EventsRoute: Sendable {
     /// After how many seconds of silence a comment is sent.
     let silence: TimeInterval
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/events", .secretKey, "streamEvents", "What changes for customers, as it happens", stream)
+                .get, "/v1/events", "streamEvents", "What changes for customers, as it happens", tag: .news,
+                parameters: [
+                    .init(Self.lastEvent, in: .header, .text, "the last event one has; 0 for all that are kept")
+                ], answer: .text, type: "text/event-stream", handler: .admitted(.secretKey, stream))
         ]
     }
 

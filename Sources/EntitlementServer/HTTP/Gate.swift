@@ -109,14 +109,15 @@ struct Gate: Sendable {
 
     /// Answers a request to an endpoint, or refuses it.
     func respond(
-        to endpoint: Endpoint, _ request: HTTPRequest, _ path: PathParameters, counting figures: EndpointFigures
+        to endpoint: Endpoint<ServerHandler>, _ request: HTTPRequest, _ path: PathParameters,
+        counting figures: EndpointFigures
     ) -> HTTPReply {
         let begun = observer.now()
         let call = Call(id: makeID(), request: request, path: path, report: report)
         var app: BundleID?
         var environment: StoreEnvironment?
         let reply: HTTPReply
-        switch endpoint.action {
+        switch endpoint.handler {
         case .open(let respond):
             do {
                 try signer.check(request)
@@ -139,7 +140,7 @@ struct Gate: Sendable {
 
     /// Finds out whose key was sent and which environment is meant, also where that ends in a refusal.
     private func admit(
-        _ call: Call, as access: Endpoint.Access, by credential: Endpoint.Credential, _ app: inout BundleID?,
+        _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential, _ app: inout BundleID?,
         _ known: inout StoreEnvironment?, _ respond: (Visit) throws -> HTTPReply
     ) -> HTTPReply {
         // Refusals name the environment too, those of the key as well, unless it is what is refused.
@@ -166,7 +167,7 @@ struct Gate: Sendable {
     /// The one customer a caller may ask about, `nil` for all. A token that is not demanded still narrows what a public key
     /// may ask; a secret key may ask everything. Throws 401 and 403.
     private func customer(
-        that caller: Caller, mayAskAboutBy token: CustomerTokens.Claims?, as access: Endpoint.Access
+        that caller: Caller, mayAskAboutBy token: CustomerTokens.Claims?, as access: ServerHandler.Access
     ) throws -> CustomerID? {
         if caller.kind == .secret { return nil }
         if access == .secretKey { throw Refusal.secretKeyRequired }
@@ -176,7 +177,7 @@ struct Gate: Sendable {
         return token?.customer
     }
 
-    private func caller(of request: HTTPRequest, by credential: Endpoint.Credential) throws -> Caller {
+    private func caller(of request: HTTPRequest, by credential: ServerHandler.Credential) throws -> Caller {
         let apiKey = credential == .apiKeyOrBearer ? request.headers["x-api-key"] : nil
         guard let key = try apiKey ?? Self.bearer(request.headers["Authorization"]) else { throw Refusal.missingKey }
         guard let caller = try keys.caller(presenting: key) else { throw Refusal.unknownKey }

@@ -11,13 +11,24 @@ struct GrantRoutes: Sendable {
     let idempotent: IdempotentRequests
     let makeID: @Sendable () -> String
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/customers/{customer}/grants", .secretKey, "postGrant", "Give a customer a feature by hand",
-                create),
+                .post, "/v1/customers/{customer}/grants", "postGrant", "Give a customer a feature by hand", tag: .gifts,
+                body: .init(.grantRequest), status: 201, answer: .customer, refusals: [409: ["customer_erased"]],
+                isIdempotent: true,
+                links: .toCustomer + [
+                    .init(
+                        "deleteGrant", to: "deleteGrant",
+                        [
+                            (name: "customer", expression: "$response.body#/customer"),
+                            (name: "id", expression: "$response.body#/features/0/grantID"),
+                        ])
+                ], handler: .admitted(.secretKey, create)),
             Endpoint(
-                .delete, "/v1/customers/{customer}/grants/{id}", .secretKey, "deleteGrant", "Take a grant back", delete),
+                .delete, "/v1/customers/{customer}/grants/{id}", "deleteGrant", "Take a grant back", tag: .gifts,
+                answer: .customer, refusals: [404: ["unknown_grant"]], links: .toCustomer,
+                handler: .admitted(.secretKey, delete)),
         ]
     }
 

@@ -31,15 +31,18 @@ struct IndexRoute: Sendable {
         json = JSONValue.object(members).encoded()
     }
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
-            Endpoint(open: .get, "/", "getIndex", "Which server this is, and where its documentation is") { call in
-                guard !call.request.prefersHTML else { return .ready(page) }
-                return .ready(
-                    HTTPResponse(
-                        status: 200, headers: ["Content-Type": "application/json", "Vary": "Accept"],
-                        body: .bytes(json)))
-            }
+            Endpoint(
+                .get, "/", "getIndex", "Which server this is, and where its documentation is", tag: .server,
+                answer: .index,
+                handler: .open { call in
+                    guard !call.request.prefersHTML else { return .ready(page) }
+                    return .ready(
+                        HTTPResponse(
+                            status: 200, headers: ["Content-Type": "application/json", "Vary": "Accept"],
+                            body: .bytes(json)))
+                })
         ]
     }
 }

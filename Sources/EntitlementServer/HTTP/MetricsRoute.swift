@@ -4,11 +4,11 @@ import HTTPCore
 struct MetricsRoute: Sendable {
     let metrics: ServerMetrics
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
-            Endpoint(open: .get, "/metrics", "getMetrics", "The server's figures, for Prometheus") { _ in
-                .ready(try answer())
-            }
+            Endpoint(
+                .get, "/metrics", "getMetrics", "The server's figures, for Prometheus", tag: .server, answer: .text,
+                type: "text/plain", handler: .open { _ in .ready(try answer()) })
         ]
     }
 

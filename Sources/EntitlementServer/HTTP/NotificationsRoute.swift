@@ -14,11 +14,12 @@ struct NotificationsRoute: Sendable {
     let readers: [StoreReader]
     let metrics: ServerMetrics
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                open: .post, "/v1/notifications/app-store", "postNotification",
-                "Tell what happened in the App Store", respond)
+                .post, "/v1/notifications/app-store", "postNotification", "Tell what happened in the App Store",
+                tag: .facts, body: .init(.notification), answer: .notified, refusals: [422: Refusal.signedDataCodes],
+                handler: .open(respond))
         ]
     }
 

@@ -9,13 +9,16 @@ struct OpenRoutes: Sendable {
     /// What `?for=` asks for.
     enum Need: String, CaseIterable { case reads, writes }
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
-            Endpoint(open: .get, "/healthz", "getHealth", "Whether the server is alive") { _ in
-                .ready(HTTPResponse(json: ["status": "ok"]))
-            },
             Endpoint(
-                open: .get, "/readyz", "getReadiness", "Whether the server can read and write its ledger", ready),
+                .get, "/healthz", "getHealth", "Whether the server is alive", tag: .server, answer: .status,
+                handler: .open { _ in .ready(HTTPResponse(json: ["status": "ok"])) }),
+            Endpoint(
+                .get, "/readyz", "getReadiness", "Whether the server can read and write its ledger", tag: .server,
+                parameters: [
+                    .init("for", in: .query, .choice(Need.allCases.map(\.rawValue)), "what must work; reads")
+                ], answer: .readiness, handler: .open(ready)),
         ]
     }
 

@@ -14,14 +14,25 @@ struct PromotionRoutes: Sendable {
     let makeGrantID: @Sendable () -> String
     let randomBytes: @Sendable (Int) -> [UInt8]
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
-            Endpoint(.post, "/v1/promotions", .secretKey, "postPromotion", "Make a promotional code", create),
-            Endpoint(.get, "/v1/promotions", .secretKey, "getPromotions", "The promotional codes there are", list),
-            Endpoint(.delete, "/v1/promotions/{code}", .secretKey, "deletePromotion", "End a promotional code", delete),
             Endpoint(
-                .post, "/v1/customers/{customer}/promotions", .customer, "redeemPromotion", "Redeem a promotional code",
-                redeem),
+                .post, "/v1/promotions", "postPromotion", "Make a promotional code", tag: .gifts,
+                body: .init(.promotionRequest), status: 201, answer: .promotion, refusals: [409: ["code_taken"]],
+                isIdempotent: true,
+                links: [.init("end", to: "deletePromotion", [(name: "code", expression: "$response.body#/code")])],
+                handler: .admitted(.secretKey, create)),
+            Endpoint(
+                .get, "/v1/promotions", "getPromotions", "The promotional codes there are", tag: .gifts,
+                parameters: .page, answer: .promotions, handler: .admitted(.secretKey, list)),
+            Endpoint(
+                .delete, "/v1/promotions/{code}", "deletePromotion", "End a promotional code", tag: .gifts, status: 204,
+                answer: nil, refusals: [404: ["unknown_code"]], handler: .admitted(.secretKey, delete)),
+            Endpoint(
+                .post, "/v1/customers/{customer}/promotions", "redeemPromotion", "Redeem a promotional code",
+                tag: .gifts, body: .init(.promotionCode), answer: .customer,
+                refusals: [404: ["unknown_code"], 409: ["code_not_redeemable", "customer_erased"]], isIdempotent: true,
+                links: .toCustomer, handler: .admitted(.customer, redeem)),
         ]
     }
 

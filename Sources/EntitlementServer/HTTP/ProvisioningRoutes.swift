@@ -12,24 +12,25 @@ struct ProvisioningRoutes: Sendable {
 
     let ledger: Ledger
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/feature-provisioner/get-features", .publicKey, "getFeatures", "The features that are on",
-                by: .apiKeyOrBearer
-            ) { visit in
-                answer(visit, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
-                    FeaturesResponse(customer)
-                }
-            },
+                .post, "/feature-provisioner/get-features", "getFeatures", "The features that are on",
+                tag: .provisioning, body: .init(.getFeatures), answer: .features,
+                handler: .admitted(.publicKey, by: .apiKeyOrBearer) { visit in
+                    answer(visit, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
+                        FeaturesResponse(customer)
+                    }
+                }),
             Endpoint(
-                .post, "/subscriptions-tracker/get-subscriptions", .publicKey, "getSubscriptions",
-                "The subscriptions of a customer", by: .apiKeyOrBearer
-            ) { visit in
-                answer(visit, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in
-                    SubscriptionsResponse(customer, only: asked.onlyIds.map(Set.init))
-                }
-            },
+                .post, "/subscriptions-tracker/get-subscriptions", "getSubscriptions",
+                "The subscriptions of a customer", tag: .provisioning, body: .init(.getSubscriptions),
+                answer: .subscriptions,
+                handler: .admitted(.publicKey, by: .apiKeyOrBearer) { visit in
+                    answer(visit, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in
+                        SubscriptionsResponse(customer, only: asked.onlyIds.map(Set.init))
+                    }
+                }),
         ]
     }
 

@@ -16,10 +16,12 @@ struct ReceiptRoutes: Sendable {
     let maximumBody: Int
     let report: @Sendable (_ requestID: String, any Error) -> Void
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/receipts/validate", .publicKey, "validateReceipt", "Judge an app receipt", validate)
+                .post, "/v1/receipts/validate", "validateReceipt", "Judge an app receipt", tag: .facts,
+                body: .init(.validateReceipt), answer: .receiptValidation, isIdempotent: true,
+                handler: .admitted(.publicKey, validate))
         ]
     }
 

@@ -8,11 +8,12 @@ struct ShowcaseRoute: Sendable {
 
     let pricePoints: [BundleID: [PricePointInternal]]
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/showcase/get-price-points", .publicKey, "getPricePoints", "What things cost",
-                by: .apiKeyOrBearer, respond)
+                .post, "/showcase/get-price-points", "getPricePoints", "What things cost", tag: .provisioning,
+                body: .init(.getPricePoints), answer: .pricePoints,
+                handler: .admitted(.publicKey, by: .apiKeyOrBearer, respond))
         ]
     }
 

@@ -5,14 +5,17 @@ import StoreModel
 struct SigningKeysRoute: Sendable {
     let signer: AnswerSigner
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
-            Endpoint(open: .get, "/v1/signing-keys", "getSigningKeys", "The public keys of signed answers") { _ in
-                .ready(
-                    HTTPResponse(
-                        status: 200, headers: ["Content-Type": "application/json"],
-                        body: .bytes(try WireJSON.encode(signer.published))))
-            }
+            Endpoint(
+                .get, "/v1/signing-keys", "getSigningKeys", "The public keys of signed answers", tag: .server,
+                answer: .signingKeys,
+                handler: .open { _ in
+                    .ready(
+                        HTTPResponse(
+                            status: 200, headers: ["Content-Type": "application/json"],
+                            body: .bytes(try WireJSON.encode(signer.published))))
+                })
         ]
     }
 }

@@ -14,11 +14,13 @@ struct TransactionsRoute: Sendable {
     let maximumBody: Int
     let metrics: ServerMetrics
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/customers/{customer}/transactions", .publicKey, "postTransactions",
-                "Present what the store signed", respond)
+                .post, "/v1/customers/{customer}/transactions", "postTransactions", "Present what the store signed",
+                tag: .facts, body: .init(.postTransactions), answer: .postedTransactions,
+                refusals: [409: ["customer_erased"], 422: Refusal.signedDataCodes], isIdempotent: true,
+                links: .toCustomer, handler: .admitted(.publicKey, respond))
         ]
     }
 

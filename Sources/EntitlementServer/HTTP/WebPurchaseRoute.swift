@@ -13,10 +13,19 @@ struct WebPurchaseRoute: Sendable {
     /// Judges how old a signature is.
     let realClock: any WallClock
 
-    var endpoints: [Endpoint] {
+    var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                open: .post, "/v1/webhooks/{source}", "postWebPurchase", "Tell what a shop on the web sold", respond)
+                .post, "/v1/webhooks/{source}", "postWebPurchase", "Tell what a shop on the web sold", tag: .facts,
+                parameters: [
+                    .init(
+                        WebhookSignature.field, in: .header, .text,
+                        "t=<unix seconds>,v1=<hexadecimal HMAC-SHA256 of t.body>")
+                ], body: .init(.webPurchase), answer: .acknowledged,
+                refusals: [
+                    401: ["missing_signature", "malformed_signature", "signature_invalid", "signature_not_current"],
+                    404: ["unknown_source"], 409: ["customer_erased"], 422: Refusal.signedDataCodes,
+                ], handler: .open(respond))
         ]
     }
 

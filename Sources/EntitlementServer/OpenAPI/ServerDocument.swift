@@ -4,7 +4,7 @@ import StoreModel
 
 extension OpenAPIDocument {
     /// What a server that has these endpoints, and accepts facts of these environments, answers.
-    init(_ endpoints: [Endpoint], _ environments: [StoreEnvironment]) {
+    init(_ endpoints: [Endpoint<ServerHandler>], _ environments: [StoreEnvironment]) {
         let environment = WireSchema.choice(environments.map(\.rawValue))
         self.init(
             title: "Souk entitlement server", version: "1",
@@ -12,7 +12,7 @@ extension OpenAPIDocument {
                 Facts in, answers out. JSON in UTF-8, dates of RFC 3339, money as decimal texts. Members that are not \
                 known are passed over; what is absent is left out, never null, except where null is allowed here.
                 """,
-            tags: EndpointDescription.Tag.allCases.map { .init($0.rawValue, $0.summary) },
+            tags: [.customers, .facts, .gifts, .news, .provisioning, .server],
             security: Self.schemes,
             operations: endpoints.map { Operation($0, environment) })
     }
@@ -30,20 +30,73 @@ extension OpenAPIDocument {
     ]
 }
 
-extension OpenAPIDocument.Operation {
-    fileprivate init(_ endpoint: Endpoint, _ environment: WireSchema) {
-        let description = EndpointDescription.all[endpoint.id] ?? .init(tag: .server)
-        let names = endpoint.path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
-            String($0.dropFirst().dropLast())
+extension OpenAPIDocument.Tag {
+    static let customers = Self("customers", "who uses the apps, and what they may use")
+    static let facts = Self("facts", "what stores and shops say happened")
+    static let gifts = Self("gifts", "grants, credits and promotional codes")
+    static let news = Self("news", "what changes, told as it happens")
+    static let provisioning = Self(
+        "provisioning", "the formats of Palta: feature provisioner, subscriptions tracker, showcase")
+    static let server = Self("server", "about the server")
+}
+
+// MARK: - What several endpoints have
+
+extension [OpenAPIDocument.Parameter] {
+    /// Of a list that is read in pages.
+    static var page: Self {
+        [
+            .init("limit", in: .query, .integer(1...100), "how many at most; 50 when absent"),
+            .init("cursor", in: .query, .identifier, "the nextCursor of the page before"),
+        ]
+    }
+}
+
+extension [OpenAPIDocument.Link] {
+    /// From an answer that names a customer.
+    static var toCustomer: Self {
+        [("customer", "getCustomer"), ("facts", "getFacts"), ("export", "getExport")].map { name, operation in
+            .init(name, to: operation, [(name: "customer", expression: "$response.body#/customer")])
         }
-        self.init(
-            endpoint.method, endpoint.path, id: endpoint.id, summary: endpoint.summary,
-            tag: description.tag.rawValue,
-            parameters: names.map(Self.pathParameter) + description.query
-                + Self.headers(of: endpoint, description, environment),
-            body: description.body,
-            responses: Self.responses(of: endpoint, description, environment, isNamed: !names.isEmpty),
-            security: Self.security(of: endpoint))
+    }
+}
+
+extension Refusal {
+    /// The codes of an endpoint that verifies what a store signed.
+    static let signedDataCodes = ["any code of refused signed data"]
+}
+
+// MARK: - Operations
+
+extension OpenAPIDocument.Operation {
+    fileprivate init(_ endpoint: Endpoint<ServerHandler>, _ environment: WireSchema) {
+        self.init(endpoint, refusals: Self.refusals(of: endpoint)) { name in
+            .init(name, in: .path, .identifier, Self.path[name] ?? name)
+        }
+        var headers: [OpenAPIDocument.Header] = [.init(Gate.requestID, .text, "names the case")]
+        for status in responses.keys {
+            responses[status]?.headers = headers
+            if [429, 503].contains(status) {
+                responses[status]?.headers.append(.init("Retry-After", .integer(0...86_400), "in seconds"))
+            }
+        }
+        if case .admitted(let access, let credential, _) = endpoint.handler {
+            security = Self.security(access, credential)
+            parameters.append(
+                .init(Gate.environmentHeader, in: .header, environment, "which facts; the server's first when absent"))
+            headers.append(.init(Gate.environmentHeader, environment, "which facts this is about"))
+        }
+        if endpoint.isIdempotent {
+            parameters.append(
+                .init(
+                    "Idempotency-Key", in: .header, .text("1 to 255 characters", length: 1...255) { !$0.isEmpty },
+                    "the first answer is kept for a day and given again"))
+        }
+        if endpoint.parameters.contains(where: { $0.name == "If-None-Match" }) {
+            headers.append(.init("ETag", .text, "changes with the answer"))
+            responses[304] = .init("The answer of If-None-Match is true still", headers: headers)
+        }
+        responses[endpoint.status]?.headers = headers
     }
 
     private static let path = [
@@ -52,87 +105,36 @@ extension OpenAPIDocument.Operation {
         "id": "as answers name it",
     ]
 
-    private static func pathParameter(_ name: String) -> OpenAPIDocument.Parameter {
-        .init(name, in: .path, .identifier, path[name] ?? name)
-    }
-
-    private static func headers(
-        of endpoint: Endpoint, _ description: EndpointDescription, _ environment: WireSchema
-    ) -> [OpenAPIDocument.Parameter] {
-        var parameters = description.headers
-        if case .admitted = endpoint.action {
-            parameters.append(
-                .init(Gate.environmentHeader, in: .header, environment, "which facts; the server's first when absent"))
-        }
-        if description.isIdempotent {
-            parameters.append(
-                .init(
-                    "Idempotency-Key", in: .header, .text("1 to 255 characters", length: 1...255) { !$0.isEmpty },
-                    "the first answer is kept for a day and given again"))
-        }
-        return parameters
-    }
-
-    /// `nil` for what anybody may ask.
-    private static func security(of endpoint: Endpoint) -> [[String]]? {
-        guard case .admitted(let access, let credential, _) = endpoint.action else { return nil }
+    private static func security(
+        _ access: ServerHandler.Access, _ credential: ServerHandler.Credential
+    ) -> [[String]] {
         switch (access, credential) {
-        case (.secretKey, _): return [["secretKey"]]
-        case (.customer, _): return [["secretKey"], ["key", "customerToken"]]
-        case (.publicKey, .bearer): return [["key"], ["key", "customerToken"]]
-        case (.publicKey, .apiKeyOrBearer): return [["apiKey"], ["key"], ["key", "customerToken"]]
+        case (.secretKey, _): [["secretKey"]]
+        case (.customer, _): [["secretKey"], ["key", "customerToken"]]
+        case (.publicKey, .bearer): [["key"], ["key", "customerToken"]]
+        case (.publicKey, .apiKeyOrBearer): [["apiKey"], ["key"], ["key", "customerToken"]]
         }
-    }
-
-    // MARK: - Answers
-
-    private static func responses(
-        of endpoint: Endpoint, _ description: EndpointDescription, _ environment: WireSchema, isNamed: Bool
-    ) -> [Int: OpenAPIDocument.Response] {
-        var headers: [OpenAPIDocument.Header] = [.init(Gate.requestID, .text, "names the case")]
-        if case .admitted = endpoint.action {
-            headers.append(.init(Gate.environmentHeader, environment, "which facts this is about"))
-        }
-        var responses = [
-            description.status: OpenAPIDocument.Response(
-                endpoint.summary, description.answer, type: description.type, headers: headers,
-                links: description.links)
-        ]
-        if endpoint.id == "getCustomer" {
-            let etag = OpenAPIDocument.Header("ETag", .text, "changes with the answer")
-            responses[description.status]?.headers.append(etag)
-            responses[304] = .init("The answer of If-None-Match is true still", headers: headers + [etag])
-        }
-        for (status, codes) in refusals(of: endpoint, description, isNamed: isNamed) {
-            responses[status] = .init(
-                codes.joined(separator: ", "), .problem, type: "application/problem+json",
-                headers: [.init(Gate.requestID, .text, "names the case")]
-                    + ([429, 503].contains(status) ? [.init("Retry-After", .integer(0...86_400), "in seconds")] : []))
-        }
-        return responses
     }
 
     /// The codes of an endpoint's refusals, by status.
-    static func refusals(
-        of endpoint: Endpoint, _ description: EndpointDescription, isNamed: Bool
-    ) -> [Int: [String]] {
-        var codes = description.refusals
+    private static func refusals(of endpoint: Endpoint<ServerHandler>) -> [Int: [String]] {
+        var codes = endpoint.refusals
         func add(_ status: Int, _ more: String...) { codes[status, default: []] += more }
         // Every answer may be asked for signed.
         add(400, "invalid_field")
         add(501, "no_signing_key")
         add(503, "unavailable")
-        if isNamed { add(400, "malformed_path") }
-        if description.body != nil || !description.query.isEmpty { add(400, "malformed") }
-        if description.body != nil {
+        if !endpoint.pathParameters.isEmpty { add(400, "malformed_path") }
+        if endpoint.body != nil || !endpoint.query.isEmpty { add(400, "malformed") }
+        if endpoint.body != nil {
             add(413, "body_too_large")
             add(415, "unsupported_encoding")
         }
-        if description.isIdempotent {
+        if endpoint.isIdempotent {
             add(409, "idempotency_in_progress")
             add(422, "idempotency_mismatch")
         }
-        guard case .admitted(let access, _, _) = endpoint.action else { return codes }
+        guard case .admitted(let access, _, _) = endpoint.handler else { return codes }
         if !codes[400, default: []].contains("malformed") { add(400, "malformed") }
         add(401, "missing_key", "unknown_key")
         add(403, "app_not_served")

@@ -121,7 +121,7 @@ package struct OpenAPIDocument: Sendable {
         }
     }
 
-    package struct Tag: Sendable {
+    package struct Tag: Hashable, Sendable {
         package var name: String
         package var summary: String
 

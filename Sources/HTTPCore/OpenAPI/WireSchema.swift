@@ -137,6 +137,9 @@ extension WireSchema {
         ) { schema().violation($0) }
     }
 
+    /// The schema that a `named` one refers to; itself for any other.
+    package var definition: WireSchema { json["$ref"] == nil ? self : named.first?.schema() ?? self }
+
     /// An object whose members, whatever their names, are all of one kind.
     package static func dictionary(of element: WireSchema) -> WireSchema {
         WireSchema(["type": "object", "additionalProperties": element.json], named: element.named) { value in

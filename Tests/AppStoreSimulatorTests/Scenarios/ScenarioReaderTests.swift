@@ -173,15 +173,15 @@ struct ScenarioReaderTests {
     }
 
     @Test func `no word of an action stands for two things`() {
-        for operation in StoreOperation.all where operation.isAction {
+        for endpoint in StoreEndpoints.all where endpoint.isAction {
             let members: [String] =
-                if case .object(let all) = operation.body?.model.schema.json["properties"] { all.keys } else { [] }
-            #expect(Set(operation.pathParameters).isDisjoint(with: members), "\(operation.id)")
-            #expect(!["as", "note", "refused"].contains(operation.id))
+                if case .object(let all) = endpoint.body?.schema.definition.json["properties"] { all.keys } else { [] }
+            #expect(Set(endpoint.pathParameters).isDisjoint(with: members), "\(endpoint.id)")
+            #expect(!["as", "note", "refused"].contains(endpoint.id))
         }
         let replaced = ["advance", "set", "expect", "receiver"]
         for word in ScenarioWords.special.keys where !replaced.contains(word) {
-            #expect(!StoreOperation.all.contains { $0.id == word }, "\(word)")
+            #expect(!StoreEndpoints.all.contains { $0.id == word }, "\(word)")
         }
     }
 }

@@ -70,15 +70,13 @@ struct RandomRequestTests {
             var dice = Dice(state: UInt64(seed))
             var statuses: [Int: Int] = [:]
             for _ in 0..<400 {
-                let endpoint = dice.pick(ServerEndpoint.all)
-                let path = endpoint.path.split(separator: "/").map {
-                    $0.hasPrefix("{") ? PercentEncoding.encode(dice.pick(words)) : String($0)
-                }
+                let endpoint = dice.pick(ServerAPIEndpoints.all)
+                let path = endpoint.path { _ in PercentEncoding.encode(dice.pick(words)) }
                 var query = HTTPQuery()
                 for _ in 0..<Int.random(in: 0...3, using: &dice) {
                     query.items.append(.init(name: dice.pick(Self.filters), value: dice.pick(words)))
                 }
-                let asked = "/\(path.joined(separator: "/"))?\(query.encoded)"
+                let asked = "\(path)?\(query.encoded)"
                 let body = endpoint.method == .get ? "" : Self.body(words, &dice)
                 let response = try await client.send(endpoint.method, asked, body)
                 statuses[response.status, default: 0] += 1

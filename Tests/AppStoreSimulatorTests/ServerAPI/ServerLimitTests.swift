@@ -22,12 +22,12 @@ struct ServerLimitTests {
     }
 
     @Test func `production takes what Apple's table says, the sandbox a tenth of it`() {
-        for endpoint in ServerEndpoint.all {
-            #expect(ServerRules.RateLimit.production.budget(of: endpoint.rate) == endpoint.rate * 3600)
-            #expect(ServerRules.RateLimit.sandbox.budget(of: endpoint.rate) == endpoint.rate * 360)
-            #expect(ServerRules.RateLimit.off.budget(of: endpoint.rate) == nil)
+        for rate in ServerAPIEndpoints.all.map(\.handler.rate) {
+            #expect(ServerRules.RateLimit.production.budget(of: rate) == rate * 3600)
+            #expect(ServerRules.RateLimit.sandbox.budget(of: rate) == rate * 360)
+            #expect(ServerRules.RateLimit.off.budget(of: rate) == nil)
         }
-        let rates = Dictionary(uniqueKeysWithValues: ServerEndpoint.all.map { ($0.name, $0.rate) })
+        let rates = Dictionary(uniqueKeysWithValues: ServerAPIEndpoints.all.map { ($0.id, $0.handler.rate) })
         #expect(rates["Get Transaction Info"] == 50 && rates["Get Refund History V1"] == 10)
         #expect(rates["Set App Account Token"] == 20)
     }
@@ -73,9 +73,9 @@ struct ServerLimitTests {
                 ("4290000", .rateLimitExceeded),
             ] as [(JSONValue, ErrorCode)] {
                 try await test.store.set(.serverAPIError, to: given)
-                for endpoint in ServerEndpoint.all {
-                    let path = endpoint.path.split(separator: "/").map { $0.hasPrefix("{") ? "\(coins)" : $0 }
-                    let response = try await client.send(endpoint.method, "/" + path.joined(separator: "/"), "{}")
+                for endpoint in ServerAPIEndpoints.all {
+                    let path = endpoint.path { _ in "\(coins)" }
+                    let response = try await client.send(endpoint.method, path, "{}")
                     let refusal = try AppStoreServerAPI.ErrorResponse(json: try await response.body.json())
                     #expect(refusal.code == code && response.status == code.status)
                     #expect((response.headers["Retry-After"] != nil) == (code == .rateLimitExceeded))

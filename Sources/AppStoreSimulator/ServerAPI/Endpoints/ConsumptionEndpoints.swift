@@ -2,11 +2,12 @@ import AppStorePayloads
 import SimulatorControl
 import Foundation
 import StoreKitAdapter
+import HTTPCore
 import StoreModel
 
-extension ServerEndpoint {
+extension ServerAPIEndpoints {
     /// What the store is told before it decides about a refund.
-    static let consumption: [ServerEndpoint] = [
+    static let consumption: [Endpoint<ServerAPIHandler>] = [
         on(
             .put, "/inApps/v2/transactions/consumption/{transactionId}", "Send Consumption Information", rate: 50,
             status: 202

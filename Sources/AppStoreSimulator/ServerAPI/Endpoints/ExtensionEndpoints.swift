@@ -1,10 +1,11 @@
 import AppStorePayloads
 import Foundation
+import HTTPCore
 import StoreModel
 
-extension ServerEndpoint {
+extension ServerAPIEndpoints {
     /// Renewal dates that are moved.
-    static let extensions: [ServerEndpoint] = [
+    static let extensions: [Endpoint<ServerAPIHandler>] = [
         on(
             .put, "/inApps/v1/subscriptions/extend/{originalTransactionId}", "Extend a Subscription Renewal Date",
             rate: 20

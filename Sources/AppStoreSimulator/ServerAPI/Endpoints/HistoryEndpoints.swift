@@ -1,10 +1,11 @@
 import AppStorePayloads
 import Foundation
+import HTTPCore
 import StoreModel
 
-extension ServerEndpoint {
+extension ServerAPIEndpoints {
     /// What a customer bought, and what was refunded.
-    static let history: [ServerEndpoint] = [
+    static let history: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v2/history/{anyTransactionId}", "Get Transaction History", rate: 50) { call in
             try history(call, version: 2)
         },

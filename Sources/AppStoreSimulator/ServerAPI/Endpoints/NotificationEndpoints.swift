@@ -1,11 +1,12 @@
 import AppStorePayloads
 import Foundation
 import Primitives
+import HTTPCore
 import StoreModel
 
-extension ServerEndpoint {
+extension ServerAPIEndpoints {
     /// What the server was told, or should have been.
-    static let notifications: [ServerEndpoint] = [
+    static let notifications: [Endpoint<ServerAPIHandler>] = [
         on(.post, "/inApps/v1/notifications/test", "Request a Test Notification", rate: 1) { call in
             do {
                 let token = try await call.store.requestTestNotification()

@@ -1,10 +1,11 @@
 import AppStorePayloads
 import Foundation
+import HTTPCore
 import StoreModel
 
-extension ServerEndpoint {
+extension ServerAPIEndpoints {
     /// How subscriptions stand.
-    static let subscriptions: [ServerEndpoint] = [
+    static let subscriptions: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v1/subscriptions/{anyTransactionId}", "Get All Subscription Statuses", rate: 50) { call in
             let customer = try call.number("anyTransactionId")
             let wanted = try statuses(call)

@@ -1,10 +1,11 @@
 import AppStorePayloads
 import Foundation
+import HTTPCore
 import StoreModel
 
-extension ServerEndpoint {
+extension ServerAPIEndpoints {
     /// Single transactions, orders, and the purchase of the app itself.
-    static let transactions: [ServerEndpoint] = [
+    static let transactions: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v1/transactions/{transactionId}", "Get Transaction Info", rate: 50) { call in
             let sale = try call.store.asked(of: try call.number("transactionId"))
             return try API.TransactionInfoResponse {

@@ -5,7 +5,7 @@ import Testing
 @testable import AppStoreSimulator
 
 /// The table of endpoints as a whole.
-struct ServerEndpointTests {
+struct ServerAPIEndpointTests {
     @Test func `the documentation lists every endpoint and no other`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -14,12 +14,13 @@ struct ServerEndpointTests {
         let rows = text.split(separator: "\n").filter { $0.contains("` `/inApps/") }.map {
             $0.split(separator: "|").prefix(3).map { $0.trimmingCharacters(in: .whitespaces) }
         }
-        #expect(rows == ServerEndpoint.all.map { ["`\($0.method)` `\($0.path)`", $0.name, "\($0.rate)"] })
+        #expect(
+            rows == ServerAPIEndpoints.all.map { ["`\($0.method)` `\($0.path)`", $0.summary, "\($0.handler.rate)"] })
     }
 
     @Test func `no two endpoints share a name or a path with its method`() {
-        let all = ServerEndpoint.all
-        #expect(Set(all.map(\.name)).count == all.count)
+        let all = ServerAPIEndpoints.all
+        #expect(Set(all.map(\.id)).count == all.count)
         #expect(Set(all.map { "\($0.method) \($0.path)" }).count == all.count)
     }
 
@@ -27,12 +28,11 @@ struct ServerEndpointTests {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
             let token = try client.serverKey.token(at: test.base.now())
-            for endpoint in ServerEndpoint.all where endpoint.method == .get {
-                let path = endpoint.path.split(separator: "/").map { $0.hasPrefix("{") ? "\(coins)" : $0 }
+            for endpoint in ServerAPIEndpoints.all where endpoint.method == .get {
                 let request = HTTPRequest(
-                    method: .get, url: "/" + path.joined(separator: "/"), headers: ["Authorization": "Bearer \(token)"])
+                    method: .get, url: endpoint.path { _ in "\(coins)" }, headers: ["Authorization": "Bearer \(token)"])
                 guard case .ready = test.store.handler.respond(to: request) else {
-                    Issue.record("\(endpoint.name) makes its caller wait")
+                    Issue.record("\(endpoint.id) makes its caller wait")
                     continue
                 }
             }

@@ -7,22 +7,22 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The table of operations, and what is made of it.
-struct StoreOperationTests {
-    @Test func `every operation has a name and a path of its own`() {
-        let all = StoreOperation.all
+/// The table of endpoints, and what is made of it.
+struct StoreEndpointTests {
+    @Test func `every endpoint has a name and a path of its own`() {
+        let all = StoreEndpoints.all
         #expect(Set(all.map(\.id)).count == all.count)
         #expect(Set(all.map { "\($0.method) \($0.path)" }).count == all.count)
-        for operation in all {
-            #expect(!operation.summary.hasSuffix(".") && operation.summary.first?.isUppercase == true)
-            for name in operation.pathParameters { #expect(StoreOperation.parameters[name] != nil, "\(name)") }
+        for endpoint in all {
+            #expect(!endpoint.summary.hasSuffix(".") && endpoint.summary.first?.isUppercase == true)
+            for name in endpoint.pathParameters { #expect(StoreEndpoints.pathParameters[name] != nil, "\(name)") }
         }
     }
 
     @Test func `one name is one schema`() {
         var schemas: [String: JSONValue] = [:]
-        var todo = StoreOperation.all.flatMap { operation in
-            ([operation.answer] + (operation.body.map { [$0.model] } ?? [])).flatMap { WireSchema.of($0).named }
+        var todo = StoreEndpoints.all.flatMap { endpoint in
+            [endpoint.answer, endpoint.body?.schema].compactMap(\.self).flatMap(\.named)
         }
         while let named = todo.popLast() {
             let schema = named.schema()
@@ -35,51 +35,49 @@ struct StoreOperationTests {
         #expect(schemas.count > 30)
     }
 
-    @Test func `an operation refuses what its schemas do not allow`() async throws {
+    @Test func `an endpoint refuses what its schemas do not allow`() async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
-            for operation in StoreOperation.all { try await Self.refuses(operation, client) }
+            for endpoint in StoreEndpoints.all { try await Self.refuses(endpoint, client) }
         }
     }
 
-    private static func refuses(_ operation: StoreOperation, _ client: StoreRoutesTests.Client) async throws {
-        let path = operation.pathParameters.reduce(operation.path) {
-            $0.replacingOccurrences(of: "{\($1)}", with: "nobody")
-        }
-        if let body = operation.body {
+    private static func refuses(_ endpoint: Endpoint<StoreHandler>, _ client: StoreRoutesTests.Client) async throws {
+        let path = endpoint.path { _ in "nobody" }
+        if let body = endpoint.body {
             for text in ["[]", "7", "nonsense", #"{"name":7,"name":8}"#] {
-                let answer = try await client.ask(operation.method, path, text)
+                let answer = try await client.ask(endpoint.method, path, text)
                 #expect(answer.status == 400 && answer.json["code"] == "malformed", "\(text): \(answer.json)")
             }
-            let empty = try await client.ask(operation.method, path)
+            let empty = try await client.ask(endpoint.method, path)
             #expect((empty.status == 400) == !body.isOptional)
         }
-        for parameter in operation.query where parameter.schema.json["type"] != "string" {
+        for parameter in endpoint.query where parameter.schema.json["type"] != "string" {
             for value in ["x", "", "true", "-1", "1e999", "0x1", "%FF", "1&\(parameter.name)=2"] {
-                let answer = try await client.ask(operation.method, "\(path)?\(parameter.name)=\(value)")
+                let answer = try await client.ask(endpoint.method, "\(path)?\(parameter.name)=\(value)")
                 #expect(answer.status == 400 && answer.json["code"] == "malformed", "\(value): \(answer.json)")
             }
         }
-        for name in operation.pathParameters {
-            let broken = operation.path.replacingOccurrences(of: "{\(name)}", with: "%FF")
-            let answer = try await client.ask(operation.method, broken)
+        for name in endpoint.pathParameters {
+            let broken = endpoint.path.replacingOccurrences(of: "{\(name)}", with: "%FF")
+            let answer = try await client.ask(endpoint.method, broken)
             #expect(answer.status == 400)
         }
-        let taken = StoreOperation.all.filter { $0.path == operation.path }.map(\.method)
+        let taken = StoreEndpoints.all.filter { $0.path == endpoint.path }.map(\.method)
         for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] where !taken.contains(method) {
             let answer = try await client.ask(method, path)
             #expect(answer.status == 405 && answer.json["code"] == "method_not_allowed")
         }
     }
 
-    @Test func `the document is served and holds every operation with what it refers to`() async throws {
+    @Test func `the document is served and holds every endpoint with what it refers to`() async throws {
         try await TestStore.with { test in
             let document = try await StoreRoutesTests.Client(test).ask(.get, "/openapi.json").json
             #expect(document["openapi"] == "3.1.0")
-            for operation in StoreOperation.all {
-                let described = document["paths"]?[operation.path]?[operation.method.rawValue.lowercased()]
-                #expect(described?["operationId"]?.stringValue == operation.id)
-                #expect(described?["responses"]?["\(operation.status)"] != nil)
+            for endpoint in StoreEndpoints.all {
+                let described = document["paths"]?[endpoint.path]?[endpoint.method.rawValue.lowercased()]
+                #expect(described?["operationId"]?.stringValue == endpoint.id)
+                #expect(described?["responses"]?["\(endpoint.status)"] != nil)
             }
             let schemas = try #require(document["components"]?["schemas"])
             for reference in references(in: document) {
@@ -98,23 +96,22 @@ struct StoreOperationTests {
         }
     }
 
-    @Test func `the documentation lists every operation and no other`() throws {
+    @Test func `the documentation lists every endpoint and no other`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Documentation/ControlAPI.md")
         let text = try String(contentsOf: file, encoding: .utf8)
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.contains("` `/") }.map(String.init)
-        #expect(rows == StoreOperation.all.map(\.documentationRow))
+        #expect(rows == StoreEndpoints.all.map(\.documentationRow))
     }
 }
 
-extension StoreOperation {
+extension Endpoint<StoreHandler> {
     /// Its row in `Documentation/ControlAPI.md`.
     fileprivate var documentationRow: String {
-        func name(_ model: any WireModel.Type) -> String { "`\(model.schemaName)`" }
+        func name(_ schema: WireSchema?) -> String { "`\(schema?.named.first?.name ?? "")`" }
         let asked = query.isEmpty ? "" : "?" + query.map(\.name).joined(separator: "&")
-        let question = body.map { name($0.model) + ($0.isOptional ? " or nothing" : "") } ?? ""
-        let answered = (200..<300).contains(status) ? "\(status) \(name(answer))" : "\(status)"
-        return "| `\(method)` `\(path)\(asked)` | \(summary) | \(question) | \(answered) |"
+        let question = body.map { name($0.schema) + ($0.isOptional ? " or nothing" : "") } ?? ""
+        return "| `\(method)` `\(path)\(asked)` | \(summary) | \(question) | \(status) \(name(answer)) |"
     }
 
     func matches(_ path: Substring) -> Bool {

@@ -3,18 +3,17 @@ import HTTPCore
 import StoreKitAdapter
 import StoreModel
 
-extension StoreOperation {
+extension StoreEndpoints {
     private static let path = "/control/v1/notifications"
 
-    static let notifications: [StoreOperation] = [
+    static let notifications: [Endpoint<StoreHandler>] = [
         on(
             .get, path, "notifications", "What the app's server is told, oldest first, and how it was sent",
-            query: [
-                QueryParameter(name: "account", schema: .name, summary: "only what is about this account"),
-                QueryParameter(name: "type", schema: .text, summary: "only this of Apple's types: DID_RENEW, …"),
-                QueryParameter(
-                    name: "after", schema: .integer(0...(1 << 53)), summary: "only those of a higher number"),
-                QueryParameter(name: "limit", schema: .integer(1...1000), summary: "at most so many (100)"),
+            parameters: [
+                .init("account", in: .query, .name, "only what is about this account"),
+                .init("type", in: .query, .text, "only this of Apple's types: DID_RENEW, …"),
+                .init("after", in: .query, .integer(0...(1 << 53)), "only those of a higher number"),
+                .init("limit", in: .query, .integer(1...1000), "at most so many (100)"),
             ], refusals: [.unknownAccount]
         ) { call in
             StoreControlWire.Notifications(

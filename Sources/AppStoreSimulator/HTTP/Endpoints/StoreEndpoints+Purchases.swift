@@ -3,11 +3,11 @@ import HTTPCore
 import StoreKitAdapter
 import StoreModel
 
-extension StoreOperation {
+extension StoreEndpoints {
     private static let account1 = "/control/v1/accounts/{account}"
     private static let transaction1 = "/control/v1/transactions/{transaction}"
 
-    static let purchases: [StoreOperation] = [
+    static let purchases: [Endpoint<StoreHandler>] = [
         on(
             .post, account1 + "/buy", "buy", "Buy as a device of the account would that nobody holds",
             taking: StoreControlWire.Buy.self, maySell: true
@@ -49,14 +49,14 @@ extension StoreOperation {
         },
         on(
             .get, "/control/v1/orders", "pendingOrders", "Purchases that wait for somebody",
-            query: [QueryParameter(name: "account", schema: .name, summary: "only those of this account")],
+            parameters: [.init("account", in: .query, .name, "only those of this account")],
             refusals: [.unknownAccount]
         ) { call in
             StoreControlWire.PendingOrders(orders: try call.store.pendingOrders(of: call.identifier("account")))
         },
     ]
 
-    static let subscriptions: [StoreOperation] = [
+    static let subscriptions: [Endpoint<StoreHandler>] = [
         ofSubscription("renew", "renew", "Sell the next period now", refusals: [.notNow]) {
             try await $0.renew($2, for: $1)
         },
@@ -90,14 +90,14 @@ extension StoreOperation {
         _ word: String, _ id: String, _ summary: String, refusals: [SimulatorError.Code] = [],
         _ act:
             @escaping @Sendable (SimulatedAppStore, AccountName, ProductID) async throws -> StoreControlWire.Transaction
-    ) -> StoreOperation {
+    ) -> Endpoint<StoreHandler> {
         on(
             .post, "\(account1)/\(word)", id, summary, taking: StoreControlWire.OfProduct.self,
             refusals: [.unknownSubscription] + refusals
         ) { call, body in try await act(call.store, try call.account, body.productID) }
     }
 
-    static let transactions: [StoreOperation] = [
+    static let transactions: [Endpoint<StoreHandler>] = [
         on(
             .post, transaction1 + "/refund", "refund", "Give the price back, whole or in part",
             taking: StoreControlWire.Refund.self, isOptional: true, refusals: [.alreadyRevoked, .invalidValue, .notNow]

@@ -4,11 +4,11 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-extension StoreOperation {
+extension StoreEndpoints {
     /// A store's state may be long.
     private static let stateLimit = 256 << 20
 
-    static let state: [StoreOperation] = [
+    static let state: [Endpoint<StoreHandler>] = [
         on(.get, "/control/v1/settings", "settings", "Every setting with its value") { call in
             StoreControlWire.Settings(settings: try call.store.settings())
         },
@@ -49,10 +49,10 @@ extension StoreOperation {
         return setting
     }
 
-    static let documents: [StoreOperation] = [
+    static let documents: [Endpoint<StoreHandler>] = [
         on(.get, "/", "index", "Which store this is, and where its parts are; a page for a browser") { call in
             StoreIndex(bundleID: call.store.configuration.bundleID)
         },
-        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreOperation.all) },
+        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreEndpoints.all) },
     ]
 }

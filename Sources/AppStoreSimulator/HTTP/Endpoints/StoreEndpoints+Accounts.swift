@@ -4,8 +4,8 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-extension StoreOperation {
-    static let accounts: [StoreOperation] = [
+extension StoreEndpoints {
+    static let accounts: [Endpoint<StoreHandler>] = [
         on(.get, "/control/v1/accounts", "accounts", "All accounts") { call in
             StoreControlWire.Accounts(accounts: try call.store.accountList())
         },
@@ -37,7 +37,7 @@ extension StoreOperation {
         },
     ]
 
-    static let families: [StoreOperation] = [
+    static let families: [Endpoint<StoreHandler>] = [
         on(.get, "/control/v1/families", "families", "All families") { call in
             StoreControlWire.Families(families: try call.store.families())
         },
@@ -61,7 +61,7 @@ extension StoreOperation {
         ) { call in try await call.store.leave(try call.family, try call.member) },
     ]
 
-    static let devices: [StoreOperation] = [
+    static let devices: [Endpoint<StoreHandler>] = [
         on(
             .get, "/control/v1/accounts/{account}/devices", "devices", "The devices signed in to an account"
         ) { call in StoreControlWire.Devices(devices: try call.store.devices(of: try call.account)) },

@@ -3,16 +3,15 @@ import HTTPCore
 import StoreKitAdapter
 import StoreModel
 
-extension StoreOperation {
+extension StoreEndpoints {
     private static let device1 = "/store/v1/devices/{device}"
-    private static let productIDs = QueryParameter(
-        name: "id", schema: .product, summary: "only these products; without one all", repeats: true)
-    private static let wait = QueryParameter(
-        name: "wait", schema: .number(0...3600),
-        summary: "how many seconds to wait for news; the store waits at most 30")
+    private static let productIDs = OpenAPIDocument.Parameter(
+        "id", in: .query, .product, "only these products; without one all", repeats: true)
+    private static let wait = OpenAPIDocument.Parameter(
+        "wait", in: .query, .number(0...3600), "how many seconds to wait for news; the store waits at most 30")
 
     /// The client side: what StoreKit is to an app.
-    static let device: [StoreOperation] = [
+    static let device: [Endpoint<StoreHandler>] = [
         on(
             .post, "/store/v1/devices", "signIn", "Sign a device in to an account", taking: StoreWire.SignIn.self,
             refusals: [.unknownAccount]
@@ -22,7 +21,7 @@ extension StoreOperation {
         },
         on(
             .get, device1 + "/products", "deviceProducts", "Products as the device's storefront sells them",
-            query: [productIDs]
+            parameters: [productIDs]
         ) {
             call in
             try await call.store.products(call.productIDs, for: try call.device)
@@ -36,14 +35,12 @@ extension StoreOperation {
         },
         on(
             .get, device1 + "/updates", "updates", "What happened after a cursor, oldest first",
-            query: [
-                QueryParameter(
-                    name: "after", schema: .text,
-                    summary: "a cursor of an earlier answer; without it: what is unfinished"),
+            parameters: [
+                .init("after", in: .query, .text, "a cursor of an earlier answer; without it: what is unfinished"),
                 wait,
-                QueryParameter(
-                    name: "storefront", schema: .text,
-                    summary: "the storefront's id as the device knows it; answered at once when it is another"),
+                .init(
+                    "storefront", in: .query, .text,
+                    "the storefront's id as the device knows it; answered at once when it is another"),
             ], refusals: [.invalidValue]
         ) { call in
             try await call.store.updates(
@@ -98,12 +95,11 @@ extension StoreOperation {
 
     // MARK: - Time
 
-    static let clock: [StoreOperation] = [
+    static let clock: [Endpoint<StoreHandler>] = [
         on(
             .get, "/control/v1/clock", "clock", "Virtual time; a long poll when `after` is given",
-            query: [
-                QueryParameter(
-                    name: "after", schema: .integer(0...(1 << 53)), summary: "wait until the revision is another one"),
+            parameters: [
+                .init("after", in: .query, .integer(0...(1 << 53)), "wait until the revision is another one"),
                 wait,
             ]
         ) { call in await call.store.clockState(after: call.integer("after"), wait: call.seconds("wait")) },
@@ -122,8 +118,8 @@ extension StoreOperation {
         },
     ]
 
-    static let catalogue: [StoreOperation] = [
-        on(.get, "/control/v1/products", "products", "What the store sells", query: [productIDs]) { call in
+    static let catalogue: [Endpoint<StoreHandler>] = [
+        on(.get, "/control/v1/products", "products", "What the store sells", parameters: [productIDs]) { call in
             try call.store.products(call.productIDs)
         },
         on(

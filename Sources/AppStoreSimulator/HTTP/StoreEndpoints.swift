@@ -1,0 +1,145 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// The function behind an endpoint of the store.
+struct StoreHandler: Sendable {
+    /// Whether a `StoreFailure` may be the answer.
+    let maySell: Bool
+    let bodyLimit: Int
+    let respond: @Sendable (StoreCall) async throws -> any Encodable & Sendable
+}
+
+/// Everything that can be asked of the store over HTTP. The routes, the OpenAPI document, the list in
+/// `Documentation/ControlAPI.md`, the words of scenarios and tests are made of this table.
+enum StoreEndpoints {
+    /// In the order of the documents.
+    static let all: [Endpoint<StoreHandler>] =
+        device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
+        + notifications + state + documents
+
+    /// What stands in paths: what it names, and the refusal for one that is not there.
+    static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
+        "account": ("the name of an account", .unknownAccount),
+        "device": ("a device, as signing in named it", .unknownDevice),
+        "transaction": ("the number of a transaction or of a pending order", .unknownTransaction),
+        "family": ("the name of a family", .unknownFamily),
+        "member": ("the name of an account", .unknownAccount),
+        "product": ("a product of the catalogue", .unknownProduct),
+        "notification": ("the UUID of a notification", .unknownNotification),
+        "setting": ("the name of a setting, see Documentation/Formats.md", .unknownSetting),
+        "message": ("the id of a message", .unknownMessage),
+    ]
+
+    static let bodyLimit = 64 << 10
+
+    /// An endpoint without a body.
+    static func on<Answer: Encodable & Sendable & WireModel>(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
+        parameters: [OpenAPIDocument.Parameter] = [], status: Int = 200, refusals: [SimulatorError.Code] = [],
+        maySell: Bool = false, _ respond: @escaping @Sendable (StoreCall) async throws -> Answer
+    ) -> Endpoint<StoreHandler> {
+        Endpoint(
+            method, path, id, summary, tag: tag(of: path), parameters: parameters, status: status,
+            answer: .of(Answer.self), refusals: codes(refusals),
+            handler: StoreHandler(maySell: maySell, bodyLimit: 0, respond: respond))
+    }
+
+    /// An endpoint with a body.
+    static func on<Question: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel>(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
+        parameters: [OpenAPIDocument.Parameter] = [], taking question: Question.Type, isOptional: Bool = false,
+        limit: Int = bodyLimit, status: Int = 200, refusals: [SimulatorError.Code] = [], maySell: Bool = false,
+        _ respond: @escaping @Sendable (StoreCall, Question) async throws -> Answer
+    ) -> Endpoint<StoreHandler> {
+        Endpoint(
+            method, path, id, summary, tag: tag(of: path), parameters: parameters,
+            body: .init(.of(question), isOptional: isOptional), status: status, answer: .of(Answer.self),
+            refusals: codes(refusals),
+            handler: StoreHandler(maySell: maySell, bodyLimit: limit) { call in
+                try await respond(call, try WireJSON.decode(question, from: call.body))
+            })
+    }
+
+    private static func tag(of path: String) -> OpenAPIDocument.Tag {
+        path.hasPrefix("/store/") ? .store : path.hasPrefix("/control/") ? .control : .documents
+    }
+
+    private static func codes(_ refusals: [SimulatorError.Code]) -> [Int: [String]] {
+        Dictionary(grouping: refusals, by: Refusal.status).mapValues { $0.map(\.rawValue) }
+    }
+}
+
+/// A question as it came, taken apart.
+struct StoreCall: Sendable {
+    let store: SimulatedAppStore
+    let path: PathParameters
+    let query: HTTPQuery
+    /// The body, of the form that the endpoint asks for; `{}` where there was none.
+    let body: JSONValue
+
+    /// Reads a request, and refuses what the endpoint's schemas do not allow.
+    init(_ request: HTTPRequest, _ path: PathParameters, of endpoint: Endpoint<StoreHandler>, store: SimulatedAppStore)
+        async throws
+    {
+        self.store = store
+        self.path = path
+        guard let query = request.query else {
+            throw SimulatorError(.malformed, "An escape in the query is incomplete or is not UTF-8.")
+        }
+        self.query = query
+        for parameter in endpoint.query {
+            let values = query.values(parameter.name)
+            guard values.count <= 1 || parameter.repeats else {
+                throw WireSchema.Violation(path: [parameter.name], rule: "there once only")
+            }
+            for value in values {
+                if let violation = parameter.schema.violation(Self.json(value, like: parameter.schema)) {
+                    throw violation.below(parameter.name)
+                }
+            }
+        }
+        guard let wanted = endpoint.body else {
+            body = [:]
+            return
+        }
+        let bytes = try await request.body.collect(upTo: endpoint.handler.bodyLimit)
+        body = bytes.isEmpty && wanted.isOptional ? [:] : try JSONValue(parsing: bytes)
+        if let violation = wanted.schema.violation(body) { throw violation }
+    }
+
+    /// A query's value as JSON: a number where the schema wants one.
+    private static func json(_ text: String, like schema: WireSchema) -> JSONValue {
+        guard ["integer", "number"].contains(schema.json["type"]?.stringValue) else { return .string(text) }
+        return JSONNumber(text: text).map { .number($0) } ?? .string(text)
+    }
+
+    // MARK: - What the path names
+
+    var account: AccountName { get throws { try name("account") } }
+    var member: AccountName { get throws { try name("member") } }
+    var family: FamilyName { get throws { try name("family") } }
+    var product: ProductID { get throws { try name("product") } }
+    var transaction: TransactionID { get throws { try name("transaction") } }
+    var device: DeviceID { get throws { try name("device") } }
+
+    private func name<ID: Identifier>(_ parameter: String) throws -> ID {
+        guard let id = ID(rawValue: path[parameter]) else {
+            throw SimulatorError(.malformed, "The \(parameter) in the path should have \(ID.rule).")
+        }
+        return id
+    }
+
+    // MARK: - The query
+
+    func integer(_ name: String) -> Int64? { query[name].flatMap { Int64($0) } }
+
+    /// 0 where there is none.
+    func seconds(_ name: String) -> Double { query[name].flatMap { JSONNumber(text: $0)?.double } ?? 0 }
+
+    func identifier<ID: Identifier>(_ name: String) -> ID? { query[name].flatMap(ID.init(rawValue:)) }
+
+    var productIDs: [ProductID] { query.values("id").compactMap(ProductID.init(rawValue:)) }
+}

@@ -1,0 +1,26 @@
+import HTTPCore
+
+/// The function behind an endpoint of the server, and the callers it is for.
+enum ServerHandler: Sendable {
+    /// Anybody may ask; what is told may have to be signed.
+    case open(@Sendable (Call) throws -> HTTPReply)
+    case admitted(Access, by: Credential = .bearer, @Sendable (Visit) throws -> HTTPReply)
+
+    /// Who may ask (WIRE.md, "Keys").
+    enum Access: Sendable {
+        /// Any key of the app; where the app demands customer tokens, a public key needs the customer's beside it.
+        case publicKey
+        /// A secret key.
+        case secretKey
+        /// A secret key, or a public one with the token of the customer it is about.
+        case customer
+    }
+
+    /// Where a key may stand in a request.
+    enum Credential: Sendable {
+        /// `Authorization: Bearer`.
+        case bearer
+        /// `x-api-key`, or else `Authorization: Bearer`.
+        case apiKeyOrBearer
+    }
+}
