@@ -7,6 +7,8 @@ import Primitives
 /// and encoding. A known member is a property of the payload: it has the name and the type that `Fields` declares, and
 /// reads as `nil` where it is absent, `null` or of another kind. Dates are milliseconds since 1970 in the JSON.
 ///
+/// Each document has a name of its own, such as ``JWSTransactionDecodedPayload``:
+///
 ///     var payload = JWSTransactionDecodedPayload {
 ///         $0.transactionId = "1"
 ///         $0.bundleId = "com.example"
@@ -14,18 +16,18 @@ import Primitives
 ///     payload.signedDate = clock.now()
 ///     payload.json.text()                   // {"transactionId":"1","bundleId":"com.example","signedDate":…}
 @dynamicMemberLookup
-public protocol AppStorePayload: Hashable, Sendable, Codable {
-    /// The known members: a struct of ``PayloadField`` constants.
-    associatedtype Fields: Sendable
-
-    /// The known members, and the schema that follows from them.
-    static var layout: PayloadLayout<Fields> { get }
-
+public struct AppStorePayload<Fields: AppStorePayloadFields>: Hashable, Sendable, Codable {
     /// The members, known and unknown, in their order.
-    var fields: JSONMembers { get set }
+    public var fields: JSONMembers
 
     /// Takes members that are known to fit the schema. Others read as absent: use `init(json:)` for what came from outside.
-    init(unchecked fields: JSONMembers)
+    public init(unchecked fields: JSONMembers) { self.fields = fields }
+}
+
+/// The known members of a payload: a struct of ``PayloadField`` constants.
+public protocol AppStorePayloadFields: Sendable {
+    /// The known members, and the schema that follows from them.
+    static var layout: PayloadLayout<Self> { get }
 }
 
 /// The reason for which a JSON document is not a payload.
@@ -67,7 +69,7 @@ extension AppStorePayload {
     public var json: JSONValue { .object(fields) }
 
     /// The known members and their kinds.
-    package static var schema: PayloadSchema { layout.schema }
+    package static var schema: PayloadSchema { Fields.layout.schema }
 
     public init(from decoder: any Decoder) throws {
         let json = try JSONValue(from: decoder)
@@ -84,11 +86,11 @@ extension AppStorePayload {
     /// The value of a known member. Setting `nil` removes the member.
     public subscript<Value>(dynamicMember field: KeyPath<Fields, PayloadField<Value>>) -> Value? {
         get {
-            let field = Self.layout.fields[keyPath: field]
+            let field = Fields.layout.fields[keyPath: field]
             return fields[field.name].flatMap(field.read)
         }
         set {
-            let field = Self.layout.fields[keyPath: field]
+            let field = Fields.layout.fields[keyPath: field]
             fields[field.name] = newValue.map(field.write)
         }
     }

@@ -26,17 +26,18 @@ extension PayloadField where Value: OpenAppStoreValue, Value.RawValue: AppStoreP
     }
 }
 
-extension PayloadField where Value: AppStorePayload {
-    init(_ name: String) {
+extension PayloadField {
+    init<Fields>(_ name: String) where Value == AppStorePayload<Fields> {
         self.init(name: name, kind: .object(Value.schema), read: { Value(payloadValue: $0) }, write: { $0.json })
     }
 }
 
 extension PayloadField {
-    init<Element: AppStorePayload>(_ name: String) where Value == [Element] {
+    init<Fields>(_ name: String) where Value == [AppStorePayload<Fields>] {
         self.init(
-            name: name, kind: .list(.object(Element.schema)),
-            read: { $0.arrayValue?.compactMap { Element(payloadValue: $0) } }, write: { .array($0.map(\.json)) })
+            name: name, kind: .list(.object(AppStorePayload<Fields>.schema)),
+            read: { $0.arrayValue?.compactMap { AppStorePayload(payloadValue: $0) } }, write: { .array($0.map(\.json)) }
+        )
     }
 }
 

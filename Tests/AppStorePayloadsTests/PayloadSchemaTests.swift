@@ -7,29 +7,29 @@ import Testing
 
 @Suite struct PayloadSchemaTests {
     @Test(arguments: Payloads.all + Payloads.parts)
-    func `a payload has the members that Apple documents, of their kinds`(type: any AppStorePayload.Type) throws {
-        let name = "\(type)"
+    func `a payload has the members that Apple documents, of their kinds`(type: any AppStorePayloadFields.Type) throws {
+        let name = type.title
         let documented = try #require(DocumentedMembers.all[name])
-        #expect(type.schema == DocumentedMembers.schema(of: name))
-        #expect(Mirror(reflecting: type.anyFields).children.compactMap(\.label).sorted() == documented.keys.sorted())
+        #expect(type.layout.schema == DocumentedMembers.schema(of: name))
+        #expect(Mirror(reflecting: type.known).children.compactMap(\.label).sorted() == documented.keys.sorted())
     }
 
     @Test func `every documented payload is declared, once`() {
-        let names = (Payloads.all + Payloads.parts).map { "\($0)" }
+        let names = (Payloads.all + Payloads.parts).map(\.title)
         #expect(names.sorted() == DocumentedMembers.all.keys.sorted())
     }
 
     /// Each payload with a value for every known member, and an unknown member first, in the middle and last.
     @Test(arguments: Payloads.all + Payloads.parts)
-    func `every member reads, and comes back in its place`(type: any AppStorePayload.Type) throws {
-        let known = DocumentedMembers.example(of: "\(type)")
+    func `every member reads, and comes back in its place`(type: any AppStorePayloadFields.Type) throws {
+        let known = DocumentedMembers.example(of: type.title)
         var pairs: [(String, JSONValue)] = [("unknown first", ["b": 1, "a": 1.50])]
         for (name, value) in known { pairs += [(name, value), ("after \(name)", nil)] }
         let json = JSONValue.object(JSONMembers(pairs))
         #expect(try type.copied(json).text() == json.text())
-        let empty = try type.init(json: .object(JSONMembers(known.map { ($0.0, JSONValue.null) })))
-        #expect(type.reads(empty).isEmpty)
-        #expect(try type.reads(type.init(json: json)).sorted() == known.map(\.0).sorted())
+        let empty = JSONValue.object(JSONMembers(known.map { ($0.0, JSONValue.null) }))
+        #expect(try type.reads(empty).isEmpty)
+        #expect(try type.reads(json).sorted() == known.map(\.0).sorted())
     }
 
     @Test func `what Apple added since is named, at every depth`() throws {
@@ -420,12 +420,19 @@ private enum DocumentedMembers {
         """
 }
 
-extension AppStorePayload {
-    static var anyFields: Any { layout.fields }
+extension AppStorePayloadFields {
+    /// The name of the payload.
+    static var title: String { String("\(Self.self)".dropLast("Fields".count)) }
+
+    /// Every known member.
+    static var known: Any { layout.fields }
+
+    /// The JSON after the payload took it.
+    static func payload(_ json: JSONValue) throws -> JSONValue { try AppStorePayload<Self>(json: json).json }
 
     /// The JSON after every known member was read and set again.
     static func copied(_ json: JSONValue) throws -> JSONValue {
-        var payload = try Self(json: json)
+        var payload = try AppStorePayload<Self>(json: json)
         for case let (_, field as any CopiedMember) in Mirror(reflecting: layout.fields).children {
             field.copyValue(in: &payload.fields)
         }
@@ -433,8 +440,9 @@ extension AppStorePayload {
     }
 
     /// The names of the members that have a value.
-    static func reads(_ payload: any AppStorePayload) -> [String] {
-        Mirror(reflecting: layout.fields).children.compactMap {
+    static func reads(_ json: JSONValue) throws -> [String] {
+        let payload = try AppStorePayload<Self>(json: json)
+        return Mirror(reflecting: layout.fields).children.compactMap {
             ($0.value as? any CopiedMember)?.nameOfValue(in: payload.fields)
         }
     }

@@ -9,41 +9,45 @@ enum Payloads {
     typealias API = AppStoreServerAPI
 
     /// What the App Store Server API asks and answers, and what it signs.
-    static let all: [any AppStorePayload.Type] = [
-        JWSTransactionDecodedPayload.self, JWSRenewalInfoDecodedPayload.self, AppTransaction.self,
-        ResponseBodyV2DecodedPayload.self, DecodedRealtimeRequestBody.self, API.RealtimeRequestBody.self,
-        API.StatusResponse.self, API.HistoryResponse.self, API.TransactionInfoResponse.self, API.ErrorResponse.self,
-        API.RefundHistoryResponse.self, API.RefundLookupResponse.self, API.OrderLookupResponse.self,
-        API.AppTransactionInfoResponse.self, API.UpdateAppAccountTokenRequest.self,
-        API.ExtendRenewalDateRequest.self, API.ExtendRenewalDateResponse.self,
-        API.MassExtendRenewalDateRequest.self, API.MassExtendRenewalDateResponse.self,
-        API.MassExtendRenewalDateStatusResponse.self, API.ConsumptionRequest.self, API.ConsumptionRequestV1.self,
-        API.SendTestNotificationResponse.self, API.CheckTestNotificationResponse.self,
-        API.NotificationHistoryRequest.self, API.NotificationHistoryResponse.self,
-        API.NotificationHistoryResponseItem.self, API.SendAttemptItem.self,
+    static let all: [any AppStorePayloadFields.Type] = [
+        JWSTransactionDecodedPayloadFields.self, JWSRenewalInfoDecodedPayloadFields.self, AppTransactionFields.self,
+        ResponseBodyV2DecodedPayloadFields.self, DecodedRealtimeRequestBodyFields.self,
+        API.RealtimeRequestBodyFields.self,
+        API.StatusResponseFields.self, API.HistoryResponseFields.self, API.TransactionInfoResponseFields.self,
+        API.ErrorResponseFields.self,
+        API.RefundHistoryResponseFields.self, API.RefundLookupResponseFields.self, API.OrderLookupResponseFields.self,
+        API.AppTransactionInfoResponseFields.self, API.UpdateAppAccountTokenRequestFields.self,
+        API.ExtendRenewalDateRequestFields.self, API.ExtendRenewalDateResponseFields.self,
+        API.MassExtendRenewalDateRequestFields.self, API.MassExtendRenewalDateResponseFields.self,
+        API.MassExtendRenewalDateStatusResponseFields.self, API.ConsumptionRequestFields.self,
+        API.ConsumptionRequestV1Fields.self,
+        API.SendTestNotificationResponseFields.self, API.CheckTestNotificationResponseFields.self,
+        API.NotificationHistoryRequestFields.self, API.NotificationHistoryResponseFields.self,
+        API.NotificationHistoryResponseItemFields.self, API.SendAttemptItemFields.self,
     ]
 
     /// Parts of those above.
-    static let parts: [any AppStorePayload.Type] = [
-        API.TransactionCommitmentInfo.self, API.RenewalCommitmentInfo.self, API.NotificationData.self,
-        API.NotificationSummary.self, API.NotificationAppData.self, API.ExternalPurchaseToken.self,
-        API.SubscriptionGroupIdentifierItem.self, API.LastTransactionsItem.self,
-        API.AdvancedCommerceTransactionInfo.self, API.AdvancedCommerceTransactionItem.self,
-        API.AdvancedCommerceRenewalInfo.self, API.AdvancedCommerceRenewalItem.self,
-        API.AdvancedCommerceDescriptors.self, API.AdvancedCommerceOffer.self, API.AdvancedCommerceRefund.self,
-        API.AdvancedCommercePriceIncreaseInfo.self,
+    static let parts: [any AppStorePayloadFields.Type] = [
+        API.TransactionCommitmentInfoFields.self, API.RenewalCommitmentInfoFields.self, API.NotificationDataFields.self,
+        API.NotificationSummaryFields.self, API.NotificationAppDataFields.self, API.ExternalPurchaseTokenFields.self,
+        API.SubscriptionGroupIdentifierItemFields.self, API.LastTransactionsItemFields.self,
+        API.AdvancedCommerceTransactionInfoFields.self, API.AdvancedCommerceTransactionItemFields.self,
+        API.AdvancedCommerceRenewalInfoFields.self, API.AdvancedCommerceRenewalItemFields.self,
+        API.AdvancedCommerceDescriptorsFields.self, API.AdvancedCommerceOfferFields.self,
+        API.AdvancedCommerceRefundFields.self,
+        API.AdvancedCommercePriceIncreaseInfoFields.self,
     ]
 }
 
 @Suite struct ServerAPIPayloadTests {
-    @Test(arguments: Payloads.all.map { "\($0)" })
+    @Test(arguments: Payloads.all.map(\.title))
     func `what nobody knows comes back in its order and its spelling`(name: String) throws {
-        let type = try #require(Payloads.all.first { "\($0)" == name })
+        let type = try #require(Payloads.all.first { $0.title == name })
         let text = #"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"us":"\u00e9"}"#
         let json = try JSONValue(parsing: text)
-        let payload = try type.init(json: json)
-        #expect(payload.json.text() == json.text())
-        #expect(payload.json.text().hasPrefix(#"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"#))
+        let payload = try type.payload(json)
+        #expect(payload.text() == json.text())
+        #expect(payload.text().hasPrefix(#"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"#))
     }
 
     @Test func `an extension is asked for and answered in Apple's members`() throws {

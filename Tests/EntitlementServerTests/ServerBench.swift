@@ -105,7 +105,9 @@ struct ServerBench: Sendable {
 
     // MARK: - The store
 
-    func sign(_ payload: some AppStorePayload, by chain: Result<SigningChain, any Error> = chain) throws -> String {
+    func sign(
+        _ payload: AppStorePayload<some AppStorePayloadFields>, by chain: Result<SigningChain, any Error> = chain
+    ) throws -> String {
         try JWSSigner(chain.get()).sign(payload)
     }
 

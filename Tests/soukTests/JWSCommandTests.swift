@@ -58,13 +58,13 @@ import Testing
         $0.signedDate = date
     }
 
-    private static let documents: [(type: String, payload: any AppStorePayload)] = [
-        ("transaction", transaction), ("renewal", renewal), ("app-transaction", appTransaction),
-        ("realtime", realtime), ("notification", notification),
+    private static let documents: [(type: String, payload: JSONValue)] = [
+        ("transaction", transaction.json), ("renewal", renewal.json), ("app-transaction", appTransaction.json),
+        ("realtime", realtime.json), ("notification", notification.json),
     ]
 
-    private func file(_ payload: any AppStorePayload) throws -> String {
-        try folder.write("document.jws", try JWSSigner(chain).sign(payload) + "\n")
+    private func file(_ payload: JSONValue) throws -> String {
+        try folder.write("document.jws", try JWSSigner(chain).sign(payload.encoded()) + "\n")
     }
 
     private func verify(_ file: String, _ type: String, _ options: [String] = []) async throws -> SoukExecutable.Outcome

@@ -4,24 +4,22 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The request of Send Consumption Information, about a purchase whose customer asks for a refund.
-    public struct ConsumptionRequest: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias ConsumptionRequest = AppStorePayload<ConsumptionRequestFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
-            public let customerConsented = PayloadField<Bool>("customerConsented")
-            /// The part of the purchase that was used, in thousandths of a percent: 0 to 100000.
-            public let consumptionPercentage = PayloadField<Int>("consumptionPercentage")
-            /// Whether the app delivered the purchase.
-            public let deliveryStatus = PayloadField<DeliveryStatus>("deliveryStatus")
-            /// The outcome that the developer prefers.
-            public let refundPreference = PayloadField<RefundPreference>("refundPreference")
-            /// Whether the customer could try the content, or read a description of it, before the purchase.
-            public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
-        }
+    /// The members that Apple documents of ``ConsumptionRequest``.
+    public struct ConsumptionRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
+        public let customerConsented = PayloadField<Bool>("customerConsented")
+        /// The part of the purchase that was used, in thousandths of a percent: 0 to 100000.
+        public let consumptionPercentage = PayloadField<Int>("consumptionPercentage")
+        /// Whether the app delivered the purchase.
+        public let deliveryStatus = PayloadField<DeliveryStatus>("deliveryStatus")
+        /// The outcome that the developer prefers.
+        public let refundPreference = PayloadField<RefundPreference>("refundPreference")
+        /// Whether the customer could try the content, or read a description of it, before the purchase.
+        public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
     }
 
     /// Whether the app delivered the purchase.

@@ -5,39 +5,37 @@ import StoreModel
 extension AppStoreServerAPI {
     /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple wants
     /// every member, `undeclared` where the developer does not know.
-    public struct ConsumptionRequestV1: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
-            public let customerConsented = PayloadField<Bool>("customerConsented")
-            /// The part of the consumable that was used.
-            public let consumptionStatus = PayloadField<ConsumptionStatus>("consumptionStatus")
-            /// The platform on which the consumable was used.
-            public let platform = PayloadField<Platform>("platform")
-            /// Whether the customer could try the content, or read a description of it, before the purchase.
-            public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
-            /// Whether the app delivered the purchase.
-            public let deliveryStatus = PayloadField<DeliveryStatusV1>("deliveryStatus")
-            /// The customer as the app named them. Apple accepts an empty string, which reads as `nil` and stays in
-            /// `fields`.
-            public let appAccountToken = PayloadField<UUID>("appAccountToken")
-            /// The age of the customer's account.
-            public let accountTenure = PayloadField<AccountTenure>("accountTenure")
-            /// The time for which the customer has used the app.
-            public let playTime = PayloadField<PlayTime>("playTime")
-            /// The amount that the customer was refunded so far.
-            public let lifetimeDollarsRefunded = PayloadField<LifetimeDollarsRefunded>("lifetimeDollarsRefunded")
-            /// The amount that the customer has spent so far.
-            public let lifetimeDollarsPurchased = PayloadField<LifetimeDollarsPurchased>("lifetimeDollarsPurchased")
-            /// Whether the customer may use the app.
-            public let userStatus = PayloadField<UserStatus>("userStatus")
-            /// The outcome that the developer prefers.
-            public let refundPreference = PayloadField<RefundPreferenceV1>("refundPreference")
-        }
+    /// The members that Apple documents of ``ConsumptionRequestV1``.
+    public struct ConsumptionRequestV1Fields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
+        public let customerConsented = PayloadField<Bool>("customerConsented")
+        /// The part of the consumable that was used.
+        public let consumptionStatus = PayloadField<ConsumptionStatus>("consumptionStatus")
+        /// The platform on which the consumable was used.
+        public let platform = PayloadField<Platform>("platform")
+        /// Whether the customer could try the content, or read a description of it, before the purchase.
+        public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
+        /// Whether the app delivered the purchase.
+        public let deliveryStatus = PayloadField<DeliveryStatusV1>("deliveryStatus")
+        /// The customer as the app named them. Apple accepts an empty string, which reads as `nil` and stays in
+        /// `fields`.
+        public let appAccountToken = PayloadField<UUID>("appAccountToken")
+        /// The age of the customer's account.
+        public let accountTenure = PayloadField<AccountTenure>("accountTenure")
+        /// The time for which the customer has used the app.
+        public let playTime = PayloadField<PlayTime>("playTime")
+        /// The amount that the customer was refunded so far.
+        public let lifetimeDollarsRefunded = PayloadField<LifetimeDollarsRefunded>("lifetimeDollarsRefunded")
+        /// The amount that the customer has spent so far.
+        public let lifetimeDollarsPurchased = PayloadField<LifetimeDollarsPurchased>("lifetimeDollarsPurchased")
+        /// Whether the customer may use the app.
+        public let userStatus = PayloadField<UserStatus>("userStatus")
+        /// The outcome that the developer prefers.
+        public let refundPreference = PayloadField<RefundPreferenceV1>("refundPreference")
     }
 
     /// The part of a consumable that was used.

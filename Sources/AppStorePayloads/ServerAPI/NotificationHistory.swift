@@ -4,105 +4,93 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The request of Get Notification History: notifications either of one type or of one customer, not both.
-    public struct NotificationHistoryRequest: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias NotificationHistoryRequest = AppStorePayload<NotificationHistoryRequestFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The start of the interval, within the last 180 days.
-            public let startDate = PayloadField<Date>("startDate")
-            /// The end of the interval, exclusive.
-            public let endDate = PayloadField<Date>("endDate")
-            /// The type of the notifications.
-            public let notificationType = PayloadField<NotificationType>("notificationType")
-            /// The subtype of the notifications, with `notificationType`.
-            public let notificationSubtype = PayloadField<Subtype>("notificationSubtype")
-            /// A transaction of the customer.
-            public let transactionId = PayloadField<String>("transactionId")
-            /// Whether to return only notifications that have not arrived: those still being sent, and those given up.
-            public let onlyFailures = PayloadField<Bool>("onlyFailures")
-        }
+    /// The members that Apple documents of ``NotificationHistoryRequest``.
+    public struct NotificationHistoryRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The start of the interval, within the last 180 days.
+        public let startDate = PayloadField<Date>("startDate")
+        /// The end of the interval, exclusive.
+        public let endDate = PayloadField<Date>("endDate")
+        /// The type of the notifications.
+        public let notificationType = PayloadField<NotificationType>("notificationType")
+        /// The subtype of the notifications, with `notificationType`.
+        public let notificationSubtype = PayloadField<Subtype>("notificationSubtype")
+        /// A transaction of the customer.
+        public let transactionId = PayloadField<String>("transactionId")
+        /// Whether to return only notifications that have not arrived: those still being sent, and those given up.
+        public let onlyFailures = PayloadField<Bool>("onlyFailures")
     }
 
     /// The response of Get Notification History: up to 20 notifications.
-    public struct NotificationHistoryResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias NotificationHistoryResponse = AppStorePayload<NotificationHistoryResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The token of the next page.
-            public let paginationToken = PayloadField<String>("paginationToken")
-            /// Whether there is a next page.
-            public let hasMore = PayloadField<Bool>("hasMore")
-            /// The notifications of this page.
-            public let notificationHistory = PayloadField<[NotificationHistoryResponseItem]>("notificationHistory")
-        }
+    /// The members that Apple documents of ``NotificationHistoryResponse``.
+    public struct NotificationHistoryResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The token of the next page.
+        public let paginationToken = PayloadField<String>("paginationToken")
+        /// Whether there is a next page.
+        public let hasMore = PayloadField<Bool>("hasMore")
+        /// The notifications of this page.
+        public let notificationHistory = PayloadField<[NotificationHistoryResponseItem]>("notificationHistory")
     }
 
     /// A notification with the attempts to send it.
-    public struct NotificationHistoryResponseItem: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias NotificationHistoryResponseItem = AppStorePayload<NotificationHistoryResponseItemFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The signed notification.
-            public let signedPayload = PayloadField<String>("signedPayload")
-            /// The attempts to send the notification, six at most.
-            public let sendAttempts = PayloadField<[SendAttemptItem]>("sendAttempts")
-            /// The result of the first attempt. Deprecated by Apple: read the earliest of `sendAttempts`.
-            public let firstSendAttemptResult = PayloadField<SendAttemptResult>("firstSendAttemptResult")
-        }
+    /// The members that Apple documents of ``NotificationHistoryResponseItem``.
+    public struct NotificationHistoryResponseItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The signed notification.
+        public let signedPayload = PayloadField<String>("signedPayload")
+        /// The attempts to send the notification, six at most.
+        public let sendAttempts = PayloadField<[SendAttemptItem]>("sendAttempts")
+        /// The result of the first attempt. Deprecated by Apple: read the earliest of `sendAttempts`.
+        public let firstSendAttemptResult = PayloadField<SendAttemptResult>("firstSendAttemptResult")
     }
 
     /// The response of Request a Test Notification.
-    public struct SendTestNotificationResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias SendTestNotificationResponse = AppStorePayload<SendTestNotificationResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The token that names the notification to Get Test Notification Status.
-            public let testNotificationToken = PayloadField<String>("testNotificationToken")
-        }
+    /// The members that Apple documents of ``SendTestNotificationResponse``.
+    public struct SendTestNotificationResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The token that names the notification to Get Test Notification Status.
+        public let testNotificationToken = PayloadField<String>("testNotificationToken")
     }
 
     /// The response of Get Test Notification Status.
-    public struct CheckTestNotificationResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias CheckTestNotificationResponse = AppStorePayload<CheckTestNotificationResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The signed notification.
-            public let signedPayload = PayloadField<String>("signedPayload")
-            /// The attempts to send the notification, six at most.
-            public let sendAttempts = PayloadField<[SendAttemptItem]>("sendAttempts")
-            /// The result of the first attempt. Deprecated by Apple: read the earliest of `sendAttempts`.
-            public let firstSendAttemptResult = PayloadField<SendAttemptResult>("firstSendAttemptResult")
-        }
+    /// The members that Apple documents of ``CheckTestNotificationResponse``.
+    public struct CheckTestNotificationResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The signed notification.
+        public let signedPayload = PayloadField<String>("signedPayload")
+        /// The attempts to send the notification, six at most.
+        public let sendAttempts = PayloadField<[SendAttemptItem]>("sendAttempts")
+        /// The result of the first attempt. Deprecated by Apple: read the earliest of `sendAttempts`.
+        public let firstSendAttemptResult = PayloadField<SendAttemptResult>("firstSendAttemptResult")
     }
 
     /// One attempt to send a notification.
-    public struct SendAttemptItem: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias SendAttemptItem = AppStorePayload<SendAttemptItemFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The date of the attempt.
-            public let attemptDate = PayloadField<Date>("attemptDate")
-            /// The result of the attempt.
-            public let sendAttemptResult = PayloadField<SendAttemptResult>("sendAttemptResult")
-        }
+    /// The members that Apple documents of ``SendAttemptItem``.
+    public struct SendAttemptItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The date of the attempt.
+        public let attemptDate = PayloadField<Date>("attemptDate")
+        /// The result of the attempt.
+        public let sendAttemptResult = PayloadField<SendAttemptResult>("sendAttemptResult")
     }
 
     /// The result of an attempt to send a notification.

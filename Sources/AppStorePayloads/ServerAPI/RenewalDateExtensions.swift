@@ -4,94 +4,84 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The request of Extend a Subscription Renewal Date.
-    public struct ExtendRenewalDateRequest: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias ExtendRenewalDateRequest = AppStorePayload<ExtendRenewalDateRequestFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The number of days to extend by, 1 to 90.
-            public let extendByDays = PayloadField<Int>("extendByDays")
-            /// The reason.
-            public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
-            /// An identifier that the developer chooses, of 1 to 128 characters.
-            public let requestIdentifier = PayloadField<String>("requestIdentifier")
-        }
+    /// The members that Apple documents of ``ExtendRenewalDateRequest``.
+    public struct ExtendRenewalDateRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The number of days to extend by, 1 to 90.
+        public let extendByDays = PayloadField<Int>("extendByDays")
+        /// The reason.
+        public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
+        /// An identifier that the developer chooses, of 1 to 128 characters.
+        public let requestIdentifier = PayloadField<String>("requestIdentifier")
     }
 
     /// The response of Extend a Subscription Renewal Date.
-    public struct ExtendRenewalDateResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias ExtendRenewalDateResponse = AppStorePayload<ExtendRenewalDateResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The original transaction of the subscription.
-            public let originalTransactionId = PayloadField<String>("originalTransactionId")
-            /// The identifier of the extended period.
-            public let webOrderLineItemId = PayloadField<String>("webOrderLineItemId")
-            /// Whether the period was extended.
-            public let success = PayloadField<Bool>("success")
-            /// The new renewal date.
-            public let effectiveDate = PayloadField<Date>("effectiveDate")
-        }
+    /// The members that Apple documents of ``ExtendRenewalDateResponse``.
+    public struct ExtendRenewalDateResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The original transaction of the subscription.
+        public let originalTransactionId = PayloadField<String>("originalTransactionId")
+        /// The identifier of the extended period.
+        public let webOrderLineItemId = PayloadField<String>("webOrderLineItemId")
+        /// Whether the period was extended.
+        public let success = PayloadField<Bool>("success")
+        /// The new renewal date.
+        public let effectiveDate = PayloadField<Date>("effectiveDate")
     }
 
     /// The request of Extend Subscription Renewal Dates for All Active Subscribers.
-    public struct MassExtendRenewalDateRequest: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias MassExtendRenewalDateRequest = AppStorePayload<MassExtendRenewalDateRequestFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The number of days to extend by, 1 to 90.
-            public let extendByDays = PayloadField<Int>("extendByDays")
-            /// The reason.
-            public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
-            /// An identifier that the developer chooses, of 1 to 128 characters.
-            public let requestIdentifier = PayloadField<String>("requestIdentifier")
-            /// The storefronts, three letters each. Absent for all.
-            public let storefrontCountryCodes = PayloadField<[String]>("storefrontCountryCodes")
-            /// The product whose subscriptions are extended.
-            public let productId = PayloadField<String>("productId")
-        }
+    /// The members that Apple documents of ``MassExtendRenewalDateRequest``.
+    public struct MassExtendRenewalDateRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The number of days to extend by, 1 to 90.
+        public let extendByDays = PayloadField<Int>("extendByDays")
+        /// The reason.
+        public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
+        /// An identifier that the developer chooses, of 1 to 128 characters.
+        public let requestIdentifier = PayloadField<String>("requestIdentifier")
+        /// The storefronts, three letters each. Absent for all.
+        public let storefrontCountryCodes = PayloadField<[String]>("storefrontCountryCodes")
+        /// The product whose subscriptions are extended.
+        public let productId = PayloadField<String>("productId")
     }
 
     /// The response of Extend Subscription Renewal Dates for All Active Subscribers, sent when the work begins.
-    public struct MassExtendRenewalDateResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias MassExtendRenewalDateResponse = AppStorePayload<MassExtendRenewalDateResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The identifier that the developer chose.
-            public let requestIdentifier = PayloadField<String>("requestIdentifier")
-        }
+    /// The members that Apple documents of ``MassExtendRenewalDateResponse``.
+    public struct MassExtendRenewalDateResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The identifier that the developer chose.
+        public let requestIdentifier = PayloadField<String>("requestIdentifier")
     }
 
     /// The response of Get Status of Subscription Renewal Date Extensions.
-    public struct MassExtendRenewalDateStatusResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias MassExtendRenewalDateStatusResponse = AppStorePayload<MassExtendRenewalDateStatusResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The identifier that the developer chose.
-            public let requestIdentifier = PayloadField<String>("requestIdentifier")
-            /// Whether the work is complete. The members below are absent until then.
-            public let complete = PayloadField<Bool>("complete")
-            /// The date on which the work was completed.
-            public let completeDate = PayloadField<Date>("completeDate")
-            /// The number of subscriptions that were extended.
-            public let succeededCount = PayloadField<Int>("succeededCount")
-            /// The number of subscriptions that were not extended.
-            public let failedCount = PayloadField<Int>("failedCount")
-        }
+    /// The members that Apple documents of ``MassExtendRenewalDateStatusResponse``.
+    public struct MassExtendRenewalDateStatusResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The identifier that the developer chose.
+        public let requestIdentifier = PayloadField<String>("requestIdentifier")
+        /// Whether the work is complete. The members below are absent until then.
+        public let complete = PayloadField<Bool>("complete")
+        /// The date on which the work was completed.
+        public let completeDate = PayloadField<Date>("completeDate")
+        /// The number of subscriptions that were extended.
+        public let succeededCount = PayloadField<Int>("succeededCount")
+        /// The number of subscriptions that were not extended.
+        public let failedCount = PayloadField<Int>("failedCount")
     }
 
     /// The reason for an extension of a renewal date.

@@ -4,55 +4,49 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The response of Get All Subscription Statuses.
-    public struct StatusResponse: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias StatusResponse = AppStorePayload<StatusResponseFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The environment of the store that answers.
-            public let environment = PayloadField<AppStoreEnvironment>("environment")
-            /// The bundle identifier of the app.
-            public let bundleId = PayloadField<String>("bundleId")
-            /// The App Store's number of the app. Absent in the sandbox.
-            public let appAppleId = PayloadField<Int>("appAppleId")
-            /// The subscriptions, by group.
-            public let data = PayloadField<[SubscriptionGroupIdentifierItem]>("data")
-        }
+    /// The members that Apple documents of ``StatusResponse``.
+    public struct StatusResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The environment of the store that answers.
+        public let environment = PayloadField<AppStoreEnvironment>("environment")
+        /// The bundle identifier of the app.
+        public let bundleId = PayloadField<String>("bundleId")
+        /// The App Store's number of the app. Absent in the sandbox.
+        public let appAppleId = PayloadField<Int>("appAppleId")
+        /// The subscriptions, by group.
+        public let data = PayloadField<[SubscriptionGroupIdentifierItem]>("data")
     }
 
     /// The subscriptions of one group.
-    public struct SubscriptionGroupIdentifierItem: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias SubscriptionGroupIdentifierItem = AppStorePayload<SubscriptionGroupIdentifierItemFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The subscription group.
-            public let subscriptionGroupIdentifier = PayloadField<String>("subscriptionGroupIdentifier")
-            /// The latest transaction of each subscription in the group.
-            public let lastTransactions = PayloadField<[LastTransactionsItem]>("lastTransactions")
-        }
+    /// The members that Apple documents of ``SubscriptionGroupIdentifierItem``.
+    public struct SubscriptionGroupIdentifierItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The subscription group.
+        public let subscriptionGroupIdentifier = PayloadField<String>("subscriptionGroupIdentifier")
+        /// The latest transaction of each subscription in the group.
+        public let lastTransactions = PayloadField<[LastTransactionsItem]>("lastTransactions")
     }
 
     /// The latest transaction of one subscription.
-    public struct LastTransactionsItem: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias LastTransactionsItem = AppStorePayload<LastTransactionsItemFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The status of the subscription.
-            public let status = PayloadField<Status>("status")
-            /// The identifier of the original transaction.
-            public let originalTransactionId = PayloadField<String>("originalTransactionId")
-            /// The signed transaction.
-            public let signedTransactionInfo = PayloadField<String>("signedTransactionInfo")
-            /// The signed renewal info.
-            public let signedRenewalInfo = PayloadField<String>("signedRenewalInfo")
-        }
+    /// The members that Apple documents of ``LastTransactionsItem``.
+    public struct LastTransactionsItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The status of the subscription.
+        public let status = PayloadField<Status>("status")
+        /// The identifier of the original transaction.
+        public let originalTransactionId = PayloadField<String>("originalTransactionId")
+        /// The signed transaction.
+        public let signedTransactionInfo = PayloadField<String>("signedTransactionInfo")
+        /// The signed renewal info.
+        public let signedRenewalInfo = PayloadField<String>("signedRenewalInfo")
     }
 }

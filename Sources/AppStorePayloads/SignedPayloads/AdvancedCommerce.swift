@@ -4,135 +4,123 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The details of a transaction through the Advanced Commerce API.
-    package struct AdvancedCommerceTransactionInfo: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceTransactionInfo = AppStorePayload<AdvancedCommerceTransactionInfoFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The texts that customers see.
-            package let descriptors = PayloadField<AdvancedCommerceDescriptors>("descriptors")
-            /// The tax, in thousandths of the currency unit.
-            package let estimatedTax = PayloadField<Int>("estimatedTax")
-            /// The items that were bought.
-            package let items = PayloadField<[AdvancedCommerceTransactionItem]>("items")
-            /// The subscription period, as an ISO 8601 duration.
-            package let period = PayloadField<String>("period")
-            /// The developer's reference of the request.
-            package let requestReferenceId = PayloadField<String>("requestReferenceId")
-            /// The tax category.
-            package let taxCode = PayloadField<String>("taxCode")
-            /// The price without tax, in thousandths of the currency unit.
-            package let taxExclusivePrice = PayloadField<Int>("taxExclusivePrice")
-            /// The tax rate as a decimal fraction.
-            package let taxRate = PayloadField<String>("taxRate")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceTransactionInfo``.
+    package struct AdvancedCommerceTransactionInfoFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The texts that customers see.
+        package let descriptors = PayloadField<AdvancedCommerceDescriptors>("descriptors")
+        /// The tax, in thousandths of the currency unit.
+        package let estimatedTax = PayloadField<Int>("estimatedTax")
+        /// The items that were bought.
+        package let items = PayloadField<[AdvancedCommerceTransactionItem]>("items")
+        /// The subscription period, as an ISO 8601 duration.
+        package let period = PayloadField<String>("period")
+        /// The developer's reference of the request.
+        package let requestReferenceId = PayloadField<String>("requestReferenceId")
+        /// The tax category.
+        package let taxCode = PayloadField<String>("taxCode")
+        /// The price without tax, in thousandths of the currency unit.
+        package let taxExclusivePrice = PayloadField<Int>("taxExclusivePrice")
+        /// The tax rate as a decimal fraction.
+        package let taxRate = PayloadField<String>("taxRate")
     }
 
     /// One item of a transaction.
-    package struct AdvancedCommerceTransactionItem: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceTransactionItem = AppStorePayload<AdvancedCommerceTransactionItemFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The identifier that the developer chose for the item.
-            package let SKU = PayloadField<String>("SKU")
-            /// The description that customers see.
-            package let description = PayloadField<String>("description")
-            /// The name that customers see.
-            package let displayName = PayloadField<String>("displayName")
-            /// The offer it was sold under.
-            package let offer = PayloadField<AdvancedCommerceOffer>("offer")
-            /// The price, in thousandths of the currency unit.
-            package let price = PayloadField<Int>("price")
-            /// The refunds of the item.
-            package let refunds = PayloadField<[AdvancedCommerceRefund]>("refunds")
-            /// The date on which the store took the item back.
-            package let revocationDate = PayloadField<Date>("revocationDate")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceTransactionItem``.
+    package struct AdvancedCommerceTransactionItemFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The identifier that the developer chose for the item.
+        package let SKU = PayloadField<String>("SKU")
+        /// The description that customers see.
+        package let description = PayloadField<String>("description")
+        /// The name that customers see.
+        package let displayName = PayloadField<String>("displayName")
+        /// The offer it was sold under.
+        package let offer = PayloadField<AdvancedCommerceOffer>("offer")
+        /// The price, in thousandths of the currency unit.
+        package let price = PayloadField<Int>("price")
+        /// The refunds of the item.
+        package let refunds = PayloadField<[AdvancedCommerceRefund]>("refunds")
+        /// The date on which the store took the item back.
+        package let revocationDate = PayloadField<Date>("revocationDate")
     }
 
     /// The details of a renewal through the Advanced Commerce API.
-    package struct AdvancedCommerceRenewalInfo: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceRenewalInfo = AppStorePayload<AdvancedCommerceRenewalInfoFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The state that a change request refers to.
-            package let consistencyToken = PayloadField<String>("consistencyToken")
-            /// The texts that customers see.
-            package let descriptors = PayloadField<AdvancedCommerceDescriptors>("descriptors")
-            /// The items that renew.
-            package let items = PayloadField<[AdvancedCommerceRenewalItem]>("items")
-            /// The subscription period, as an ISO 8601 duration.
-            package let period = PayloadField<String>("period")
-            /// The developer's reference of the request.
-            package let requestReferenceId = PayloadField<String>("requestReferenceId")
-            /// The tax category.
-            package let taxCode = PayloadField<String>("taxCode")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceRenewalInfo``.
+    package struct AdvancedCommerceRenewalInfoFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The state that a change request refers to.
+        package let consistencyToken = PayloadField<String>("consistencyToken")
+        /// The texts that customers see.
+        package let descriptors = PayloadField<AdvancedCommerceDescriptors>("descriptors")
+        /// The items that renew.
+        package let items = PayloadField<[AdvancedCommerceRenewalItem]>("items")
+        /// The subscription period, as an ISO 8601 duration.
+        package let period = PayloadField<String>("period")
+        /// The developer's reference of the request.
+        package let requestReferenceId = PayloadField<String>("requestReferenceId")
+        /// The tax category.
+        package let taxCode = PayloadField<String>("taxCode")
     }
 
     /// One item of a renewal.
-    package struct AdvancedCommerceRenewalItem: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceRenewalItem = AppStorePayload<AdvancedCommerceRenewalItemFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The identifier that the developer chose for the item.
-            package let SKU = PayloadField<String>("SKU")
-            /// The description that customers see.
-            package let description = PayloadField<String>("description")
-            /// The name that customers see.
-            package let displayName = PayloadField<String>("displayName")
-            /// The offer of the next period.
-            package let offer = PayloadField<AdvancedCommerceOffer>("offer")
-            /// The price, in thousandths of the currency unit.
-            package let price = PayloadField<Int>("price")
-            /// A price increase in progress.
-            package let priceIncreaseInfo = PayloadField<AdvancedCommercePriceIncreaseInfo>("priceIncreaseInfo")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceRenewalItem``.
+    package struct AdvancedCommerceRenewalItemFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The identifier that the developer chose for the item.
+        package let SKU = PayloadField<String>("SKU")
+        /// The description that customers see.
+        package let description = PayloadField<String>("description")
+        /// The name that customers see.
+        package let displayName = PayloadField<String>("displayName")
+        /// The offer of the next period.
+        package let offer = PayloadField<AdvancedCommerceOffer>("offer")
+        /// The price, in thousandths of the currency unit.
+        package let price = PayloadField<Int>("price")
+        /// A price increase in progress.
+        package let priceIncreaseInfo = PayloadField<AdvancedCommercePriceIncreaseInfo>("priceIncreaseInfo")
     }
 
     /// The texts about a product of the Advanced Commerce API that customers see.
-    package struct AdvancedCommerceDescriptors: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceDescriptors = AppStorePayload<AdvancedCommerceDescriptorsFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The description that customers see.
-            package let description = PayloadField<String>("description")
-            /// The name that customers see.
-            package let displayName = PayloadField<String>("displayName")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceDescriptors``.
+    package struct AdvancedCommerceDescriptorsFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The description that customers see.
+        package let description = PayloadField<String>("description")
+        /// The name that customers see.
+        package let displayName = PayloadField<String>("displayName")
     }
 
     /// An offer on one item.
-    package struct AdvancedCommerceOffer: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceOffer = AppStorePayload<AdvancedCommerceOfferFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The length of one offer period, as an ISO 8601 duration.
-            package let period = PayloadField<String>("period")
-            /// The number of periods of the offer.
-            package let periodCount = PayloadField<Int>("periodCount")
-            /// The price, in thousandths of the currency unit.
-            package let price = PayloadField<Int>("price")
-            /// The reason of the offer.
-            package let reason = PayloadField<AdvancedCommerceOfferReason>("reason")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceOffer``.
+    package struct AdvancedCommerceOfferFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The length of one offer period, as an ISO 8601 duration.
+        package let period = PayloadField<String>("period")
+        /// The number of periods of the offer.
+        package let periodCount = PayloadField<Int>("periodCount")
+        /// The price, in thousandths of the currency unit.
+        package let price = PayloadField<Int>("price")
+        /// The reason of the offer.
+        package let reason = PayloadField<AdvancedCommerceOfferReason>("reason")
     }
 
     /// The reason of an offer through the Advanced Commerce API.
@@ -146,22 +134,20 @@ extension AppStoreServerAPI {
     }
 
     /// A refund of one item.
-    package struct AdvancedCommerceRefund: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommerceRefund = AppStorePayload<AdvancedCommerceRefundFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The refunded amount, in thousandths of the currency unit.
-            package let refundAmount = PayloadField<Int>("refundAmount")
-            /// The date of the refund.
-            package let refundDate = PayloadField<Date>("refundDate")
-            /// The reason of the refund.
-            package let refundReason = PayloadField<AdvancedCommerceRefundReason>("refundReason")
-            /// The part of the item that was refunded.
-            package let refundType = PayloadField<AdvancedCommerceRefundType>("refundType")
-        }
+    /// The members that Apple documents of ``AdvancedCommerceRefund``.
+    package struct AdvancedCommerceRefundFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The refunded amount, in thousandths of the currency unit.
+        package let refundAmount = PayloadField<Int>("refundAmount")
+        /// The date of the refund.
+        package let refundDate = PayloadField<Date>("refundDate")
+        /// The reason of the refund.
+        package let refundReason = PayloadField<AdvancedCommerceRefundReason>("refundReason")
+        /// The part of the item that was refunded.
+        package let refundType = PayloadField<AdvancedCommerceRefundType>("refundType")
     }
 
     /// The reason of a refund of one item.
@@ -189,20 +175,18 @@ extension AppStoreServerAPI {
     }
 
     /// A price increase of one item.
-    package struct AdvancedCommercePriceIncreaseInfo: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias AdvancedCommercePriceIncreaseInfo = AppStorePayload<AdvancedCommercePriceIncreaseInfoFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// The items whose price increase comes before this one.
-            package let dependentSKUs = PayloadField<[String]>("dependentSKUs")
-            /// The new price, in thousandths of the currency unit.
-            package let price = PayloadField<Int>("price")
-            /// The progress of the increase.
-            package let status = PayloadField<AdvancedCommercePriceIncreaseStatus>("status")
-        }
+    /// The members that Apple documents of ``AdvancedCommercePriceIncreaseInfo``.
+    package struct AdvancedCommercePriceIncreaseInfoFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// The items whose price increase comes before this one.
+        package let dependentSKUs = PayloadField<[String]>("dependentSKUs")
+        /// The new price, in thousandths of the currency unit.
+        package let price = PayloadField<Int>("price")
+        /// The progress of the increase.
+        package let status = PayloadField<AdvancedCommercePriceIncreaseStatus>("status")
     }
 
     /// The progress of a price increase of one item.

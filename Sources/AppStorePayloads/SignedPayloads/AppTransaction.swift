@@ -3,40 +3,38 @@ import Primitives
 import StoreModel
 
 /// The payload of a signed app transaction: how an account got the app itself.
-public struct AppTransaction: AppStorePayload {
-    public var fields: JSONMembers
-    public init(unchecked fields: JSONMembers) { self.fields = fields }
-    public static let layout = PayloadLayout(Fields())
+public typealias AppTransaction = AppStorePayload<AppTransactionFields>
 
-    /// The members that Apple documents.
-    public struct Fields: Sendable {
-        /// The environment of the store that signed.
-        public let receiptType = PayloadField<AppStoreEnvironment>("receiptType")
-        /// The App Store's number of the app. Absent outside production.
-        public let appAppleId = PayloadField<Int>("appAppleId")
-        /// The bundle identifier of the app.
-        public let bundleId = PayloadField<String>("bundleId")
-        /// The version of the app that runs.
-        public let applicationVersion = PayloadField<String>("applicationVersion")
-        /// The App Store's number of that version.
-        public let versionExternalIdentifier = PayloadField<Int>("versionExternalIdentifier")
-        /// The date on which the store signed this.
-        public let receiptCreationDate = PayloadField<Date>("receiptCreationDate")
-        /// The date on which the account first got the app.
-        public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
-        /// The version of the app that the account got first.
-        public let originalApplicationVersion = PayloadField<String>("originalApplicationVersion")
-        /// A value that binds the app transaction to its device, base64.
-        public let deviceVerification = PayloadField<String>("deviceVerification")
-        /// The nonce of `deviceVerification`.
-        public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
-        /// The date on which the app was ordered before its release.
-        public let preorderDate = PayloadField<Date>("preorderDate")
-        /// The identifier of the download of the app by this account.
-        public let appTransactionId = PayloadField<String>("appTransactionId")
-        /// The platform on which the account first got the app.
-        public let originalPlatform = PayloadField<AppStoreServerAPI.PurchasePlatform>("originalPlatform")
-    }
+/// The members that Apple documents of ``AppTransaction``.
+public struct AppTransactionFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(Self())
+
+    /// The environment of the store that signed.
+    public let receiptType = PayloadField<AppStoreEnvironment>("receiptType")
+    /// The App Store's number of the app. Absent outside production.
+    public let appAppleId = PayloadField<Int>("appAppleId")
+    /// The bundle identifier of the app.
+    public let bundleId = PayloadField<String>("bundleId")
+    /// The version of the app that runs.
+    public let applicationVersion = PayloadField<String>("applicationVersion")
+    /// The App Store's number of that version.
+    public let versionExternalIdentifier = PayloadField<Int>("versionExternalIdentifier")
+    /// The date on which the store signed this.
+    public let receiptCreationDate = PayloadField<Date>("receiptCreationDate")
+    /// The date on which the account first got the app.
+    public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
+    /// The version of the app that the account got first.
+    public let originalApplicationVersion = PayloadField<String>("originalApplicationVersion")
+    /// A value that binds the app transaction to its device, base64.
+    public let deviceVerification = PayloadField<String>("deviceVerification")
+    /// The nonce of `deviceVerification`.
+    public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
+    /// The date on which the app was ordered before its release.
+    public let preorderDate = PayloadField<Date>("preorderDate")
+    /// The identifier of the download of the app by this account.
+    public let appTransactionId = PayloadField<String>("appTransactionId")
+    /// The platform on which the account first got the app.
+    public let originalPlatform = PayloadField<AppStoreServerAPI.PurchasePlatform>("originalPlatform")
 }
 
 extension AppStoreServerAPI {

@@ -4,41 +4,37 @@ import StoreModel
 
 /// The payload of a realtime request: the App Store asks which message to show to a customer who may cancel a
 /// subscription (Retention Messaging API). It names the app by its number, not by its bundle.
-public struct DecodedRealtimeRequestBody: AppStorePayload {
-    public var fields: JSONMembers
-    public init(unchecked fields: JSONMembers) { self.fields = fields }
-    public static let layout = PayloadLayout(Fields())
+public typealias DecodedRealtimeRequestBody = AppStorePayload<DecodedRealtimeRequestBodyFields>
 
-    /// The members that Apple documents.
-    public struct Fields: Sendable {
-        /// The original transaction of the subscription that the customer looks at.
-        public let originalTransactionId = PayloadField<String>("originalTransactionId")
-        /// The App Store's number of the app. Answer only when it is yours.
-        public let appAppleId = PayloadField<Int>("appAppleId")
-        /// The product of the subscription.
-        public let productId = PayloadField<String>("productId")
-        /// The language and region of the device, as `en-US`.
-        public let userLocale = PayloadField<String>("userLocale")
-        /// The identifier of this request. A string that is no UUID reads as `nil` and stays in `fields`.
-        public let requestIdentifier = PayloadField<UUID>("requestIdentifier")
-        /// The environment of the store that signed.
-        public let environment = PayloadField<AppStoreEnvironment>("environment")
-        /// The date on which the store signed this.
-        public let signedDate = PayloadField<Date>("signedDate")
-    }
+/// The members that Apple documents of ``DecodedRealtimeRequestBody``.
+public struct DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(Self())
+
+    /// The original transaction of the subscription that the customer looks at.
+    public let originalTransactionId = PayloadField<String>("originalTransactionId")
+    /// The App Store's number of the app. Answer only when it is yours.
+    public let appAppleId = PayloadField<Int>("appAppleId")
+    /// The product of the subscription.
+    public let productId = PayloadField<String>("productId")
+    /// The language and region of the device, as `en-US`.
+    public let userLocale = PayloadField<String>("userLocale")
+    /// The identifier of this request. A string that is no UUID reads as `nil` and stays in `fields`.
+    public let requestIdentifier = PayloadField<UUID>("requestIdentifier")
+    /// The environment of the store that signed.
+    public let environment = PayloadField<AppStoreEnvironment>("environment")
+    /// The date on which the store signed this.
+    public let signedDate = PayloadField<Date>("signedDate")
 }
 
 extension AppStoreServerAPI {
     /// The body of a realtime request to an app's server (Retention Messaging API).
-    package struct RealtimeRequestBody: AppStorePayload {
-        package var fields: JSONMembers
-        package init(unchecked fields: JSONMembers) { self.fields = fields }
-        package static let layout = PayloadLayout(Fields())
+    package typealias RealtimeRequestBody = AppStorePayload<RealtimeRequestBodyFields>
 
-        /// The members that Apple documents.
-        package struct Fields: Sendable {
-            /// A `DecodedRealtimeRequestBody`, signed.
-            package let signedPayload = PayloadField<String>("signedPayload")
-        }
+    /// The members that Apple documents of ``RealtimeRequestBody``.
+    package struct RealtimeRequestBodyFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(Self())
+
+        /// A `DecodedRealtimeRequestBody`, signed.
+        package let signedPayload = PayloadField<String>("signedPayload")
     }
 }

@@ -4,67 +4,65 @@ import StoreModel
 
 /// The payload of a signed renewal info: the next period of a subscription. It names no bundle; the original
 /// transaction id shows where it belongs.
-public struct JWSRenewalInfoDecodedPayload: AppStorePayload {
-    public var fields: JSONMembers
-    public init(unchecked fields: JSONMembers) { self.fields = fields }
-    public static let layout = PayloadLayout(Fields())
+public typealias JWSRenewalInfoDecodedPayload = AppStorePayload<JWSRenewalInfoDecodedPayloadFields>
 
-    /// The members that Apple documents.
-    public struct Fields: Sendable {
-        /// The identifier of the original transaction.
-        public let originalTransactionId = PayloadField<String>("originalTransactionId")
-        /// The product of the current period.
-        public let productId = PayloadField<String>("productId")
-        /// The product that renews next.
-        public let autoRenewProductId = PayloadField<String>("autoRenewProductId")
-        /// Whether the subscription will renew.
-        public let autoRenewStatus = PayloadField<AppStoreServerAPI.AutoRenewStatus>("autoRenewStatus")
-        /// The reason for which the subscription ended.
-        public let expirationIntent = PayloadField<AppStoreServerAPI.ExpirationIntent>("expirationIntent")
-        /// Whether the store is still trying to charge the account.
-        public let isInBillingRetryPeriod = PayloadField<Bool>("isInBillingRetryPeriod")
-        /// The end of the grace period, in which access continues although the charge failed.
-        public let gracePeriodExpiresDate = PayloadField<Date>("gracePeriodExpiresDate")
-        /// Whether the customer answered a price increase.
-        public let priceIncreaseStatus = PayloadField<AppStoreServerAPI.PriceIncreaseStatus>("priceIncreaseStatus")
-        /// The kind of offer of the next period.
-        public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
-        /// The promotional offer or offer code of the next period.
-        public let offerIdentifier = PayloadField<String>("offerIdentifier")
-        /// The way the offer lowers the price.
-        public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
-        /// The length of the offer, as an ISO 8601 duration.
-        public let offerPeriod = PayloadField<String>("offerPeriod")
-        /// The date on which the store signed this.
-        public let signedDate = PayloadField<Date>("signedDate")
-        /// The environment of the store that signed.
-        public let environment = PayloadField<AppStoreEnvironment>("environment")
-        /// The start of the current run of periods without a gap.
-        public let recentSubscriptionStartDate = PayloadField<Date>("recentSubscriptionStartDate")
-        /// The start of the next period.
-        public let renewalDate = PayloadField<Date>("renewalDate")
-        /// The price of the next period, in thousandths of the currency unit.
-        public let renewalPrice = PayloadField<Int>("renewalPrice")
-        /// The currency, as an ISO 4217 code.
-        public let currency = PayloadField<String>("currency")
-        /// The win-back offers that this customer may take, best first.
-        public let eligibleWinBackOfferIds = PayloadField<[String]>("eligibleWinBackOfferIds")
-        /// The identifier of the download of the app by this account.
-        public let appTransactionId = PayloadField<String>("appTransactionId")
-        /// The customer as the app named them. A string that is no UUID reads as `nil` and stays in `fields`.
-        public let appAccountToken = PayloadField<UUID>("appAccountToken")
-        /// The details of a purchase through the Advanced Commerce API.
-        package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceRenewalInfo>(
-            "advancedCommerceInfo")
-        /// The commitment that follows a monthly billed one.
-        public let commitmentInfo = PayloadField<AppStoreServerAPI.RenewalCommitmentInfo>("commitmentInfo")
-        /// The billing plan of the next period.
-        public let renewalBillingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("renewalBillingPlanType")
-        /// A value that binds a renewal info given to an app to its device, base64.
-        public let deviceVerification = PayloadField<String>("deviceVerification")
-        /// The nonce of `deviceVerification`.
-        public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
-    }
+/// The members that Apple documents of ``JWSRenewalInfoDecodedPayload``.
+public struct JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(Self())
+
+    /// The identifier of the original transaction.
+    public let originalTransactionId = PayloadField<String>("originalTransactionId")
+    /// The product of the current period.
+    public let productId = PayloadField<String>("productId")
+    /// The product that renews next.
+    public let autoRenewProductId = PayloadField<String>("autoRenewProductId")
+    /// Whether the subscription will renew.
+    public let autoRenewStatus = PayloadField<AppStoreServerAPI.AutoRenewStatus>("autoRenewStatus")
+    /// The reason for which the subscription ended.
+    public let expirationIntent = PayloadField<AppStoreServerAPI.ExpirationIntent>("expirationIntent")
+    /// Whether the store is still trying to charge the account.
+    public let isInBillingRetryPeriod = PayloadField<Bool>("isInBillingRetryPeriod")
+    /// The end of the grace period, in which access continues although the charge failed.
+    public let gracePeriodExpiresDate = PayloadField<Date>("gracePeriodExpiresDate")
+    /// Whether the customer answered a price increase.
+    public let priceIncreaseStatus = PayloadField<AppStoreServerAPI.PriceIncreaseStatus>("priceIncreaseStatus")
+    /// The kind of offer of the next period.
+    public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
+    /// The promotional offer or offer code of the next period.
+    public let offerIdentifier = PayloadField<String>("offerIdentifier")
+    /// The way the offer lowers the price.
+    public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
+    /// The length of the offer, as an ISO 8601 duration.
+    public let offerPeriod = PayloadField<String>("offerPeriod")
+    /// The date on which the store signed this.
+    public let signedDate = PayloadField<Date>("signedDate")
+    /// The environment of the store that signed.
+    public let environment = PayloadField<AppStoreEnvironment>("environment")
+    /// The start of the current run of periods without a gap.
+    public let recentSubscriptionStartDate = PayloadField<Date>("recentSubscriptionStartDate")
+    /// The start of the next period.
+    public let renewalDate = PayloadField<Date>("renewalDate")
+    /// The price of the next period, in thousandths of the currency unit.
+    public let renewalPrice = PayloadField<Int>("renewalPrice")
+    /// The currency, as an ISO 4217 code.
+    public let currency = PayloadField<String>("currency")
+    /// The win-back offers that this customer may take, best first.
+    public let eligibleWinBackOfferIds = PayloadField<[String]>("eligibleWinBackOfferIds")
+    /// The identifier of the download of the app by this account.
+    public let appTransactionId = PayloadField<String>("appTransactionId")
+    /// The customer as the app named them. A string that is no UUID reads as `nil` and stays in `fields`.
+    public let appAccountToken = PayloadField<UUID>("appAccountToken")
+    /// The details of a purchase through the Advanced Commerce API.
+    package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceRenewalInfo>(
+        "advancedCommerceInfo")
+    /// The commitment that follows a monthly billed one.
+    public let commitmentInfo = PayloadField<AppStoreServerAPI.RenewalCommitmentInfo>("commitmentInfo")
+    /// The billing plan of the next period.
+    public let renewalBillingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("renewalBillingPlanType")
+    /// A value that binds a renewal info given to an app to its device, base64.
+    public let deviceVerification = PayloadField<String>("deviceVerification")
+    /// The nonce of `deviceVerification`.
+    public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
 }
 
 extension AppStoreServerAPI {
@@ -99,24 +97,22 @@ extension AppStoreServerAPI {
     }
 
     /// The commitment that follows a monthly billed one.
-    public struct RenewalCommitmentInfo: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias RenewalCommitmentInfo = AppStorePayload<RenewalCommitmentInfoFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The product it renews to.
-            public let commitmentAutoRenewProductId = PayloadField<String>("commitmentAutoRenewProductId")
-            /// Whether the commitment renews.
-            public let commitmentAutoRenewStatus = PayloadField<AutoRenewStatus>("commitmentAutoRenewStatus")
-            /// The billing plan of the next commitment.
-            public let commitmentRenewalBillingPlanType = PayloadField<BillingPlanType>(
-                "commitmentRenewalBillingPlanType")
-            /// The date on which the commitment renews.
-            public let commitmentRenewalDate = PayloadField<Date>("commitmentRenewalDate")
-            /// The price of the next commitment, in thousandths of the currency unit.
-            public let commitmentRenewalPrice = PayloadField<Int>("commitmentRenewalPrice")
-        }
+    /// The members that Apple documents of ``RenewalCommitmentInfo``.
+    public struct RenewalCommitmentInfoFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The product it renews to.
+        public let commitmentAutoRenewProductId = PayloadField<String>("commitmentAutoRenewProductId")
+        /// Whether the commitment renews.
+        public let commitmentAutoRenewStatus = PayloadField<AutoRenewStatus>("commitmentAutoRenewStatus")
+        /// The billing plan of the next commitment.
+        public let commitmentRenewalBillingPlanType = PayloadField<BillingPlanType>(
+            "commitmentRenewalBillingPlanType")
+        /// The date on which the commitment renews.
+        public let commitmentRenewalDate = PayloadField<Date>("commitmentRenewalDate")
+        /// The price of the next commitment, in thousandths of the currency unit.
+        public let commitmentRenewalPrice = PayloadField<Int>("commitmentRenewalPrice")
     }
 }

@@ -3,88 +3,86 @@ import Primitives
 import StoreModel
 
 /// The payload of a signed transaction.
-public struct JWSTransactionDecodedPayload: AppStorePayload {
-    public var fields: JSONMembers
-    public init(unchecked fields: JSONMembers) { self.fields = fields }
-    public static let layout = PayloadLayout(Fields())
+public typealias JWSTransactionDecodedPayload = AppStorePayload<JWSTransactionDecodedPayloadFields>
 
-    /// The members that Apple documents.
-    public struct Fields: Sendable {
-        /// The identifier of this transaction.
-        public let transactionId = PayloadField<String>("transactionId")
-        /// The identifier of the first transaction of the purchase. A subscription keeps it over all renewals.
-        public let originalTransactionId = PayloadField<String>("originalTransactionId")
-        /// The original transaction identifier that a subscription had before it moved to the Advanced Commerce API.
-        public let previousOriginalTransactionId = PayloadField<String>("previousOriginalTransactionId")
-        /// The identifier of one subscription period across devices.
-        public let webOrderLineItemId = PayloadField<String>("webOrderLineItemId")
-        /// The bundle identifier of the app.
-        public let bundleId = PayloadField<String>("bundleId")
-        /// The identifier of the product.
-        public let productId = PayloadField<String>("productId")
-        /// The subscription group of the product.
-        public let subscriptionGroupIdentifier = PayloadField<String>("subscriptionGroupIdentifier")
-        /// The date on which the account was charged.
-        public let purchaseDate = PayloadField<Date>("purchaseDate")
-        /// The date of the original transaction.
-        public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
-        /// The end of the subscription period. It is inactive from this instant.
-        public let expiresDate = PayloadField<Date>("expiresDate")
-        /// The number of consumables that were bought.
-        public let quantity = PayloadField<Int>("quantity")
-        /// The kind of product.
-        public let type = PayloadField<ProductType>("type")
-        /// The customer as the app named them at the purchase. A string that is no UUID reads as `nil` and stays in
-        /// `fields`.
-        public let appAccountToken = PayloadField<UUID>("appAccountToken")
-        /// Whether it was bought, or is shared by the family.
-        public let inAppOwnershipType = PayloadField<AppStoreServerAPI.InAppOwnershipType>("inAppOwnershipType")
-        /// The date on which the store signed this.
-        public let signedDate = PayloadField<Date>("signedDate")
-        /// The date on which the store took the purchase back.
-        public let revocationDate = PayloadField<Date>("revocationDate")
-        /// The reason of the revocation.
-        public let revocationReason = PayloadField<AppStoreServerAPI.RevocationReason>("revocationReason")
-        /// The extent of the revocation.
-        public let revocationType = PayloadField<AppStoreServerAPI.RevocationType>("revocationType")
-        /// The part that was refunded, in thousandths of a percent.
-        public let revocationPercentage = PayloadField<Int>("revocationPercentage")
-        /// Whether the customer moved to a higher level of the group.
-        public let isUpgraded = PayloadField<Bool>("isUpgraded")
-        /// The kind of offer it was sold under.
-        public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
-        /// The promotional offer or offer code.
-        public let offerIdentifier = PayloadField<String>("offerIdentifier")
-        /// The way the offer lowers the price.
-        public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
-        /// The length of the offer, as an ISO 8601 duration.
-        public let offerPeriod = PayloadField<String>("offerPeriod")
-        /// The environment of the store that signed.
-        public let environment = PayloadField<AppStoreEnvironment>("environment")
-        /// Whether this is a purchase or a renewal.
-        public let transactionReason = PayloadField<AppStoreServerAPI.TransactionReason>("transactionReason")
-        /// The country of the store, three letters (ISO 3166-1 alpha-3).
-        public let storefront = PayloadField<String>("storefront")
-        /// Apple's number of that store.
-        public let storefrontId = PayloadField<String>("storefrontId")
-        /// The price, in thousandths of the currency unit.
-        public let price = PayloadField<Int>("price")
-        /// The currency, as an ISO 4217 code.
-        public let currency = PayloadField<String>("currency")
-        /// The identifier of the download of the app by this account.
-        public let appTransactionId = PayloadField<String>("appTransactionId")
-        /// The details of a purchase through the Advanced Commerce API.
-        package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceTransactionInfo>(
-            "advancedCommerceInfo")
-        /// The billing plan of the subscription.
-        public let billingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("billingPlanType")
-        /// The progress of a monthly billed commitment.
-        public let commitmentInfo = PayloadField<AppStoreServerAPI.TransactionCommitmentInfo>("commitmentInfo")
-        /// A value that binds a transaction given to an app to its device, base64.
-        public let deviceVerification = PayloadField<String>("deviceVerification")
-        /// The nonce of `deviceVerification`.
-        public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
-    }
+/// The members that Apple documents of ``JWSTransactionDecodedPayload``.
+public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(Self())
+
+    /// The identifier of this transaction.
+    public let transactionId = PayloadField<String>("transactionId")
+    /// The identifier of the first transaction of the purchase. A subscription keeps it over all renewals.
+    public let originalTransactionId = PayloadField<String>("originalTransactionId")
+    /// The original transaction identifier that a subscription had before it moved to the Advanced Commerce API.
+    public let previousOriginalTransactionId = PayloadField<String>("previousOriginalTransactionId")
+    /// The identifier of one subscription period across devices.
+    public let webOrderLineItemId = PayloadField<String>("webOrderLineItemId")
+    /// The bundle identifier of the app.
+    public let bundleId = PayloadField<String>("bundleId")
+    /// The identifier of the product.
+    public let productId = PayloadField<String>("productId")
+    /// The subscription group of the product.
+    public let subscriptionGroupIdentifier = PayloadField<String>("subscriptionGroupIdentifier")
+    /// The date on which the account was charged.
+    public let purchaseDate = PayloadField<Date>("purchaseDate")
+    /// The date of the original transaction.
+    public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
+    /// The end of the subscription period. It is inactive from this instant.
+    public let expiresDate = PayloadField<Date>("expiresDate")
+    /// The number of consumables that were bought.
+    public let quantity = PayloadField<Int>("quantity")
+    /// The kind of product.
+    public let type = PayloadField<ProductType>("type")
+    /// The customer as the app named them at the purchase. A string that is no UUID reads as `nil` and stays in
+    /// `fields`.
+    public let appAccountToken = PayloadField<UUID>("appAccountToken")
+    /// Whether it was bought, or is shared by the family.
+    public let inAppOwnershipType = PayloadField<AppStoreServerAPI.InAppOwnershipType>("inAppOwnershipType")
+    /// The date on which the store signed this.
+    public let signedDate = PayloadField<Date>("signedDate")
+    /// The date on which the store took the purchase back.
+    public let revocationDate = PayloadField<Date>("revocationDate")
+    /// The reason of the revocation.
+    public let revocationReason = PayloadField<AppStoreServerAPI.RevocationReason>("revocationReason")
+    /// The extent of the revocation.
+    public let revocationType = PayloadField<AppStoreServerAPI.RevocationType>("revocationType")
+    /// The part that was refunded, in thousandths of a percent.
+    public let revocationPercentage = PayloadField<Int>("revocationPercentage")
+    /// Whether the customer moved to a higher level of the group.
+    public let isUpgraded = PayloadField<Bool>("isUpgraded")
+    /// The kind of offer it was sold under.
+    public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
+    /// The promotional offer or offer code.
+    public let offerIdentifier = PayloadField<String>("offerIdentifier")
+    /// The way the offer lowers the price.
+    public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
+    /// The length of the offer, as an ISO 8601 duration.
+    public let offerPeriod = PayloadField<String>("offerPeriod")
+    /// The environment of the store that signed.
+    public let environment = PayloadField<AppStoreEnvironment>("environment")
+    /// Whether this is a purchase or a renewal.
+    public let transactionReason = PayloadField<AppStoreServerAPI.TransactionReason>("transactionReason")
+    /// The country of the store, three letters (ISO 3166-1 alpha-3).
+    public let storefront = PayloadField<String>("storefront")
+    /// Apple's number of that store.
+    public let storefrontId = PayloadField<String>("storefrontId")
+    /// The price, in thousandths of the currency unit.
+    public let price = PayloadField<Int>("price")
+    /// The currency, as an ISO 4217 code.
+    public let currency = PayloadField<String>("currency")
+    /// The identifier of the download of the app by this account.
+    public let appTransactionId = PayloadField<String>("appTransactionId")
+    /// The details of a purchase through the Advanced Commerce API.
+    package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceTransactionInfo>(
+        "advancedCommerceInfo")
+    /// The billing plan of the subscription.
+    public let billingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("billingPlanType")
+    /// The progress of a monthly billed commitment.
+    public let commitmentInfo = PayloadField<AppStoreServerAPI.TransactionCommitmentInfo>("commitmentInfo")
+    /// A value that binds a transaction given to an app to its device, base64.
+    public let deviceVerification = PayloadField<String>("deviceVerification")
+    /// The nonce of `deviceVerification`.
+    public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
 }
 
 extension AppStoreServerAPI {
@@ -108,21 +106,19 @@ extension AppStoreServerAPI {
     }
 
     /// The progress of a monthly billed commitment.
-    public struct TransactionCommitmentInfo: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias TransactionCommitmentInfo = AppStorePayload<TransactionCommitmentInfoFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The billing period that this transaction pays, counted from 1.
-            public let billingPeriodNumber = PayloadField<Int>("billingPeriodNumber")
-            /// The date on which the commitment ends.
-            public let commitmentExpiresDate = PayloadField<Date>("commitmentExpiresDate")
-            /// The price of the whole commitment, in thousandths of the currency unit.
-            public let commitmentPrice = PayloadField<Int>("commitmentPrice")
-            /// The number of billing periods.
-            public let totalBillingPeriods = PayloadField<Int>("totalBillingPeriods")
-        }
+    /// The members that Apple documents of ``TransactionCommitmentInfo``.
+    public struct TransactionCommitmentInfoFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The billing period that this transaction pays, counted from 1.
+        public let billingPeriodNumber = PayloadField<Int>("billingPeriodNumber")
+        /// The date on which the commitment ends.
+        public let commitmentExpiresDate = PayloadField<Date>("commitmentExpiresDate")
+        /// The price of the whole commitment, in thousandths of the currency unit.
+        public let commitmentPrice = PayloadField<Int>("commitmentPrice")
+        /// The number of billing periods.
+        public let totalBillingPeriods = PayloadField<Int>("totalBillingPeriods")
     }
 }

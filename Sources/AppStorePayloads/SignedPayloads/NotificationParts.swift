@@ -4,30 +4,28 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The part of a notification about one purchase or one app.
-    public struct NotificationData: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias NotificationData = AppStorePayload<NotificationDataFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The App Store's number of the app. Absent in the sandbox.
-            public let appAppleId = PayloadField<Int>("appAppleId")
-            /// The bundle identifier of the app.
-            public let bundleId = PayloadField<String>("bundleId")
-            /// The version of the app.
-            public let bundleVersion = PayloadField<String>("bundleVersion")
-            /// The environment of the store that signed.
-            public let environment = PayloadField<AppStoreEnvironment>("environment")
-            /// The signed transaction.
-            public let signedTransactionInfo = PayloadField<String>("signedTransactionInfo")
-            /// The signed renewal info.
-            public let signedRenewalInfo = PayloadField<String>("signedRenewalInfo")
-            /// The status of the subscription.
-            public let status = PayloadField<Status>("status")
-            /// The reason for which the customer asks for a refund.
-            public let consumptionRequestReason = PayloadField<ConsumptionRequestReason>("consumptionRequestReason")
-        }
+    /// The members that Apple documents of ``NotificationData``.
+    public struct NotificationDataFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The App Store's number of the app. Absent in the sandbox.
+        public let appAppleId = PayloadField<Int>("appAppleId")
+        /// The bundle identifier of the app.
+        public let bundleId = PayloadField<String>("bundleId")
+        /// The version of the app.
+        public let bundleVersion = PayloadField<String>("bundleVersion")
+        /// The environment of the store that signed.
+        public let environment = PayloadField<AppStoreEnvironment>("environment")
+        /// The signed transaction.
+        public let signedTransactionInfo = PayloadField<String>("signedTransactionInfo")
+        /// The signed renewal info.
+        public let signedRenewalInfo = PayloadField<String>("signedRenewalInfo")
+        /// The status of the subscription.
+        public let status = PayloadField<Status>("status")
+        /// The reason for which the customer asks for a refund.
+        public let consumptionRequestReason = PayloadField<ConsumptionRequestReason>("consumptionRequestReason")
     }
 
     /// The reason that a customer gives for a refund request.
@@ -43,53 +41,49 @@ extension AppStoreServerAPI {
     }
 
     /// The part of a notification about a completed mass extension of renewal dates.
-    public struct NotificationSummary: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias NotificationSummary = AppStorePayload<NotificationSummaryFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The identifier that the developer chose for the request.
-            public let requestIdentifier = PayloadField<String>("requestIdentifier")
-            /// The App Store's number of the app. Absent in the sandbox.
-            public let appAppleId = PayloadField<Int>("appAppleId")
-            /// The bundle identifier of the app.
-            public let bundleId = PayloadField<String>("bundleId")
-            /// The product whose subscriptions were extended.
-            public let productId = PayloadField<String>("productId")
-            /// The environment of the store that signed.
-            public let environment = PayloadField<AppStoreEnvironment>("environment")
-            /// The storefronts of the request, three letters each. Absent for all.
-            public let storefrontCountryCodes = PayloadField<[String]>("storefrontCountryCodes")
-            /// The number of subscriptions that were not extended.
-            public let failedCount = PayloadField<Int>("failedCount")
-            /// The number of subscriptions that were extended.
-            public let succeededCount = PayloadField<Int>("succeededCount")
-        }
+    /// The members that Apple documents of ``NotificationSummary``.
+    public struct NotificationSummaryFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The identifier that the developer chose for the request.
+        public let requestIdentifier = PayloadField<String>("requestIdentifier")
+        /// The App Store's number of the app. Absent in the sandbox.
+        public let appAppleId = PayloadField<Int>("appAppleId")
+        /// The bundle identifier of the app.
+        public let bundleId = PayloadField<String>("bundleId")
+        /// The product whose subscriptions were extended.
+        public let productId = PayloadField<String>("productId")
+        /// The environment of the store that signed.
+        public let environment = PayloadField<AppStoreEnvironment>("environment")
+        /// The storefronts of the request, three letters each. Absent for all.
+        public let storefrontCountryCodes = PayloadField<[String]>("storefrontCountryCodes")
+        /// The number of subscriptions that were not extended.
+        public let failedCount = PayloadField<Int>("failedCount")
+        /// The number of subscriptions that were extended.
+        public let succeededCount = PayloadField<Int>("succeededCount")
     }
 
     /// A token of a purchase outside the App Store that awaits its report.
-    public struct ExternalPurchaseToken: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias ExternalPurchaseToken = AppStorePayload<ExternalPurchaseTokenFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The identifier of the token. In the sandbox it begins with `SANDBOX`.
-            public let externalPurchaseId = PayloadField<String>("externalPurchaseId")
-            /// The date on which the token was made.
-            public let tokenCreationDate = PayloadField<Date>("tokenCreationDate")
-            /// The App Store's number of the app.
-            public let appAppleId = PayloadField<Int>("appAppleId")
-            /// The bundle identifier of the app.
-            public let bundleId = PayloadField<String>("bundleId")
-            /// The purpose of the token. Only tokens of custom links have it.
-            public let tokenType = PayloadField<ExternalPurchaseTokenType>("tokenType")
-            /// The expiry of a token of a custom link.
-            public let tokenExpirationDate = PayloadField<Date>("tokenExpirationDate")
-        }
+    /// The members that Apple documents of ``ExternalPurchaseToken``.
+    public struct ExternalPurchaseTokenFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The identifier of the token. In the sandbox it begins with `SANDBOX`.
+        public let externalPurchaseId = PayloadField<String>("externalPurchaseId")
+        /// The date on which the token was made.
+        public let tokenCreationDate = PayloadField<Date>("tokenCreationDate")
+        /// The App Store's number of the app.
+        public let appAppleId = PayloadField<Int>("appAppleId")
+        /// The bundle identifier of the app.
+        public let bundleId = PayloadField<String>("bundleId")
+        /// The purpose of the token. Only tokens of custom links have it.
+        public let tokenType = PayloadField<ExternalPurchaseTokenType>("tokenType")
+        /// The expiry of a token of a custom link.
+        public let tokenExpirationDate = PayloadField<Date>("tokenExpirationDate")
     }
 
     /// The purpose of a token of a purchase outside the App Store.
@@ -104,21 +98,19 @@ extension AppStoreServerAPI {
     }
 
     /// The part of a notification about an app transaction.
-    public struct NotificationAppData: AppStorePayload {
-        public var fields: JSONMembers
-        public init(unchecked fields: JSONMembers) { self.fields = fields }
-        public static let layout = PayloadLayout(Fields())
+    public typealias NotificationAppData = AppStorePayload<NotificationAppDataFields>
 
-        /// The members that Apple documents.
-        public struct Fields: Sendable {
-            /// The App Store's number of the app. Absent in the sandbox.
-            public let appAppleId = PayloadField<Int>("appAppleId")
-            /// The bundle identifier of the app.
-            public let bundleId = PayloadField<String>("bundleId")
-            /// The environment of the store that signed.
-            public let environment = PayloadField<AppStoreEnvironment>("environment")
-            /// The signed app transaction.
-            public let signedAppTransactionInfo = PayloadField<String>("signedAppTransactionInfo")
-        }
+    /// The members that Apple documents of ``NotificationAppData``.
+    public struct NotificationAppDataFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(Self())
+
+        /// The App Store's number of the app. Absent in the sandbox.
+        public let appAppleId = PayloadField<Int>("appAppleId")
+        /// The bundle identifier of the app.
+        public let bundleId = PayloadField<String>("bundleId")
+        /// The environment of the store that signed.
+        public let environment = PayloadField<AppStoreEnvironment>("environment")
+        /// The signed app transaction.
+        public let signedAppTransactionInfo = PayloadField<String>("signedAppTransactionInfo")
     }
 }

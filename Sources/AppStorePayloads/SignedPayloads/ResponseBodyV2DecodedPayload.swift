@@ -4,33 +4,31 @@ import StoreModel
 
 /// The payload of a signed App Store Server Notification (version 2). It has exactly one of `data`, `summary`,
 /// `externalPurchaseToken` and `appData`.
-public struct ResponseBodyV2DecodedPayload: AppStorePayload {
-    public var fields: JSONMembers
-    public init(unchecked fields: JSONMembers) { self.fields = fields }
-    public static let layout = PayloadLayout(Fields())
+public typealias ResponseBodyV2DecodedPayload = AppStorePayload<ResponseBodyV2DecodedPayloadFields>
 
-    /// The members that Apple documents.
-    public struct Fields: Sendable {
-        /// The type of the notification.
-        public let notificationType = PayloadField<AppStoreServerAPI.NotificationType>("notificationType")
-        /// The subtype of the notification.
-        public let subtype = PayloadField<AppStoreServerAPI.Subtype>("subtype")
-        /// The identifier of the notification. It is the same when the notification is sent again.
-        public let notificationUUID = PayloadField<String>("notificationUUID")
-        /// The part about one purchase or app.
-        public let data = PayloadField<AppStoreServerAPI.NotificationData>("data")
-        /// The part about a completed mass extension.
-        public let summary = PayloadField<AppStoreServerAPI.NotificationSummary>("summary")
-        /// The part about a purchase outside the App Store.
-        public let externalPurchaseToken = PayloadField<AppStoreServerAPI.ExternalPurchaseToken>(
-            "externalPurchaseToken")
-        /// The part about an app transaction.
-        public let appData = PayloadField<AppStoreServerAPI.NotificationAppData>("appData")
-        /// The version of the notification, `2.0`.
-        public let version = PayloadField<String>("version")
-        /// The date on which the store signed this.
-        public let signedDate = PayloadField<Date>("signedDate")
-    }
+/// The members that Apple documents of ``ResponseBodyV2DecodedPayload``.
+public struct ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(Self())
+
+    /// The type of the notification.
+    public let notificationType = PayloadField<AppStoreServerAPI.NotificationType>("notificationType")
+    /// The subtype of the notification.
+    public let subtype = PayloadField<AppStoreServerAPI.Subtype>("subtype")
+    /// The identifier of the notification. It is the same when the notification is sent again.
+    public let notificationUUID = PayloadField<String>("notificationUUID")
+    /// The part about one purchase or app.
+    public let data = PayloadField<AppStoreServerAPI.NotificationData>("data")
+    /// The part about a completed mass extension.
+    public let summary = PayloadField<AppStoreServerAPI.NotificationSummary>("summary")
+    /// The part about a purchase outside the App Store.
+    public let externalPurchaseToken = PayloadField<AppStoreServerAPI.ExternalPurchaseToken>(
+        "externalPurchaseToken")
+    /// The part about an app transaction.
+    public let appData = PayloadField<AppStoreServerAPI.NotificationAppData>("appData")
+    /// The version of the notification, `2.0`.
+    public let version = PayloadField<String>("version")
+    /// The date on which the store signed this.
+    public let signedDate = PayloadField<Date>("signedDate")
 }
 
 extension AppStoreServerAPI {

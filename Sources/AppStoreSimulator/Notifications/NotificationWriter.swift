@@ -153,7 +153,7 @@ extension StoreSigner {
         return try signer.sign(payload)
     }
 
-    private func sign(_ part: (some AppStorePayload)?, _ put: (String) -> Void) throws {
+    private func sign(_ part: AppStorePayload<some AppStorePayloadFields>?, _ put: (String) -> Void) throws {
         if let part { put(try signer.sign(part)) }
     }
 }

@@ -19,16 +19,17 @@ enum ServerAPIEndpoints {
     typealias API = AppStoreServerAPI
 
     /// What is answered at once, from the books alone.
-    static func get<Answer: AppStorePayload>(
-        _ path: String, _ name: String, rate: Int, _ answer: @escaping @Sendable (ServerCall) throws -> Answer
+    static func get<Fields>(
+        _ path: String, _ name: String, rate: Int,
+        _ answer: @escaping @Sendable (ServerCall) throws -> AppStorePayload<Fields>
     ) -> Endpoint<ServerAPIHandler> {
         endpoint(.get, path, name, rate) { .ready(HTTPResponse(json: try answer($0).json)) }
     }
 
     /// What is done, and then answered.
-    static func on<Answer: AppStorePayload>(
+    static func on<Fields>(
         _ method: HTTPRequest.Method, _ path: String, _ name: String, rate: Int,
-        _ act: @escaping @Sendable (ServerCall) async throws -> Answer
+        _ act: @escaping @Sendable (ServerCall) async throws -> AppStorePayload<Fields>
     ) -> Endpoint<ServerAPIHandler> {
         endpoint(method, path, name, rate) { call in
             later { HTTPResponse(json: try await act(call).json) }

@@ -46,11 +46,11 @@ struct ServerCall: Sendable {
     ///
     /// Throws `ServerRefusal` with status 415 for a body without `Content-Type: application/json`, which Apple's own
     /// clients send, `JSONError`, `HTTPError` (`bodyTooLarge`), `ErrorCode.generalBadRequest`.
-    func question<Question: AppStorePayload>(as type: Question.Type) async throws -> Question {
+    func question<Fields>(as type: AppStorePayload<Fields>.Type) async throws -> AppStorePayload<Fields> {
         guard request.refusalOfMediaType == nil else { throw ServerRefusal(status: 415) }
         guard case .object(let members) = try await request.body.json(upTo: Self.bodyLimit) else {
             throw AppStoreServerAPI.ErrorCode.generalBadRequest
         }
-        return Question(unchecked: members)
+        return AppStorePayload(unchecked: members)
     }
 }

@@ -1,91 +1,71 @@
 import AppStorePayloads
 import StoreModel
 
-/// One page of what the App Store answers in pages.
-public protocol AppStorePage: Sendable {
-    associatedtype Item: Sendable
-    /// What the page holds.
-    var items: [Item] { get }
-    /// Whether there is a next page.
-    var hasNextPage: Bool { get }
-    /// What the next page is asked for with.
-    var nextPage: String? { get }
-}
-
-extension AppStoreServerAPI.HistoryResponse: AppStorePage {
-    public var items: [String] { self.signedTransactions ?? [] }
-    public var hasNextPage: Bool { self.hasMore == true }
-    public var nextPage: String? { self.revision }
-}
-
-extension AppStoreServerAPI.RefundHistoryResponse: AppStorePage {
-    public var items: [String] { self.signedTransactions ?? [] }
-    public var hasNextPage: Bool { self.hasMore == true }
-    public var nextPage: String? { self.revision }
-}
-
-extension AppStoreServerAPI.NotificationHistoryResponse: AppStorePage {
-    public var items: [AppStoreServerAPI.NotificationHistoryResponseItem] { self.notificationHistory ?? [] }
-    public var hasNextPage: Bool { self.hasMore == true }
-    public var nextPage: String? { self.paginationToken }
-}
-
 /// All pages of an answer, each asked for when it is read.
 ///
 ///     for try await page in client.refundHistoryPages(of: "2000000012", after: keptRevision) {
 ///         try take(page.items, andKeep: page.revision)
 ///     }
 ///
-/// Reading throws what the client throws; `malformedAnswer` also when a page announces another and does not say which.
-public struct AppStorePages<Page: AppStorePage>: AsyncSequence, Sendable {
+/// ``items`` are the contents of all pages, one by one. Reading throws what the client throws; `malformedAnswer` also when a page announces another and does not say which.
+public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public typealias Element = Page
-    let first: String?
+
     let ask: @Sendable (_ page: String?) async throws -> Page
+    let content: @Sendable (Page) -> [Item]
+    /// Whether there is a next page, and what it is asked for with.
+    let following: @Sendable (Page) -> (exists: Bool, name: String?)
+    private var next: String?
+    private var isOver = false
 
-    public struct Iterator: AsyncIteratorProtocol {
-        let ask: @Sendable (String?) async throws -> Page
-        var next: String?
-        var isOver = false
-
-        public mutating func next() async throws -> Page? {
-            guard !isOver else { return nil }
-            isOver = true
-            let page = try await ask(next)
-            if page.hasNextPage {
-                guard let following = page.nextPage, following != next else {
-                    throw AppStoreServerAPIError(
-                        .malformedAnswer, "The App Store announces another page and does not say which.", status: 200)
-                }
-                next = following
-                isOver = false
-            }
-            return page
-        }
+    init(
+        first: String?, content: @escaping @Sendable (Page) -> [Item],
+        following: @escaping @Sendable (Page) -> (exists: Bool, name: String?),
+        ask: @escaping @Sendable (_ page: String?) async throws -> Page
+    ) {
+        self.ask = ask
+        self.content = content
+        self.following = following
+        next = first
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(ask: ask, next: first) }
+    public mutating func next() async throws -> Page? {
+        guard !isOver else { return nil }
+        isOver = true
+        let page = try await ask(next)
+        let (exists, name) = following(page)
+        if exists {
+            guard let name, name != next else {
+                throw AppStoreServerAPIError(
+                    .malformedAnswer, "The App Store announces another page and does not say which.", status: 200)
+            }
+            next = name
+            isOver = false
+        }
+        return page
+    }
+
+    public func makeAsyncIterator() -> Self { self }
 
     /// What the pages hold, one by one.
     public var items: Items { Items(pages: self) }
 
-    public struct Items: AsyncSequence, Sendable {
-        public typealias Element = Page.Item
-        let pages: AppStorePages
+    /// The contents of all pages, one by one.
+    public struct Items: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        public typealias Element = Item
 
-        public struct Iterator: AsyncIteratorProtocol {
-            var pages: AppStorePages.Iterator
-            var rest: ArraySlice<Page.Item> = []
+        var pages: AppStorePages
+        var rest: ArraySlice<Item> = []
 
-            public mutating func next() async throws -> Page.Item? {
-                while rest.isEmpty {
-                    guard let page = try await pages.next() else { return nil }
-                    rest = page.items[...]
-                }
-                return rest.removeFirst()
+        public mutating func next() async throws -> Item? {
+            while rest.isEmpty {
+                guard let page = try await pages.next() else { return nil }
+                rest = pages.content(page)[...]
             }
+            return rest.removeFirst()
         }
 
-        public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }
+        public func makeAsyncIterator() -> Self { self }
     }
 }
 
@@ -94,21 +74,29 @@ extension AppStoreServerAPIClient {
     public func transactionHistoryPages(
         of transaction: TransactionID, _ request: AppStoreServerAPI.TransactionHistoryRequest = .init(),
         after revision: String? = nil
-    ) -> AppStorePages<AppStoreServerAPI.HistoryResponse> {
-        AppStorePages(first: revision) { try await transactionHistory(of: transaction, request, revision: $0) }
+    ) -> AppStorePages<AppStoreServerAPI.HistoryResponse, String> {
+        AppStorePages(
+            first: revision, content: { $0.signedTransactions ?? [] }, following: { ($0.hasMore == true, $0.revision) },
+            ask: { try await transactionHistory(of: transaction, request, revision: $0) })
     }
 
     /// Get Refund History, page by page, from the first or from the one that a kept `revision` names.
     public func refundHistoryPages(
         of transaction: TransactionID, after revision: String? = nil
-    ) -> AppStorePages<AppStoreServerAPI.RefundHistoryResponse> {
-        AppStorePages(first: revision) { try await refundHistory(of: transaction, revision: $0) }
+    ) -> AppStorePages<AppStoreServerAPI.RefundHistoryResponse, String> {
+        AppStorePages(
+            first: revision, content: { $0.signedTransactions ?? [] }, following: { ($0.hasMore == true, $0.revision) },
+            ask: { try await refundHistory(of: transaction, revision: $0) })
     }
 
     /// Get Notification History, page by page.
     public func notificationHistoryPages(
         _ request: AppStoreServerAPI.NotificationHistoryRequest
-    ) -> AppStorePages<AppStoreServerAPI.NotificationHistoryResponse> {
-        AppStorePages(first: nil) { try await notificationHistory(request, paginationToken: $0) }
+    ) -> AppStorePages<AppStoreServerAPI.NotificationHistoryResponse, AppStoreServerAPI.NotificationHistoryResponseItem>
+    {
+        AppStorePages(
+            first: nil, content: { $0.notificationHistory ?? [] },
+            following: { ($0.hasMore == true, $0.paginationToken) },
+            ask: { try await notificationHistory(request, paginationToken: $0) })
     }
 }

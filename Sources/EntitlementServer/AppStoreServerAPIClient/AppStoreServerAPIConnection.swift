@@ -32,10 +32,10 @@ struct AppStoreServerAPIConnection: Sendable {
     }
 
     /// The answer, read as what it should be. Throws `AppStoreServerAPIError`, or `CancellationError`.
-    func ask<Answer: AppStorePayload>(_ call: Call) async throws -> Answer {
+    func ask<Fields>(_ call: Call) async throws -> AppStorePayload<Fields> {
         let (status, body) = try await send(call)
         do {
-            return try Answer(json: try JSONValue(parsing: body, depth: 16))
+            return try AppStorePayload(json: try JSONValue(parsing: body, depth: 16))
         } catch {
             throw AppStoreServerAPIError(malformed: error, status: status)
         }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -56,22 +57,22 @@ extension SignedDataVerifier {
 }
 
 extension SignedDataVerifier.Configuration {
-    func check<Payload: SignedPayload>(_ payload: Payload) throws(SignedDataError) {
+    func check<Fields: SignedPayloadFields>(_ payload: AppStorePayload<Fields>) throws(SignedDataError) {
         let audience = payload.audience
-        if let bundleIDs, Payload.namesBundle {
-            guard let bundleID = audience?.bundleID else { throw missing("bundle id", in: Payload.title) }
+        if let bundleIDs, Fields.namesBundle {
+            guard let bundleID = audience?.bundleID else { throw missing("bundle id", in: Fields.title) }
             guard bundleIDs.contains(BundleID(unchecked: bundleID)) else {
-                throw SignedDataError(.wrongBundle, "The \(Payload.title) is for the bundle \(Excerpt(bundleID)).")
+                throw SignedDataError(.wrongBundle, "The \(Fields.title) is for the bundle \(Excerpt(bundleID)).")
             }
         }
         if let environments {
-            guard let environment = audience?.environment else { throw missing("environment", in: Payload.title) }
-            guard environments.contains(environment) else { throw refusal(of: environment, in: Payload.title) }
+            guard let environment = audience?.environment else { throw missing("environment", in: Fields.title) }
+            guard environments.contains(environment) else { throw refusal(of: environment, in: Fields.title) }
         }
-        guard let expected = expectedAppAppleIDs(for: audience, by: Payload.appAppleIDRule) else { return }
+        guard let expected = expectedAppAppleIDs(for: audience, by: Fields.appAppleIDRule) else { return }
         guard let number = audience?.appAppleID, expected.contains(number) else {
             throw SignedDataError(
-                .wrongAppID, "The \(Payload.title) gives another App Store number of the app, or none.")
+                .wrongAppID, "The \(Fields.title) gives another App Store number of the app, or none.")
         }
     }
 

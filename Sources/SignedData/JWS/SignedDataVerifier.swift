@@ -97,9 +97,11 @@ public final class SignedDataVerifier: Sendable {
 
     // MARK: - The way of one document
 
-    private func verify<Payload: SignedPayload>(_ jws: String) throws(SignedDataError) -> Verified<Payload> {
-        let document = try document(jws, of: Payload.self)
-        let payload = Payload(unchecked: document.members)
+    private func verify<Fields: SignedPayloadFields>(
+        _ jws: String
+    ) throws(SignedDataError) -> Verified<AppStorePayload<Fields>> {
+        let document = try document(jws, of: Fields.self)
+        let payload = AppStorePayload<Fields>(unchecked: document.members)
         try configuration.check(payload)
         try document.chain.check(signing: payload.audience?.environment)
         // Last, and each time anew: only what holds in everything else is worth a question.
@@ -107,24 +109,24 @@ public final class SignedDataVerifier: Sendable {
         return Verified(payload, document)
     }
 
-    private func inner<Payload: SignedPayload>(
+    private func inner<Fields: SignedPayloadFields>(
         _ jws: String, of notification: ResponseBodyV2DecodedPayload
-    ) throws(SignedDataError) -> Verified<Payload> {
-        let verified: Verified<Payload> = try verify(jws)
+    ) throws(SignedDataError) -> Verified<AppStorePayload<Fields>> {
+        let verified: Verified<AppStorePayload<Fields>> = try verify(jws)
         let outer = notification.audience
         let inner = verified.payload.audience
-        if let bundleID = outer?.bundleID, Payload.namesBundle, inner?.bundleID != bundleID {
-            throw SignedDataError(.wrongBundle, "The \(Payload.title) inside the notification is for another bundle.")
+        if let bundleID = outer?.bundleID, Fields.namesBundle, inner?.bundleID != bundleID {
+            throw SignedDataError(.wrongBundle, "The \(Fields.title) inside the notification is for another bundle.")
         }
         if let environment = outer?.environment, inner?.environment != environment {
             throw SignedDataError(
-                .wrongEnvironment, "The \(Payload.title) inside the notification is of another environment.")
+                .wrongEnvironment, "The \(Fields.title) inside the notification is of another environment.")
         }
         return verified
     }
 
-    private func document<Payload: SignedPayload>(
-        _ jws: String, of kind: Payload.Type
+    private func document<Fields: SignedPayloadFields>(
+        _ jws: String, of kind: Fields.Type
     ) throws(SignedDataError) -> VerifiedDocument {
         guard jws.utf8.count <= configuration.maximumLength else {
             throw SignedDataError(
@@ -141,8 +143,8 @@ public final class SignedDataVerifier: Sendable {
         return document
     }
 
-    private func judge<Payload: SignedPayload>(
-        _ jws: CompactJWS, as kind: Payload.Type
+    private func judge<Fields: SignedPayloadFields>(
+        _ jws: CompactJWS, as kind: Fields.Type
     ) throws(SignedDataError) -> VerifiedDocument {
         let (chain, isNew) = try chain(of: jws)
         let signature = try jws.signature()
@@ -154,11 +156,11 @@ public final class SignedDataVerifier: Sendable {
             throw SignedDataError(.signatureInvalid, "The signature is not the leaf certificate's over this content.")
         }
         let payloadBytes = try jws.payload()
-        let members = try Payload.members(of: payloadBytes)
-        let signedDate = try Payload.signedDate(in: members)
+        let members = try Fields.members(of: payloadBytes)
+        let signedDate = try Fields.signedDate(in: members)
         try chain.check(at: configuration.chainDate ?? signedDate)
         if isNew { chains.withLock { $0.insert(chain, for: ByteKey(Array(jws.headerSegment)[...])) } }
-        try Payload.check(members)
+        try Fields.check(members)
         return VerifiedDocument(members: members, payloadBytes: payloadBytes, signedDate: signedDate, chain: chain)
     }
 
@@ -178,7 +180,7 @@ public final class SignedDataVerifier: Sendable {
     }
 }
 
-extension SignedPayload {
+extension SignedPayloadFields {
     fileprivate static func members(of payload: [UInt8]) throws(SignedDataError) -> JSONMembers {
         do {
             if case .object(let members) = try JSONValue(parsing: payload, depth: 32) { return members }
@@ -207,7 +209,7 @@ extension SignedPayload {
         if let missing = requiredFields.first(where: { members[$0]?.isNull ?? true }) {
             throw SignedDataError(.payloadMalformed, "This is no \(title): it lacks the member \(missing).")
         }
-        do { _ = try Self(json: .object(members)) } catch {
+        do { _ = try AppStorePayload<Self>(json: .object(members)) } catch {
             throw SignedDataError(.payloadMalformed, "In the \(title), \(error).", underlying: error)
         }
     }

@@ -18,8 +18,8 @@ enum AppAppleIDRule {
     case always
 }
 
-/// A payload that comes signed by itself.
-protocol SignedPayload: AppStorePayload {
+/// The members of a payload that comes signed by itself.
+protocol SignedPayloadFields: AppStorePayloadFields {
     /// In words, for refusals.
     static var title: String { get }
     /// The members that name the instant of signing, the first present one counting.
@@ -34,44 +34,53 @@ protocol SignedPayload: AppStorePayload {
     /// Where this kind gives the App Store's number of the app.
     static var appAppleIDRule: AppAppleIDRule { get }
 
-    /// `nil` when the part that would say so is missing.
-    var audience: Audience? { get }
+    /// Returns `nil` when the part that would say so is missing.
+    static func audience(of payload: AppStorePayload<Self>) -> Audience?
 }
 
-extension SignedPayload {
+extension SignedPayloadFields {
     static var requiredFields: [String] { [] }
 }
 
-extension JWSTransactionDecodedPayload: SignedPayload {
+extension AppStorePayload where Fields: SignedPayloadFields {
+    /// Returns what the payload says about whom it is for, or `nil` when the part that would say so is missing.
+    var audience: Audience? { Fields.audience(of: self) }
+}
+
+extension JWSTransactionDecodedPayloadFields: SignedPayloadFields {
     static let title = "transaction"
     static let dateFields = ["signedDate"]
     static let foreignFields = ["notificationType", "notificationUUID", "autoRenewStatus", "receiptType", "userLocale"]
     static let namesBundle = true
     static let appAppleIDRule = AppAppleIDRule.never
-    var audience: Audience? { Audience(bundleID: self.bundleId, environment: self.environment) }
+    static func audience(of payload: JWSTransactionDecodedPayload) -> Audience? {
+        Audience(bundleID: payload.bundleId, environment: payload.environment)
+    }
 }
 
-extension JWSRenewalInfoDecodedPayload: SignedPayload {
+extension JWSRenewalInfoDecodedPayloadFields: SignedPayloadFields {
     static let title = "renewal info"
     static let dateFields = ["signedDate"]
     static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "receiptType", "userLocale"]
     static let namesBundle = false
     static let appAppleIDRule = AppAppleIDRule.never
-    var audience: Audience? { Audience(environment: self.environment) }
+    static func audience(of payload: JWSRenewalInfoDecodedPayload) -> Audience? {
+        Audience(environment: payload.environment)
+    }
 }
 
-extension AppTransaction: SignedPayload {
+extension AppTransactionFields: SignedPayloadFields {
     static let title = "app transaction"
     static let dateFields = ["signedDate", "receiptCreationDate"]
     static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "originalTransactionId"]
     static let namesBundle = true
     static let appAppleIDRule = AppAppleIDRule.inProduction
-    var audience: Audience? {
-        Audience(bundleID: self.bundleId, appAppleID: self.appAppleId, environment: self.receiptType)
+    static func audience(of payload: AppTransaction) -> Audience? {
+        Audience(bundleID: payload.bundleId, appAppleID: payload.appAppleId, environment: payload.receiptType)
     }
 }
 
-extension DecodedRealtimeRequestBody: SignedPayload {
+extension DecodedRealtimeRequestBodyFields: SignedPayloadFields {
     static let title = "realtime request"
     static let dateFields = ["signedDate"]
     static let foreignFields = [
@@ -81,29 +90,31 @@ extension DecodedRealtimeRequestBody: SignedPayload {
     static let requiredFields = ["requestIdentifier", "userLocale"]
     static let namesBundle = false
     static let appAppleIDRule = AppAppleIDRule.always
-    var audience: Audience? { Audience(appAppleID: self.appAppleId, environment: self.environment) }
+    static func audience(of payload: DecodedRealtimeRequestBody) -> Audience? {
+        Audience(appAppleID: payload.appAppleId, environment: payload.environment)
+    }
 }
 
-extension ResponseBodyV2DecodedPayload: SignedPayload {
+extension ResponseBodyV2DecodedPayloadFields: SignedPayloadFields {
     static let title = "notification"
     static let dateFields = ["signedDate"]
     static let foreignFields = ["transactionId", "originalTransactionId", "receiptType"]
     static let namesBundle = true
     static let appAppleIDRule = AppAppleIDRule.inProduction
 
-    var audience: Audience? {
-        if let data = self.data {
+    static func audience(of payload: ResponseBodyV2DecodedPayload) -> Audience? {
+        if let data = payload.data {
             return Audience(bundleID: data.bundleId, appAppleID: data.appAppleId, environment: data.environment)
         }
-        if let summary = self.summary {
+        if let summary = payload.summary {
             return Audience(
                 bundleID: summary.bundleId, appAppleID: summary.appAppleId, environment: summary.environment)
         }
-        if let appData = self.appData {
+        if let appData = payload.appData {
             return Audience(
                 bundleID: appData.bundleId, appAppleID: appData.appAppleId, environment: appData.environment)
         }
-        guard let token = self.externalPurchaseToken else { return nil }
+        guard let token = payload.externalPurchaseToken else { return nil }
         // The only part without an environment of its own: the identifier says so (Apple: externalPurchaseId).
         let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") == true
         return Audience(

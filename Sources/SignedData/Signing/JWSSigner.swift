@@ -29,7 +29,7 @@ public struct JWSSigner: Sendable {
     }
 
     /// A compact JWS (RFC 7515) of the payload's JSON. Throws `cryptographyFailed`.
-    public func sign(_ payload: some AppStorePayload) throws(SignedDataError) -> String {
+    public func sign(_ payload: AppStorePayload<some AppStorePayloadFields>) throws(SignedDataError) -> String {
         try sign(payload.json.encoded())
     }
 

@@ -65,13 +65,15 @@ struct ServerClient {
     }
 
     /// What is answered, which has to fit Apple's schema.
-    func get<Answer: AppStorePayload>(_ path: String, as type: Answer.Type) async throws -> Answer {
+    func get<Fields>(
+        _ path: String, as type: AppStorePayload<Fields>.Type
+    ) async throws -> AppStorePayload<Fields> {
         let response = try await send(.get, path)
         let json = try await response.body.json()
         #expect(response.status == 200, "\(path): \(response.status) \(json)")
         #expect(response.headers["Content-Type"] == "application/json")
-        #expect(Answer.schema.unknownMembers(of: json).isEmpty)
-        return try Answer(json: json)
+        #expect(type.schema.unknownMembers(of: json).isEmpty)
+        return try AppStorePayload(json: json)
     }
 
     /// The number with which a request is refused, which has to come in Apple's envelope; `nil` when it is not refused.
