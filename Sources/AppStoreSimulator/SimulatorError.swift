@@ -1,3 +1,5 @@
+import Primitives
+
 /// Why the simulator did not do what it was asked: a code to act on and a sentence to read. Equal when the codes are.
 public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
     public let code: Code
@@ -16,50 +18,49 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
     public static func == (left: SimulatorError, right: SimulatorError) -> Bool { left.code == right.code }
 
     /// What went wrong, from an open list.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    public typealias Code = OpenEnum<SimulatorError>
+}
 
-        /// The data folder cannot be made or written.
-        public static let dataFolder = Code(rawValue: "dataFolder")
-        /// The data folder belongs to another bundle id.
-        public static let otherBundle = Code(rawValue: "otherBundle")
-        public static let malformed = Code(rawValue: "malformed")
-        public static let unknownAccount = Code(rawValue: "unknownAccount")
-        public static let accountExists = Code(rawValue: "accountExists")
-        public static let unknownDevice = Code(rawValue: "unknownDevice")
-        public static let unknownTransaction = Code(rawValue: "unknownTransaction")
-        /// The account has no active subscription of that product.
-        public static let unknownSubscription = Code(rawValue: "unknownSubscription")
-        public static let unknownProduct = Code(rawValue: "unknownProduct")
-        /// The simulator's table has no such country.
-        public static let unknownStorefront = Code(rawValue: "unknownStorefront")
-        public static let unknownFamily = Code(rawValue: "unknownFamily")
-        public static let unknownMessage = Code(rawValue: "unknownMessage")
-        /// The customer has begun no such purchase in the store, or a device has taken it.
-        public static let unknownPromotedPurchase = Code(rawValue: "unknownPromotedPurchase")
-        public static let unknownNotification = Code(rawValue: "unknownNotification")
-        public static let unknownSetting = Code(rawValue: "unknownSetting")
-        public static let familyExists = Code(rawValue: "familyExists")
-        /// The account belongs to a family already.
-        public static let inAnotherFamily = Code(rawValue: "inAnotherFamily")
-        public static let notInFamily = Code(rawValue: "notInFamily")
-        /// A family has at most six members.
-        public static let familyFull = Code(rawValue: "familyFull")
-        /// The plan is of another group than the subscription.
-        public static let otherGroup = Code(rawValue: "otherGroup")
-        /// The transaction is taken back already.
-        public static let alreadyRevoked = Code(rawValue: "alreadyRevoked")
-        public static let notRefunded = Code(rawValue: "notRefunded")
-        /// The transaction does not wait for anybody.
-        public static let notPending = Code(rawValue: "notPending")
-        /// No higher price waits for this customer's answer.
-        public static let nothingToAnswer = Code(rawValue: "nothingToAnswer")
-        /// The form is right, the value is none that can be.
-        public static let invalidValue = Code(rawValue: "invalidValue")
-        /// The account has more transactions than one answer holds.
-        public static let tooManyTransactions = Code(rawValue: "tooManyTransactions")
-        /// What was asked for cannot be done as things stand.
-        public static let notNow = Code(rawValue: "notNow")
-    }
+extension SimulatorError.Code {
+    /// The data folder cannot be made or written.
+    public static var dataFolder: Self { Self(rawValue: "dataFolder") }
+    /// The data folder belongs to another bundle id.
+    public static var otherBundle: Self { Self(rawValue: "otherBundle") }
+    public static var malformed: Self { Self(rawValue: "malformed") }
+    public static var unknownAccount: Self { Self(rawValue: "unknownAccount") }
+    public static var accountExists: Self { Self(rawValue: "accountExists") }
+    public static var unknownDevice: Self { Self(rawValue: "unknownDevice") }
+    public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
+    /// The account has no active subscription of that product.
+    public static var unknownSubscription: Self { Self(rawValue: "unknownSubscription") }
+    public static var unknownProduct: Self { Self(rawValue: "unknownProduct") }
+    /// The simulator's table has no such country.
+    public static var unknownStorefront: Self { Self(rawValue: "unknownStorefront") }
+    public static var unknownFamily: Self { Self(rawValue: "unknownFamily") }
+    public static var unknownMessage: Self { Self(rawValue: "unknownMessage") }
+    /// The customer has begun no such purchase in the store, or a device has taken it.
+    public static var unknownPromotedPurchase: Self { Self(rawValue: "unknownPromotedPurchase") }
+    public static var unknownNotification: Self { Self(rawValue: "unknownNotification") }
+    public static var unknownSetting: Self { Self(rawValue: "unknownSetting") }
+    public static var familyExists: Self { Self(rawValue: "familyExists") }
+    /// The account belongs to a family already.
+    public static var inAnotherFamily: Self { Self(rawValue: "inAnotherFamily") }
+    public static var notInFamily: Self { Self(rawValue: "notInFamily") }
+    /// A family has at most six members.
+    public static var familyFull: Self { Self(rawValue: "familyFull") }
+    /// The plan is of another group than the subscription.
+    public static var otherGroup: Self { Self(rawValue: "otherGroup") }
+    /// The transaction is taken back already.
+    public static var alreadyRevoked: Self { Self(rawValue: "alreadyRevoked") }
+    public static var notRefunded: Self { Self(rawValue: "notRefunded") }
+    /// The transaction does not wait for anybody.
+    public static var notPending: Self { Self(rawValue: "notPending") }
+    /// No higher price waits for this customer's answer.
+    public static var nothingToAnswer: Self { Self(rawValue: "nothingToAnswer") }
+    /// The form is right, the value is none that can be.
+    public static var invalidValue: Self { Self(rawValue: "invalidValue") }
+    /// The account has more transactions than one answer holds.
+    public static var tooManyTransactions: Self { Self(rawValue: "tooManyTransactions") }
+    /// What was asked for cannot be done as things stand.
+    public static var notNow: Self { Self(rawValue: "notNow") }
 }

@@ -1,23 +1,9 @@
 import Foundation
+import Primitives
 
 /// Why a listener did not start. Compares by `code`.
 public struct HTTPListenerError: Error, Equatable, Sendable, CustomStringConvertible, LocalizedError {
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// Another process listens on this port.
-        public static let addressInUse = Code(rawValue: "addressInUse")
-        /// The host is no address of this machine, or the port is not one.
-        public static let invalidAddress = Code(rawValue: "invalidAddress")
-        /// The system does not let this user bind the port.
-        public static let notPermitted = Code(rawValue: "notPermitted")
-        /// The certificate or key cannot be used.
-        public static let tlsFailed = Code(rawValue: "tlsFailed")
-        public static let alreadyStarted = Code(rawValue: "alreadyStarted")
-        /// A system call failed that normally does not.
-        public static let systemFailed = Code(rawValue: "systemFailed")
-    }
+    public typealias Code = OpenEnum<HTTPListenerError>
 
     public let code: Code
     /// A sentence that says what happened and what to do.
@@ -32,4 +18,18 @@ public struct HTTPListenerError: Error, Equatable, Sendable, CustomStringConvert
 
     public var description: String { reason }
     public var errorDescription: String? { reason }
+}
+
+extension HTTPListenerError.Code {
+    /// Another process listens on this port.
+    public static var addressInUse: Self { Self(rawValue: "addressInUse") }
+    /// The host is no address of this machine, or the port is not one.
+    public static var invalidAddress: Self { Self(rawValue: "invalidAddress") }
+    /// The system does not let this user bind the port.
+    public static var notPermitted: Self { Self(rawValue: "notPermitted") }
+    /// The certificate or key cannot be used.
+    public static var tlsFailed: Self { Self(rawValue: "tlsFailed") }
+    public static var alreadyStarted: Self { Self(rawValue: "alreadyStarted") }
+    /// A system call failed that normally does not.
+    public static var systemFailed: Self { Self(rawValue: "systemFailed") }
 }

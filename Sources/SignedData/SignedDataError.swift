@@ -1,14 +1,12 @@
+import Primitives
+
 /// Why signed data was not accepted, or why something could not be signed. Two are equal when their codes are.
 ///
 /// The reason is a sentence for people. It may quote what the data says (a bundle id, a date), never a key, a signature or
 /// the data itself.
 public struct SignedDataError: Error, Equatable, CustomStringConvertible {
     /// What kind of refusal, the same word in `SignedData`, on the server's wire and in the output of `souk`.
-    public struct Code: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public var description: String { rawValue }
-    }
+    public typealias Code = OpenEnum<SignedDataError>
 
     public let code: Code
     /// What is wrong, and with what.
@@ -45,67 +43,67 @@ struct Excerpt: CustomStringConvertible {
 
 extension SignedDataError.Code {
     /// Not of the form it should have: segments, base64, header.
-    public static let malformed = Self(rawValue: "malformed")
+    public static var malformed: Self { Self(rawValue: "malformed") }
     /// Longer than the configuration allows.
-    public static let tooLarge = Self(rawValue: "tooLarge")
+    public static var tooLarge: Self { Self(rawValue: "tooLarge") }
     /// Not ES256, or a key that ES256 cannot use.
-    public static let unsupportedAlgorithm = Self(rawValue: "unsupportedAlgorithm")
+    public static var unsupportedAlgorithm: Self { Self(rawValue: "unsupportedAlgorithm") }
     /// No `x5c` in the header.
-    public static let missingCertificateChain = Self(rawValue: "missingCertificateChain")
+    public static var missingCertificateChain: Self { Self(rawValue: "missingCertificateChain") }
     /// Neither three certificates nor, where those of Xcode are accepted, one.
-    public static let chainLength = Self(rawValue: "chainLength")
+    public static var chainLength: Self { Self(rawValue: "chainLength") }
     /// A certificate that cannot be read.
-    public static let certificateMalformed = Self(rawValue: "certificateMalformed")
+    public static var certificateMalformed: Self { Self(rawValue: "certificateMalformed") }
     /// The last certificate is none of the trusted roots, or of none that may sign for this environment.
-    public static let untrustedRoot = Self(rawValue: "untrustedRoot")
+    public static var untrustedRoot: Self { Self(rawValue: "untrustedRoot") }
     /// The certificates did not sign each other, or name nobody to ask where revocation is to be checked.
-    public static let chainInvalid = Self(rawValue: "chainInvalid")
+    public static var chainInvalid: Self { Self(rawValue: "chainInvalid") }
     /// A certificate was not valid at the instant the chain is judged at: not yet, or no longer.
-    public static let certificateExpired = Self(rawValue: "certificateExpired")
+    public static var certificateExpired: Self { Self(rawValue: "certificateExpired") }
     /// The intermediate or the root may not sign certificates.
-    public static let notACertificateAuthority = Self(rawValue: "notACertificateAuthority")
+    public static var notACertificateAuthority: Self { Self(rawValue: "notACertificateAuthority") }
     /// The leaf or the intermediate lacks Apple's mark of certificates made for signing purchases.
-    public static let missingMarkerOID = Self(rawValue: "missingMarkerOID")
+    public static var missingMarkerOID: Self { Self(rawValue: "missingMarkerOID") }
     /// A certificate was revoked.
-    public static let revoked = Self(rawValue: "revoked")
+    public static var revoked: Self { Self(rawValue: "revoked") }
     /// The question whether a certificate was revoked got no answer.
-    public static let onlineCheckFailed = Self(rawValue: "onlineCheckFailed")
+    public static var onlineCheckFailed: Self { Self(rawValue: "onlineCheckFailed") }
     /// The signature is not the leaf's over these bytes.
-    public static let signatureInvalid = Self(rawValue: "signatureInvalid")
+    public static var signatureInvalid: Self { Self(rawValue: "signatureInvalid") }
     /// The payload is not JSON, or a member is missing or of another kind.
-    public static let payloadMalformed = Self(rawValue: "payloadMalformed")
+    public static var payloadMalformed: Self { Self(rawValue: "payloadMalformed") }
     /// Signed for another app.
-    public static let wrongBundle = Self(rawValue: "wrongBundle")
+    public static var wrongBundle: Self { Self(rawValue: "wrongBundle") }
     /// Signed for an app with another App Store number.
-    public static let wrongAppID = Self(rawValue: "wrongAppID")
+    public static var wrongAppID: Self { Self(rawValue: "wrongAppID") }
     /// A receipt for another version of the app than the one the caller asked for; never on the server's wire.
-    public static let wrongAppVersion = Self(rawValue: "wrongAppVersion")
+    public static var wrongAppVersion: Self { Self(rawValue: "wrongAppVersion") }
     /// Signed in another environment than the one expected, or parts of one notification disagree.
-    public static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
+    public static var wrongEnvironment: Self { Self(rawValue: "wrongEnvironment") }
     /// Signed in none of the several environments accepted.
-    public static let environmentNotAccepted = Self(rawValue: "environmentNotAccepted")
+    public static var environmentNotAccepted: Self { Self(rawValue: "environmentNotAccepted") }
     /// Bound to another customer than the one who presents it.
-    public static let boundToAnotherCustomer = Self(rawValue: "boundToAnotherCustomer")
+    public static var boundToAnotherCustomer: Self { Self(rawValue: "boundToAnotherCustomer") }
     /// A receipt whose device hash is that of another device.
-    public static let deviceMismatch = Self(rawValue: "deviceMismatch")
+    public static var deviceMismatch: Self { Self(rawValue: "deviceMismatch") }
     /// A receipt whose content has another digest than the signed one.
-    public static let digestMismatch = Self(rawValue: "digestMismatch")
+    public static var digestMismatch: Self { Self(rawValue: "digestMismatch") }
     /// A receipt of the form before iOS 7.
-    public static let legacyReceipt = Self(rawValue: "legacyReceipt")
+    public static var legacyReceipt: Self { Self(rawValue: "legacyReceipt") }
     /// A key that cannot be read, or of another kind than P-256.
-    public static let keyMalformed = Self(rawValue: "keyMalformed")
+    public static var keyMalformed: Self { Self(rawValue: "keyMalformed") }
     /// Signed with a key that is not among those given.
-    public static let unknownKey = Self(rawValue: "unknownKey")
+    public static var unknownKey: Self { Self(rawValue: "unknownKey") }
     /// Encrypted with another key, or changed since.
-    public static let decryptionFailed = Self(rawValue: "decryptionFailed")
+    public static var decryptionFailed: Self { Self(rawValue: "decryptionFailed") }
     /// A value that cannot be signed, or that a signature of this kind may not say.
-    public static let claimInvalid = Self(rawValue: "claimInvalid")
+    public static var claimInvalid: Self { Self(rawValue: "claimInvalid") }
     /// Signed too long ago, or not yet.
-    public static let notCurrent = Self(rawValue: "notCurrent")
+    public static var notCurrent: Self { Self(rawValue: "notCurrent") }
     /// Keys and certificates of one signing chain that do not belong together.
-    public static let signingChainInvalid = Self(rawValue: "signingChainInvalid")
+    public static var signingChainInvalid: Self { Self(rawValue: "signingChainInvalid") }
     /// A file that could not be read or written.
-    public static let storageFailed = Self(rawValue: "storageFailed")
+    public static var storageFailed: Self { Self(rawValue: "storageFailed") }
     /// OpenSSL could not do what it always can: memory or its configuration is at fault.
-    public static let cryptographyFailed = Self(rawValue: "cryptographyFailed")
+    public static var cryptographyFailed: Self { Self(rawValue: "cryptographyFailed") }
 }

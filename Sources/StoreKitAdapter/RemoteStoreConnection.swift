@@ -220,5 +220,5 @@ extension Duration {
 }
 
 extension StoreFailure.Code {
-    fileprivate static let unknownDevice = Self(rawValue: "unknownDevice")
+    fileprivate static var unknownDevice: Self { Self(rawValue: "unknownDevice") }
 }

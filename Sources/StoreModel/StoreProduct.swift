@@ -147,11 +147,11 @@ public struct Offer: Hashable, Sendable, Codable {
     }
 
     /// How an offer is paid. Raw values are Apple's `offerDiscountType`.
-    public struct PaymentMode: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public static let freeTrial = PaymentMode(rawValue: "FREE_TRIAL")
-        public static let payAsYouGo = PaymentMode(rawValue: "PAY_AS_YOU_GO")
-        public static let payUpFront = PaymentMode(rawValue: "PAY_UP_FRONT")
-    }
+    public typealias PaymentMode = OpenEnum<Offer>
+}
+
+extension Offer.PaymentMode {
+    public static var freeTrial: Self { Self(rawValue: "FREE_TRIAL") }
+    public static var payAsYouGo: Self { Self(rawValue: "PAY_AS_YOU_GO") }
+    public static var payUpFront: Self { Self(rawValue: "PAY_UP_FRONT") }
 }

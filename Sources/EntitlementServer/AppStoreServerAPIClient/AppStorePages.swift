@@ -1,6 +1,21 @@
 import AppStorePayloads
 import StoreModel
 
+extension AppStoreServerAPI.HistoryResponse {
+    /// The signed transactions of this page.
+    public var items: [String] { self.signedTransactions ?? [] }
+}
+
+extension AppStoreServerAPI.RefundHistoryResponse {
+    /// The signed transactions of this page.
+    public var items: [String] { self.signedTransactions ?? [] }
+}
+
+extension AppStoreServerAPI.NotificationHistoryResponse {
+    /// The notifications of this page.
+    public var items: [AppStoreServerAPI.NotificationHistoryResponseItem] { self.notificationHistory ?? [] }
+}
+
 /// All pages of an answer, each asked for when it is read.
 ///
 ///     for try await page in client.refundHistoryPages(of: "2000000012", after: keptRevision) {
@@ -76,7 +91,7 @@ extension AppStoreServerAPIClient {
         after revision: String? = nil
     ) -> AppStorePages<AppStoreServerAPI.HistoryResponse, String> {
         AppStorePages(
-            first: revision, content: { $0.signedTransactions ?? [] }, following: { ($0.hasMore == true, $0.revision) },
+            first: revision, content: { $0.items }, following: { ($0.hasMore == true, $0.revision) },
             ask: { try await transactionHistory(of: transaction, request, revision: $0) })
     }
 
@@ -85,7 +100,7 @@ extension AppStoreServerAPIClient {
         of transaction: TransactionID, after revision: String? = nil
     ) -> AppStorePages<AppStoreServerAPI.RefundHistoryResponse, String> {
         AppStorePages(
-            first: revision, content: { $0.signedTransactions ?? [] }, following: { ($0.hasMore == true, $0.revision) },
+            first: revision, content: { $0.items }, following: { ($0.hasMore == true, $0.revision) },
             ask: { try await refundHistory(of: transaction, revision: $0) })
     }
 
@@ -95,7 +110,7 @@ extension AppStoreServerAPIClient {
     ) -> AppStorePages<AppStoreServerAPI.NotificationHistoryResponse, AppStoreServerAPI.NotificationHistoryResponseItem>
     {
         AppStorePages(
-            first: nil, content: { $0.notificationHistory ?? [] },
+            first: nil, content: { $0.items },
             following: { ($0.hasMore == true, $0.paginationToken) },
             ask: { try await notificationHistory(request, paginationToken: $0) })
     }

@@ -8,19 +8,7 @@ import StoreModel
 ///
 /// The reason is a sentence for people. It never quotes a token, a key or what was signed.
 public struct AppStoreServerAPIError: Error, Equatable, Sendable, CustomStringConvertible {
-    public struct Kind: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// Nothing was asked: the key cannot sign, or an argument cannot stand in a path.
-        public static let notAsked = Kind(rawValue: "notAsked")
-        /// No answer came, or it broke off; `underlying` is the transport's error.
-        public static let unreachable = Kind(rawValue: "unreachable")
-        /// The App Store refused; `status` says how, `code` why.
-        public static let refused = Kind(rawValue: "refused")
-        /// The App Store agreed in words that are not Apple's; `underlying` says what is wrong with them.
-        public static let malformedAnswer = Kind(rawValue: "malformedAnswer")
-    }
+    public typealias Kind = OpenEnum<AppStoreServerAPIError>
 
     public let kind: Kind
     /// The HTTP status of the answer; `nil` when there was none.
@@ -118,4 +106,15 @@ extension AppStoreServerAPIError {
         }
         return String(String.UnicodeScalarView(clean))
     }
+}
+
+extension AppStoreServerAPIError.Kind {
+    /// Nothing was asked: the key cannot sign, or an argument cannot stand in a path.
+    public static var notAsked: Self { Self(rawValue: "notAsked") }
+    /// No answer came, or it broke off; `underlying` is the transport's error.
+    public static var unreachable: Self { Self(rawValue: "unreachable") }
+    /// The App Store refused; `status` says how, `code` why.
+    public static var refused: Self { Self(rawValue: "refused") }
+    /// The App Store agreed in words that are not Apple's; `underlying` says what is wrong with them.
+    public static var malformedAnswer: Self { Self(rawValue: "malformedAnswer") }
 }

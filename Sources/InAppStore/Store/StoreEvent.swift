@@ -1,19 +1,11 @@
+import Primitives
 import StoreKitAdapter
 import StoreModel
 
 /// Something that happened in a store and that its owner may want to log or show.
 public struct StoreEvent: Sendable, Equatable {
     /// How much it matters; an open set.
-    public struct Kind: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        /// Nothing went wrong.
-        public static let informational = Kind(rawValue: "informational")
-        /// Something did not work, and nothing is lost: it is tried again, or somebody was told.
-        public static let nonCriticalError = Kind(rawValue: "nonCriticalError")
-        /// A customer may not get what they paid for unless somebody looks at it.
-        public static let criticalError = Kind(rawValue: "criticalError")
-    }
+    public typealias Kind = OpenEnum<StoreEvent>
 
     public var kind: Kind
     /// The code of the error, or of what happened.
@@ -94,4 +86,13 @@ extension StoreEvent {
             kind: .nonCriticalError, code: error.code, sentence: error.reason, productID: ProductID(rawValue: product)
         )
     }
+}
+
+extension StoreEvent.Kind {
+    /// Nothing went wrong.
+    public static var informational: Self { Self(rawValue: "informational") }
+    /// Something did not work, and nothing is lost: it is tried again, or somebody was told.
+    public static var nonCriticalError: Self { Self(rawValue: "nonCriticalError") }
+    /// A customer may not get what they paid for unless somebody looks at it.
+    public static var criticalError: Self { Self(rawValue: "criticalError") }
 }

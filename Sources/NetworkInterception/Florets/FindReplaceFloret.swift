@@ -66,5 +66,5 @@ public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
 
 extension InterceptionReport.Code {
     /// Something that a floret would have changed passed as it was; the message says why.
-    public static let leftUnchanged = InterceptionReport.Code(rawValue: "leftUnchanged")
+    public static var leftUnchanged: Self { Self(rawValue: "leftUnchanged") }
 }

@@ -1,16 +1,11 @@
 import Foundation
+import Primitives
 
 /// What became of one question of a `RemotePurchasePlugin`: from where the answer came and how old it was, or why there
 /// was none. For diagnostics; it names nobody and contains no answer.
 public struct RemoteAnswer: Sendable {
     /// What was asked; open, as a backend may be asked more one day.
-    public struct Question: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public static let features = Question(rawValue: "features")
-        public static let subscriptions = Question(rawValue: "subscriptions")
-        public static let pricePoints = Question(rawValue: "pricePoints")
-    }
+    public typealias Question = OpenEnum<RemoteAnswer>
 
     /// The plugin that asked.
     public var pluginName: String
@@ -38,4 +33,10 @@ public struct RemoteAnswer: Sendable {
         self.unreadableRows = unreadableRows
         self.error = error
     }
+}
+
+extension RemoteAnswer.Question {
+    public static var features: Self { Self(rawValue: "features") }
+    public static var subscriptions: Self { Self(rawValue: "subscriptions") }
+    public static var pricePoints: Self { Self(rawValue: "pricePoints") }
 }

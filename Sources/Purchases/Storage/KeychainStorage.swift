@@ -1,3 +1,4 @@
+import Primitives
 import StoreModel
 
 /// `SecureStorage` in Apple's Keychain: one generic password per key. With an access group, apps of one team read and
@@ -34,14 +35,7 @@ public struct KeychainStorage: SecureStorage {
     }
 
     /// When values may be read. They never leave the device, in no backup either.
-    public struct Accessibility: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        /// From the first unlocking after the device was started: purchases that arrive while it is locked are kept.
-        public static let afterFirstUnlock = Accessibility(rawValue: "afterFirstUnlock")
-        /// While the device is unlocked.
-        public static let whenUnlocked = Accessibility(rawValue: "whenUnlocked")
-    }
+    public typealias Accessibility = OpenEnum<KeychainStorage>
 
     private static let longestKey = 255
     private let configuration: Configuration
@@ -97,4 +91,11 @@ public struct KeychainStorage: SecureStorage {
             service: configuration.service, account: key, accessGroup: configuration.accessGroup,
             accessibility: configuration.accessibility)
     }
+}
+
+extension KeychainStorage.Accessibility {
+    /// From the first unlocking after the device was started: purchases that arrive while it is locked are kept.
+    public static var afterFirstUnlock: Self { Self(rawValue: "afterFirstUnlock") }
+    /// While the device is unlocked.
+    public static var whenUnlocked: Self { Self(rawValue: "whenUnlocked") }
 }

@@ -39,26 +39,7 @@ public struct PaymentAnswer: Equatable, Sendable {
 
 /// Why a payment did not end with a delivered purchase. Equal when the codes are.
 public struct PaymentError: Error, Equatable, Sendable {
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        /// The customer or the calling task gave up; a purchase that is made all the same arrives as completed.
-        public static let cancelled = Code(rawValue: "cancelled")
-        /// Waits for somebody's approval; the later purchase arrives as completed.
-        public static let deferred = Code(rawValue: "deferred")
-        /// Paid, but nobody who may has acknowledged it yet; it is kept and delivered again.
-        public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
-        /// Paid at the store, and found untrue by the verifier; it stays unfinished, and can be redelivered.
-        public static let rejected = Code(rawValue: "rejected")
-        /// The store refused or could not be asked; `underlying` says which.
-        public static let storeFailed = Code(rawValue: "storeFailed")
-        /// No transaction of that id waits to be acknowledged.
-        public static let unknownTransaction = Code(rawValue: "unknownTransaction")
-        /// Another customer is there than who asked; a purchase that is made all the same arrives as completed.
-        public static let customerChanged = Code(rawValue: "customerChanged")
-        /// The queue was shut down.
-        public static let shutDown = Code(rawValue: "shutDown")
-    }
+    public typealias Code = OpenEnum<PaymentError>
 
     public let code: Code
     public let sentence: String
@@ -83,4 +64,23 @@ public enum DeliveryVerdict: Sendable {
     case held(any Error)
     /// No authoritative answer could be had; present it again later.
     case unavailable(any Error)
+}
+
+extension PaymentError.Code {
+    /// The customer or the calling task gave up; a purchase that is made all the same arrives as completed.
+    public static var cancelled: Self { Self(rawValue: "cancelled") }
+    /// Waits for somebody's approval; the later purchase arrives as completed.
+    public static var deferred: Self { Self(rawValue: "deferred") }
+    /// Paid, but nobody who may has acknowledged it yet; it is kept and delivered again.
+    public static var acknowledgementPending: Self { Self(rawValue: "acknowledgementPending") }
+    /// Paid at the store, and found untrue by the verifier; it stays unfinished, and can be redelivered.
+    public static var rejected: Self { Self(rawValue: "rejected") }
+    /// The store refused or could not be asked; `underlying` says which.
+    public static var storeFailed: Self { Self(rawValue: "storeFailed") }
+    /// No transaction of that id waits to be acknowledged.
+    public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
+    /// Another customer is there than who asked; a purchase that is made all the same arrives as completed.
+    public static var customerChanged: Self { Self(rawValue: "customerChanged") }
+    /// The queue was shut down.
+    public static var shutDown: Self { Self(rawValue: "shutDown") }
 }

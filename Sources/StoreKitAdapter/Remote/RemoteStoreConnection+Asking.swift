@@ -51,5 +51,5 @@ extension RemoteStoreConnection.Configuration {
 }
 
 extension StoreFailure.Code {
-    fileprivate static let unknownPromotedPurchase = Self(rawValue: "unknownPromotedPurchase")
+    fileprivate static var unknownPromotedPurchase: Self { Self(rawValue: "unknownPromotedPurchase") }
 }

@@ -130,16 +130,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
         self.source = source
     }
 
-    public struct State: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public static let active = State(rawValue: "active")
-        public static let inGracePeriod = State(rawValue: "inGracePeriod")
-        public static let inBillingRetry = State(rawValue: "inBillingRetry")
-        public static let expired = State(rawValue: "expired")
-        public static let revoked = State(rawValue: "revoked")
-        public static let paused = State(rawValue: "paused")
-    }
+    public typealias State = OpenEnum<CustomerSubscription>
 
     /// WIRE.md shows the three dates that may be null as null, not absent.
     public func encode(to encoder: any Encoder) throws {
@@ -200,4 +191,13 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
         try container.encode(revokedAt, forKey: .revokedAt)
         try container.encode(source, forKey: .source)
     }
+}
+
+extension CustomerSubscription.State {
+    public static var active: Self { Self(rawValue: "active") }
+    public static var inGracePeriod: Self { Self(rawValue: "inGracePeriod") }
+    public static var inBillingRetry: Self { Self(rawValue: "inBillingRetry") }
+    public static var expired: Self { Self(rawValue: "expired") }
+    public static var revoked: Self { Self(rawValue: "revoked") }
+    public static var paused: Self { Self(rawValue: "paused") }
 }

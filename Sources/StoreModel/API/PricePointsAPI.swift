@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// POST `/showcase/get-price-points`: the request.
 package struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
@@ -55,18 +56,7 @@ public struct PricePointInternal: Codable, Hashable, Sendable {
     }
 
     /// How it is paid. An open set: a type this version does not know is kept.
-    public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        /// Once, for a time.
-        public static let intro = Kind(rawValue: "intro")
-        /// A first period, then again and again.
-        public static let introNext = Kind(rawValue: "intro_next")
-        /// Once, for good.
-        public static let lifetime = Kind(rawValue: "lifetime")
-        /// Free.
-        public static let freebie = Kind(rawValue: "freebie")
-    }
+    public typealias Kind = OpenEnum<PricePointInternal>
 }
 
 extension PricePointInternal {
@@ -101,4 +91,15 @@ extension PricePointInternal {
         }
         return (value, (isOfHours ? SubscriptionPeriod.Unit.minute : period.unit).rawValue)
     }
+}
+
+extension PricePointInternal.Kind {
+    /// Once, for a time.
+    public static var intro: Self { Self(rawValue: "intro") }
+    /// A first period, then again and again.
+    public static var introNext: Self { Self(rawValue: "intro_next") }
+    /// Once, for good.
+    public static var lifetime: Self { Self(rawValue: "lifetime") }
+    /// Free.
+    public static var freebie: Self { Self(rawValue: "freebie") }
 }

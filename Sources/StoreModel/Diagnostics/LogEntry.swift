@@ -1,3 +1,5 @@
+import Primitives
+
 /// One line for a log: a store's event, or a question of a purchase client to one of its plugins.
 ///
 /// An app sends entries wherever it logs:
@@ -7,19 +9,7 @@
 /// On Apple's systems they go to the unified log by default, and nowhere elsewhere.
 public struct LogEntry: Hashable, Sendable {
     /// How much it matters, by the names of Apple's unified log; an open set.
-    public struct Level: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// Of use while looking for a fault.
-        public static let debug = Level(rawValue: "debug")
-        /// Nothing went wrong.
-        public static let info = Level(rawValue: "info")
-        /// Something did not work, and nothing is lost.
-        public static let error = Level(rawValue: "error")
-        /// A customer may not get what they paid for.
-        public static let fault = Level(rawValue: "fault")
-    }
+    public typealias Level = OpenEnum<LogEntry>
 
     /// How much it matters.
     public var level: Level
@@ -51,4 +41,15 @@ extension LogEntry {
             return nil
         #endif
     }
+}
+
+extension LogEntry.Level {
+    /// Of use while looking for a fault.
+    public static var debug: Self { Self(rawValue: "debug") }
+    /// Nothing went wrong.
+    public static var info: Self { Self(rawValue: "info") }
+    /// Something did not work, and nothing is lost.
+    public static var error: Self { Self(rawValue: "error") }
+    /// A customer may not get what they paid for.
+    public static var fault: Self { Self(rawValue: "fault") }
 }

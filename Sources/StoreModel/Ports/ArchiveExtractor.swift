@@ -67,33 +67,7 @@ public struct ExtractionLimits: Hashable, Sendable {
 /// Why an archive was not extracted. Compares by `code`.
 public struct ExtractionError: Error, Equatable, Sendable, CustomStringConvertible, LocalizedError {
     /// The kind of failure; an open set.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// No archive of a format this extractor reads.
-        public static let unsupportedFormat = Code(rawValue: "unsupportedFormat")
-        /// The format is right, and the archive uses something of it that is not supported, such as a rare compression.
-        public static let unsupportedFeature = Code(rawValue: "unsupportedFeature")
-        /// The archive needs a password.
-        public static let encrypted = Code(rawValue: "encrypted")
-        /// Cut off, changed on the way, or contradicting itself; fetching it again may help.
-        public static let corrupt = Code(rawValue: "corrupt")
-        /// A name that leads out of the folder, or that not every file system has.
-        public static let unsafeName = Code(rawValue: "unsafeName")
-        /// A link, a device or whatever else is neither file nor folder.
-        public static let unsafeKind = Code(rawValue: "unsafeKind")
-        /// Two entries that are one file somewhere: the same name, or the same but for case or Unicode's forms.
-        public static let conflictingNames = Code(rawValue: "conflictingNames")
-        /// More than the limits allow.
-        public static let limitExceeded = Code(rawValue: "limitExceeded")
-        /// There is no room for the content; freeing some helps.
-        public static let diskFull = Code(rawValue: "diskFull")
-        /// This user may not write there, or not read the archive.
-        public static let notPermitted = Code(rawValue: "notPermitted")
-        /// Another failure of the disk, or of a path.
-        public static let fileFailed = Code(rawValue: "fileFailed")
-    }
+    public typealias Code = OpenEnum<ExtractionError>
 
     public let code: Code
     /// A sentence that says what is wrong and what to do.
@@ -126,4 +100,29 @@ public struct ExtractionError: Error, Equatable, Sendable, CustomStringConvertib
     public var errorDescription: String? { reason }
 
     public static func == (one: ExtractionError, other: ExtractionError) -> Bool { one.code == other.code }
+}
+
+extension ExtractionError.Code {
+    /// No archive of a format this extractor reads.
+    public static var unsupportedFormat: Self { Self(rawValue: "unsupportedFormat") }
+    /// The format is right, and the archive uses something of it that is not supported, such as a rare compression.
+    public static var unsupportedFeature: Self { Self(rawValue: "unsupportedFeature") }
+    /// The archive needs a password.
+    public static var encrypted: Self { Self(rawValue: "encrypted") }
+    /// Cut off, changed on the way, or contradicting itself; fetching it again may help.
+    public static var corrupt: Self { Self(rawValue: "corrupt") }
+    /// A name that leads out of the folder, or that not every file system has.
+    public static var unsafeName: Self { Self(rawValue: "unsafeName") }
+    /// A link, a device or whatever else is neither file nor folder.
+    public static var unsafeKind: Self { Self(rawValue: "unsafeKind") }
+    /// Two entries that are one file somewhere: the same name, or the same but for case or Unicode's forms.
+    public static var conflictingNames: Self { Self(rawValue: "conflictingNames") }
+    /// More than the limits allow.
+    public static var limitExceeded: Self { Self(rawValue: "limitExceeded") }
+    /// There is no room for the content; freeing some helps.
+    public static var diskFull: Self { Self(rawValue: "diskFull") }
+    /// This user may not write there, or not read the archive.
+    public static var notPermitted: Self { Self(rawValue: "notPermitted") }
+    /// Another failure of the disk, or of a path.
+    public static var fileFailed: Self { Self(rawValue: "fileFailed") }
 }

@@ -105,12 +105,7 @@ public struct PaymentOffer: Hashable, Sendable, Codable {
     public static func winBack(_ id: String) -> PaymentOffer { PaymentOffer(kind: .winBack, id: id) }
 
     /// An open set: an unknown kind is kept.
-    public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public static let promotional = Kind(rawValue: "promotional")
-        public static let winBack = Kind(rawValue: "winBack")
-    }
+    public typealias Kind = OpenEnum<PaymentOffer>
 }
 
 /// What an app's server signed to allow one purchase with a promotional offer, version 1 (Apple: Generating a signature
@@ -184,4 +179,9 @@ public struct PromotedPurchase: Hashable, Sendable, Codable, Identifiable {
 
     /// Who begins it twice has begun one.
     public var id: ProductID { productID }
+}
+
+extension PaymentOffer.Kind {
+    public static var promotional: Self { Self(rawValue: "promotional") }
+    public static var winBack: Self { Self(rawValue: "winBack") }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// One thing the store reports.
 public struct StoreUpdate: Hashable, Sendable {
     /// The payment that this answers; `nil` for what happened by itself or in an earlier run.
@@ -42,15 +44,7 @@ public struct StoreMessage: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// An open set: an unknown reason is kept.
-    public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public static let generic = Reason(rawValue: "generic")
-        /// The price of a subscription rises, and it ends unless the customer agrees.
-        public static let priceIncreaseConsent = Reason(rawValue: "priceIncreaseConsent")
-        public static let billingIssue = Reason(rawValue: "billingIssue")
-        public static let winBackOffer = Reason(rawValue: "winBackOffer")
-    }
+    public typealias Reason = OpenEnum<StoreMessage>
 
     /// What is to become of a message. An open set: a store says `unsupported` to what it does not know.
     public struct Answer: RawRepresentable, Hashable, Sendable, Codable {
@@ -76,45 +70,52 @@ public struct StoreFailure: Error, Hashable, Sendable, Codable {
     }
 
     /// An open set; Apple's `Product.PurchaseError` and `StoreKitError` have a code each.
-    public struct Code: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    public typealias Code = OpenEnum<StoreFailure>
+}
 
-        /// The customer changed their mind (Apple: `userCancelled`).
-        public static let cancelled = Code(rawValue: "cancelled")
-        /// This device or this customer may not pay (Apple: `purchaseNotAllowed`).
-        public static let notAllowed = Code(rawValue: "notAllowed")
-        /// The store knows no such product.
-        public static let invalidProduct = Code(rawValue: "invalidProduct")
-        /// The store knows the product and does not sell it now.
-        public static let productUnavailable = Code(rawValue: "productUnavailable")
-        public static let notAvailableInStorefront = Code(rawValue: "notAvailableInStorefront")
-        public static let invalidQuantity = Code(rawValue: "invalidQuantity")
-        /// The product has no such offer (Apple: `invalidOfferIdentifier`).
-        public static let invalidOffer = Code(rawValue: "invalidOffer")
-        public static let invalidOfferPrice = Code(rawValue: "invalidOfferPrice")
-        public static let invalidOfferSignature = Code(rawValue: "invalidOfferSignature")
-        /// The offer needs a signature, and a part of it is missing.
-        public static let missingOfferParameters = Code(rawValue: "missingOfferParameters")
-        /// There is such an offer, not for this customer.
-        public static let ineligibleForOffer = Code(rawValue: "ineligibleForOffer")
-        /// The offer code is unknown, used up or has expired.
-        public static let invalidCode = Code(rawValue: "invalidCode")
-        /// Whoever had to approve did not, or the store took the money and then gave it back.
-        public static let declined = Code(rawValue: "declined")
-        /// The payment did not go through.
-        public static let paymentFailed = Code(rawValue: "paymentFailed")
-        /// The store cannot be reached (Apple: `networkError`); asking again may help.
-        public static let unreachable = Code(rawValue: "unreachable")
-        /// The store itself failed (Apple: `systemError`); asking again may help.
-        public static let systemError = Code(rawValue: "systemError")
-        /// The store has received a refund request for this transaction before (Apple: `duplicateRequest`).
-        public static let duplicateRefundRequest = Code(rawValue: "duplicateRefundRequest")
-        /// The store did not take a refund request (Apple: `RefundRequestError.failed`).
-        public static let refundRequestFailed = Code(rawValue: "refundRequestFailed")
-        /// The app lacks an entitlement of the platform.
-        public static let notEntitled = Code(rawValue: "notEntitled")
-        public static let unsupported = Code(rawValue: "unsupported")
-        public static let unknown = Code(rawValue: "unknown")
-    }
+extension StoreMessage.Reason {
+    public static var generic: Self { Self(rawValue: "generic") }
+    /// The price of a subscription rises, and it ends unless the customer agrees.
+    public static var priceIncreaseConsent: Self { Self(rawValue: "priceIncreaseConsent") }
+    public static var billingIssue: Self { Self(rawValue: "billingIssue") }
+    public static var winBackOffer: Self { Self(rawValue: "winBackOffer") }
+}
+
+extension StoreFailure.Code {
+    /// The customer changed their mind (Apple: `userCancelled`).
+    public static var cancelled: Self { Self(rawValue: "cancelled") }
+    /// This device or this customer may not pay (Apple: `purchaseNotAllowed`).
+    public static var notAllowed: Self { Self(rawValue: "notAllowed") }
+    /// The store knows no such product.
+    public static var invalidProduct: Self { Self(rawValue: "invalidProduct") }
+    /// The store knows the product and does not sell it now.
+    public static var productUnavailable: Self { Self(rawValue: "productUnavailable") }
+    public static var notAvailableInStorefront: Self { Self(rawValue: "notAvailableInStorefront") }
+    public static var invalidQuantity: Self { Self(rawValue: "invalidQuantity") }
+    /// The product has no such offer (Apple: `invalidOfferIdentifier`).
+    public static var invalidOffer: Self { Self(rawValue: "invalidOffer") }
+    public static var invalidOfferPrice: Self { Self(rawValue: "invalidOfferPrice") }
+    public static var invalidOfferSignature: Self { Self(rawValue: "invalidOfferSignature") }
+    /// The offer needs a signature, and a part of it is missing.
+    public static var missingOfferParameters: Self { Self(rawValue: "missingOfferParameters") }
+    /// There is such an offer, not for this customer.
+    public static var ineligibleForOffer: Self { Self(rawValue: "ineligibleForOffer") }
+    /// The offer code is unknown, used up or has expired.
+    public static var invalidCode: Self { Self(rawValue: "invalidCode") }
+    /// Whoever had to approve did not, or the store took the money and then gave it back.
+    public static var declined: Self { Self(rawValue: "declined") }
+    /// The payment did not go through.
+    public static var paymentFailed: Self { Self(rawValue: "paymentFailed") }
+    /// The store cannot be reached (Apple: `networkError`); asking again may help.
+    public static var unreachable: Self { Self(rawValue: "unreachable") }
+    /// The store itself failed (Apple: `systemError`); asking again may help.
+    public static var systemError: Self { Self(rawValue: "systemError") }
+    /// The store has received a refund request for this transaction before (Apple: `duplicateRequest`).
+    public static var duplicateRefundRequest: Self { Self(rawValue: "duplicateRefundRequest") }
+    /// The store did not take a refund request (Apple: `RefundRequestError.failed`).
+    public static var refundRequestFailed: Self { Self(rawValue: "refundRequestFailed") }
+    /// The app lacks an entitlement of the platform.
+    public static var notEntitled: Self { Self(rawValue: "notEntitled") }
+    public static var unsupported: Self { Self(rawValue: "unsupported") }
+    public static var unknown: Self { Self(rawValue: "unknown") }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// How one plugin did when all were asked.
 public struct PluginReport: Sendable {
@@ -34,19 +35,18 @@ public struct AnswerOrigin: Hashable, Sendable {
     }
 
     /// An open set; a plugin may bring its own.
-    public struct Source: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    public typealias Source = OpenEnum<AnswerOrigin>
+}
 
-        /// The plugin, which did not say from where it had it.
-        public static let plugin = Source(rawValue: "plugin")
-        /// The plugin asked its system for this answer.
-        public static let network = Source(rawValue: "network")
-        /// The plugin had the answer and held it for fresh enough.
-        public static let cache = Source(rawValue: "cache")
-        /// The plugin failed, and this is what it said earlier in this run.
-        public static let memory = Source(rawValue: "memory")
-        /// The plugin failed, and this is what it said in an earlier run.
-        public static let disk = Source(rawValue: "disk")
-    }
+extension AnswerOrigin.Source {
+    /// The plugin, which did not say from where it had it.
+    public static var plugin: Self { Self(rawValue: "plugin") }
+    /// The plugin asked its system for this answer.
+    public static var network: Self { Self(rawValue: "network") }
+    /// The plugin had the answer and held it for fresh enough.
+    public static var cache: Self { Self(rawValue: "cache") }
+    /// The plugin failed, and this is what it said earlier in this run.
+    public static var memory: Self { Self(rawValue: "memory") }
+    /// The plugin failed, and this is what it said in an earlier run.
+    public static var disk: Self { Self(rawValue: "disk") }
 }

@@ -305,5 +305,5 @@ extension MockFloret.Configuration {
 
 extension InterceptionError.Code {
     /// A `MockFloret` that is forced has no answer for the request.
-    public static let noMock = InterceptionError.Code(rawValue: "noMock")
+    public static var noMock: Self { Self(rawValue: "noMock") }
 }
