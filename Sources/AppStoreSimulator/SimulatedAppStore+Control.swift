@@ -7,8 +7,6 @@ import StoreModel
 
 /// What a tester does to the store.
 extension SimulatedAppStore {
-    /// Throws `accountExists`.
-    public func createAccount(_ name: AccountName) async throws { try await createAccount(name, with: .init()) }
 
     public func accounts() throws -> [AccountName] {
         try database.read { try Books($0).accounts().map(\.name) }
@@ -79,7 +77,7 @@ extension SimulatedAppStore {
     // MARK: - Time
 
     /// The clock now; with `after`, as soon as its revision is another one, at most after `wait` seconds.
-    public func clockState(after revision: Int64? = nil, wait: Double = 0) async -> StoreControlWire.ClockState {
+    package func clockState(after revision: Int64? = nil, wait: Double = 0) async -> StoreControlWire.ClockState {
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
         while true {
@@ -102,7 +100,7 @@ extension SimulatedAppStore {
     /// Throws `malformed` unless the request names exactly one of period, seconds and instant, `invalidValue` for more than
     /// 200 years, for what is beyond the year 9000 and for an instant that is past.
     @discardableResult
-    public func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
+    package func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
         return try await moveClock { anchor, books, now in
             anchor.reading = try jump(max(now, try books.lastEvent())).wholeMilliseconds
@@ -110,10 +108,18 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Moves the clock on by a period, for example `.months(1)`. Throws `invalidValue` for more than 200 years.
+    /// Moves the clock on by a period, for example `.months(1)`. Returns the new time. Throws `invalidValue` for more than
+    /// 200 years.
     @discardableResult
-    public func advance(by period: SubscriptionPeriod) async throws -> StoreControlWire.ClockState {
-        try await advance(StoreControlWire.Advance(period: period))
+    public func advance(by period: SubscriptionPeriod) async throws -> Date {
+        try await advance(StoreControlWire.Advance(period: period)).now
+    }
+
+    /// Moves the clock on to an instant. Returns the new time. Throws `invalidValue` for an instant that is past, and for
+    /// more than 200 years.
+    @discardableResult
+    public func advance(to instant: Date) async throws -> Date {
+        try await advance(StoreControlWire.Advance(to: instant)).now
     }
 
     /// Lets the clock go on differently from now on, where `now` is what it reads; whoever waits looks again.

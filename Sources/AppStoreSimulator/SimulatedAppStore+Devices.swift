@@ -11,7 +11,7 @@ extension SimulatedAppStore {
     static let updateLimit = 200
 
     /// Signs a device in. Throws `unknownAccount`.
-    public func signIn(account name: AccountName) async throws -> StoreWire.Device {
+    package func signIn(account name: AccountName) async throws -> StoreWire.Device {
         try await meet(.signIn)
         return try await database.write { [virtualClock, markets] sql in
             let books = Books(sql)
@@ -28,7 +28,7 @@ extension SimulatedAppStore {
     }
 
     /// Throws `unknownDevice`.
-    public func device(_ id: DeviceID) throws -> StoreWire.Device {
+    package func device(_ id: DeviceID) throws -> StoreWire.Device {
         try database.read { sql in
             let books = Books(sql)
             return try books.describe(id, try books.known(id).account, markets)
@@ -59,7 +59,7 @@ extension SimulatedAppStore {
     }
 
     /// As `device`, for the device itself. Throws `unknownDevice`, and what the settings inject.
-    public func state(of id: DeviceID) async throws -> StoreWire.Device {
+    package func state(of id: DeviceID) async throws -> StoreWire.Device {
         try await meet(.device)
         return try device(id)
     }
@@ -72,7 +72,7 @@ extension SimulatedAppStore {
     /// of another account, or of a time that is not yet: the device has changed hands or the books were replaced, and it
     /// begins anew with what is unfinished. Throws `invalidValue` for
     /// a cursor that no answer held.
-    public func updates(
+    package func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
         try await meet(.updates)

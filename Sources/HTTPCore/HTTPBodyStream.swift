@@ -5,7 +5,7 @@ import Primitives
 ///     for try await chunk in stream { … }
 ///
 /// Dropping the last reference before the end, or `cancel()`, tells the producer to stop.
-public struct HTTPBodyStream: Sendable, AsyncSequence {
+public struct HTTPBodyStream: Sendable, AsyncSequence, AsyncIteratorProtocol {
     public typealias Element = [UInt8]
     public typealias Failure = any Error
 
@@ -35,12 +35,7 @@ public struct HTTPBodyStream: Sendable, AsyncSequence {
     /// Gives up: the producer is told to stop, and nothing more can be read.
     public func cancel() { source.cancel() }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
-
-    public struct Iterator: AsyncIteratorProtocol {
-        let stream: HTTPBodyStream
-        public mutating func next() async throws -> [UInt8]? { try await stream.next() }
-    }
+    public func makeAsyncIterator() -> Self { self }
 
     private final class Source: Sendable {
         private enum State { case open, ended, cancelled }

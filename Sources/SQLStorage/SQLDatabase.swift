@@ -1,3 +1,5 @@
+import Primitives
+
 /// A SQL database: many readers at once, one writer, nothing answered before it is durable.
 ///
 /// The same code runs on every dialect; only the texts of migrations (and a query that wants a dialect's own words) ask
@@ -172,10 +174,9 @@ extension SQLConnection {
 }
 
 /// Which SQL a database speaks.
-public struct SQLDialect: RawRepresentable, Hashable, Sendable {
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
+public typealias SQLDialect = OpenEnum<SQLMigration>
 
-    public static let sqlite = SQLDialect(rawValue: "sqlite")
-    public static let postgreSQL = SQLDialect(rawValue: "postgresql")
+extension SQLDialect {
+    public static var sqlite: Self { Self(rawValue: "sqlite") }
+    public static var postgreSQL: Self { Self(rawValue: "postgresql") }
 }

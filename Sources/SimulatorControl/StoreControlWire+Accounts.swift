@@ -35,13 +35,13 @@ extension StoreControlWire {
     }
 
     /// What to change of an account; what is absent stays.
-    public struct AccountChange: Codable, Sendable, Equatable {
-        public var storefront: String?
-        public var canMakePayments: Bool?
-        public var askToBuy: Bool?
-        public var interruptedPurchases: Bool?
+    package struct AccountChange: Codable, Sendable, Equatable {
+        package var storefront: String?
+        package var canMakePayments: Bool?
+        package var askToBuy: Bool?
+        package var interruptedPurchases: Bool?
 
-        public init(
+        package init(
             storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
             interruptedPurchases: Bool? = nil
         ) {

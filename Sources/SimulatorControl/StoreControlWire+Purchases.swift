@@ -3,18 +3,18 @@ import Primitives
 import StoreModel
 
 extension StoreControlWire {
-    public struct Buy: Codable, Sendable, Equatable {
-        public var productID: ProductID
+    package struct Buy: Codable, Sendable, Equatable {
+        package var productID: ProductID
         /// 1 unless given.
-        public var quantity: Int?
-        public var offerID: String?
+        package var quantity: Int?
+        package var offerID: String?
         /// Of what kind the offer is; `promotional` unless given.
-        public var offerKind: PaymentOffer.Kind?
-        public var appAccountToken: UUID?
+        package var offerKind: PaymentOffer.Kind?
+        package var appAccountToken: UUID?
         /// This purchase waits for approval, whatever the account's own setting.
-        public var simulatesAskToBuy: Bool?
+        package var simulatesAskToBuy: Bool?
 
-        public init(
+        package init(
             productID: ProductID, quantity: Int? = nil, offerID: String? = nil, offerKind: PaymentOffer.Kind? = nil,
             appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil
         ) {
@@ -28,23 +28,23 @@ extension StoreControlWire {
     }
 
     /// A product that the customer taps on the app's page in the store.
-    public struct Promotion: Codable, Sendable, Equatable {
-        public var productID: ProductID
+    package struct Promotion: Codable, Sendable, Equatable {
+        package var productID: ProductID
         /// The win-back offer that the store shows with it.
-        public var offerID: String?
-        public init(productID: ProductID, offerID: String? = nil) {
+        package var offerID: String?
+        package init(productID: ProductID, offerID: String? = nil) {
             self.productID = productID
             self.offerID = offerID
         }
     }
 
     /// An offer code: the identifier of a code offer of the catalogue.
-    public struct Redeem: Codable, Sendable, Equatable {
-        public var code: String
+    package struct Redeem: Codable, Sendable, Equatable {
+        package var code: String
         /// The product whose offer it is, where several have one of that identifier.
-        public var productID: ProductID?
-        public var appAccountToken: UUID?
-        public init(code: String, productID: ProductID? = nil, appAccountToken: UUID? = nil) {
+        package var productID: ProductID?
+        package var appAccountToken: UUID?
+        package init(code: String, productID: ProductID? = nil, appAccountToken: UUID? = nil) {
             self.code = code
             self.productID = productID
             self.appAccountToken = appAccountToken
@@ -70,41 +70,41 @@ extension StoreControlWire {
         }
     }
 
-    public struct Refund: Codable, Sendable, Equatable {
+    package struct Refund: Codable, Sendable, Equatable {
         /// Why; `other` unless given.
-        public var reason: Reason?
+        package var reason: Reason?
         /// How much of the price in percent, rounded to three decimals; absent: the whole, which is Apple's
         /// `REFUND_FULL`. With it the refund is Apple's `REFUND_PRORATED`.
-        public var percentage: Double?
+        package var percentage: Double?
 
-        public init(reason: Reason? = nil, percentage: Double? = nil) {
+        package init(reason: Reason? = nil, percentage: Double? = nil) {
             self.reason = reason
             self.percentage = percentage
         }
 
         /// Closed: Apple's `revocationReason` 0 and 1.
-        public enum Reason: String, Codable, Sendable, CaseIterable { case other, appIssue }
+        package enum Reason: String, Codable, Sendable, CaseIterable { case other, appIssue }
     }
 
     /// A customer's wish to have the money back.
-    public struct RefundRequest: Codable, Sendable, Equatable {
+    package struct RefundRequest: Codable, Sendable, Equatable {
         /// Why; `other` unless given.
-        public var reason: Reason?
-        public init(reason: Reason? = nil) { self.reason = reason }
+        package var reason: Reason?
+        package init(reason: Reason? = nil) { self.reason = reason }
 
         /// Closed: Apple's `consumptionRequestReason`.
-        public enum Reason: String, Codable, Sendable, CaseIterable {
+        package enum Reason: String, Codable, Sendable, CaseIterable {
             case unintendedPurchase, fulfillmentIssue, unsatisfiedWithPurchase, legal, other
         }
     }
 
     /// Whoever has to approve a purchase does, or does not.
-    public struct AskToBuy: Codable, Sendable, Equatable {
-        public var decision: Decision
-        public init(decision: Decision) { self.decision = decision }
+    package struct AskToBuy: Codable, Sendable, Equatable {
+        package var decision: Decision
+        package init(decision: Decision) { self.decision = decision }
 
         /// Closed: an answer to a question with two.
-        public enum Decision: String, Codable, Sendable, CaseIterable { case approve, decline }
+        package enum Decision: String, Codable, Sendable, CaseIterable { case approve, decline }
     }
 
     /// What `souk store buy --json` prints (CLI.md), signed as the store signs it now.

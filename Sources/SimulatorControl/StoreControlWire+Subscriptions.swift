@@ -68,12 +68,12 @@ extension StoreControlWire {
     }
 
     /// A higher price for those who subscribe already, from now on.
-    public struct NewPrice: Codable, Sendable, Equatable {
+    package struct NewPrice: Codable, Sendable, Equatable {
         /// A decimal text such as `5.99`, in the currency of the catalogue's storefront.
-        public var price: String
+        package var price: String
         /// Whether a subscription whose customer does not agree ends; `true` unless given.
-        public var needsConsent: Bool?
-        public init(price: String, needsConsent: Bool? = nil) {
+        package var needsConsent: Bool?
+        package init(price: String, needsConsent: Bool? = nil) {
             self.price = price
             self.needsConsent = needsConsent
         }

@@ -16,11 +16,11 @@ public enum StoreControlWire {}
 extension StoreControlWire {
     /// Virtual time: `now` at the moment of the answer, running at `rate` virtual seconds a real second (0 is frozen).
     /// `revision` grows with every jump and every change of rate.
-    public struct ClockState: Codable, Sendable, Equatable {
-        public var now: Date
-        public var rate: Double
-        public var revision: Int64
-        public init(now: Date, rate: Double, revision: Int64) {
+    package struct ClockState: Codable, Sendable, Equatable {
+        package var now: Date
+        package var rate: Double
+        package var revision: Int64
+        package init(now: Date, rate: Double, revision: Int64) {
             self.now = now
             self.rate = rate
             self.revision = revision
@@ -28,11 +28,11 @@ extension StoreControlWire {
     }
 
     /// Exactly one of the three: a calendar period (`P1M`), seconds, or the instant that it is then.
-    public struct Advance: Codable, Sendable, Equatable {
-        public var period: SubscriptionPeriod?
-        public var seconds: Double?
-        public var to: Date?
-        public init(period: SubscriptionPeriod? = nil, seconds: Double? = nil, to: Date? = nil) {
+    package struct Advance: Codable, Sendable, Equatable {
+        package var period: SubscriptionPeriod?
+        package var seconds: Double?
+        package var to: Date?
+        package init(period: SubscriptionPeriod? = nil, seconds: Double? = nil, to: Date? = nil) {
             self.period = period
             self.seconds = seconds
             self.to = to
@@ -40,7 +40,7 @@ extension StoreControlWire {
 
         /// As people write it: a duration such as `90s`, `40d` or `P1M`, or an instant of RFC 3339; otherwise `nil`.
         /// Months and years are the calendar's, everything shorter is seconds.
-        public init?(_ text: String) {
+        package init?(_ text: String) {
             if let instant = RFC3339.date(from: text) {
                 self.init(to: instant)
             } else if let period = SubscriptionPeriod(duration: text) {

@@ -89,7 +89,7 @@ import WebPages
     private static func settable(_ document: ViewDocument) -> [String: [JSONValue]] {
         var found: [String: [JSONValue]] = [:]
         for row in document.sections.flatMap(\.rows) {
-            switch row {
+            switch row.content {
             case .text: break
             case .toggle(let toggle): if toggle.action != nil { found[toggle.id] = [.bool(!toggle.isOn)] }
             case .field(let field): if field.action != nil { found[field.id] = [.string("typed <\"&'>")] }
@@ -127,7 +127,7 @@ import WebPages
         #expect(set == Self.settable(document))
         let buttons = document.sections.flatMap { section in
             section.rows.compactMap { row -> ViewDocument.Action? in
-                if case .text(let text) = row { text.action } else { nil }
+                if case .text(let text) = row.content { text.action } else { nil }
             } + section.actions
         }
         #expect(pressed == buttons.map { "\($0.id) \(JSONValue.object($0.values).text(sortedKeys: true))" })

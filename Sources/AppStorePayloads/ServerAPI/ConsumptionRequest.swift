@@ -23,16 +23,7 @@ extension AppStoreServerAPI {
     }
 
     /// Whether the app delivered the purchase.
-    public struct DeliveryStatus: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let delivered = Self(rawValue: "DELIVERED")
-        public static let undeliveredQualityIssue = Self(rawValue: "UNDELIVERED_QUALITY_ISSUE")
-        public static let undeliveredWrongItem = Self(rawValue: "UNDELIVERED_WRONG_ITEM")
-        public static let undeliveredServerOutage = Self(rawValue: "UNDELIVERED_SERVER_OUTAGE")
-        public static let undeliveredOther = Self(rawValue: "UNDELIVERED_OTHER")
-    }
+    public typealias DeliveryStatus = OpenEnum<ConsumptionRequestFields>
 
     /// The outcome of a refund request that the developer prefers.
     public struct RefundPreference: OpenAppStoreValue {
@@ -43,4 +34,12 @@ extension AppStoreServerAPI {
         public static let grantFull = Self(rawValue: "GRANT_FULL")
         public static let grantProrated = Self(rawValue: "GRANT_PRORATED")
     }
+}
+
+extension AppStoreServerAPI.DeliveryStatus {
+    public static var delivered: Self { Self(rawValue: "DELIVERED") }
+    public static var undeliveredQualityIssue: Self { Self(rawValue: "UNDELIVERED_QUALITY_ISSUE") }
+    public static var undeliveredWrongItem: Self { Self(rawValue: "UNDELIVERED_WRONG_ITEM") }
+    public static var undeliveredServerOutage: Self { Self(rawValue: "UNDELIVERED_SERVER_OUTAGE") }
+    public static var undeliveredOther: Self { Self(rawValue: "UNDELIVERED_OTHER") }
 }

@@ -38,134 +38,99 @@ extension AppStoreServerAPI {
         public let refundPreference = PayloadField<RefundPreferenceV1>("refundPreference")
     }
 
-    /// The part of a consumable that was used.
-    public struct ConsumptionStatus: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
+    /// A code that says something in a ``ConsumptionRequestV1``. Apple's request has only small numbers, whose meaning
+    /// depends on the member; version 2 has types of their own. `undeclared` is what the developer does not know.
+    public typealias ConsumptionCode = OpenCode<ConsumptionRequestV1Fields>
 
-        public static let undeclared = Self(rawValue: 0)
-        public static let notConsumed = Self(rawValue: 1)
-        public static let partiallyConsumed = Self(rawValue: 2)
-        public static let fullyConsumed = Self(rawValue: 3)
-    }
+    /// The part of a consumable that was used.
+    public typealias ConsumptionStatus = ConsumptionCode
 
     /// The platform on which a consumable was used.
-    public struct Platform: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let undeclared = Self(rawValue: 0)
-        public static let apple = Self(rawValue: 1)
-        public static let nonApple = Self(rawValue: 2)
-    }
+    public typealias Platform = ConsumptionCode
 
     /// Whether the app delivered the purchase. Version 2 has `DeliveryStatus`.
-    public struct DeliveryStatusV1: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let deliveredAndWorkingProperly = Self(rawValue: 0)
-        public static let didNotDeliverDueToQualityIssue = Self(rawValue: 1)
-        public static let deliveredWrongItem = Self(rawValue: 2)
-        public static let didNotDeliverDueToServerOutage = Self(rawValue: 3)
-        public static let didNotDeliverDueToInGameCurrencyChange = Self(rawValue: 4)
-        public static let didNotDeliverForOtherReason = Self(rawValue: 5)
-    }
+    public typealias DeliveryStatusV1 = ConsumptionCode
 
     /// The age of the customer's account in the app.
-    public struct AccountTenure: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let undeclared = Self(rawValue: 0)
-        public static let zeroToThreeDays = Self(rawValue: 1)
-        public static let threeDaysToTenDays = Self(rawValue: 2)
-        public static let tenDaysToThirtyDays = Self(rawValue: 3)
-        public static let thirtyDaysToNinetyDays = Self(rawValue: 4)
-        public static let ninetyDaysToOneHundredEightyDays = Self(rawValue: 5)
-        public static let oneHundredEightyDaysToThreeHundredSixtyFiveDays = Self(rawValue: 6)
-        public static let greaterThanThreeHundredSixtyFiveDays = Self(rawValue: 7)
-    }
+    public typealias AccountTenure = ConsumptionCode
 
     /// The time for which the customer has used the app.
-    public struct PlayTime: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let undeclared = Self(rawValue: 0)
-        public static let zeroToFiveMinutes = Self(rawValue: 1)
-        public static let fiveToSixtyMinutes = Self(rawValue: 2)
-        public static let oneToSixHours = Self(rawValue: 3)
-        public static let sixHoursToTwentyFourHours = Self(rawValue: 4)
-        public static let oneDayToFourDays = Self(rawValue: 5)
-        public static let fourDaysToSixteenDays = Self(rawValue: 6)
-        public static let overSixteenDays = Self(rawValue: 7)
-    }
+    public typealias PlayTime = ConsumptionCode
 
     /// The amount that the customer has spent in the app, on all platforms. Apple's names spell the amounts out.
-    public struct LifetimeDollarsPurchased: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let undeclared = Self(rawValue: 0)
-        /// 0 USD.
-        public static let none = Self(rawValue: 1)
-        /// 0.01 to 49.99 USD.
-        public static let under50 = Self(rawValue: 2)
-        /// 50 to 99.99 USD.
-        public static let under100 = Self(rawValue: 3)
-        /// 100 to 499.99 USD.
-        public static let under500 = Self(rawValue: 4)
-        /// 500 to 999.99 USD.
-        public static let under1000 = Self(rawValue: 5)
-        /// 1000 to 1999.99 USD.
-        public static let under2000 = Self(rawValue: 6)
-        /// 2000 USD and more.
-        public static let over2000 = Self(rawValue: 7)
-    }
+    public typealias LifetimeDollarsPurchased = ConsumptionCode
 
     /// The amount that the customer was refunded in the app, on all platforms. Apple's names spell the amounts out.
-    public struct LifetimeDollarsRefunded: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let undeclared = Self(rawValue: 0)
-        /// 0 USD.
-        public static let none = Self(rawValue: 1)
-        /// 0.01 to 49.99 USD.
-        public static let under50 = Self(rawValue: 2)
-        /// 50 to 99.99 USD.
-        public static let under100 = Self(rawValue: 3)
-        /// 100 to 499.99 USD.
-        public static let under500 = Self(rawValue: 4)
-        /// 500 to 999.99 USD.
-        public static let under1000 = Self(rawValue: 5)
-        /// 1000 to 1999.99 USD.
-        public static let under2000 = Self(rawValue: 6)
-        /// 2000 USD and more.
-        public static let over2000 = Self(rawValue: 7)
-    }
+    public typealias LifetimeDollarsRefunded = ConsumptionCode
 
     /// Whether the customer may use the app.
-    public struct UserStatus: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let undeclared = Self(rawValue: 0)
-        public static let active = Self(rawValue: 1)
-        public static let suspended = Self(rawValue: 2)
-        public static let terminated = Self(rawValue: 3)
-        public static let limitedAccess = Self(rawValue: 4)
-    }
+    public typealias UserStatus = ConsumptionCode
 
     /// The outcome of a refund request that the developer prefers. Version 2 has `RefundPreference`.
-    public struct RefundPreferenceV1: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
+    public typealias RefundPreferenceV1 = ConsumptionCode
+}
 
-        public static let undeclared = Self(rawValue: 0)
-        public static let preferGrant = Self(rawValue: 1)
-        public static let preferDecline = Self(rawValue: 2)
-        public static let noPreference = Self(rawValue: 3)
-    }
+extension AppStoreServerAPI.ConsumptionCode {
+    // ConsumptionStatus
+    public static var undeclared: Self { Self(rawValue: 0) }
+    public static var notConsumed: Self { Self(rawValue: 1) }
+    public static var partiallyConsumed: Self { Self(rawValue: 2) }
+    public static var fullyConsumed: Self { Self(rawValue: 3) }
+
+    // Platform
+    public static var apple: Self { Self(rawValue: 1) }
+    public static var nonApple: Self { Self(rawValue: 2) }
+
+    // DeliveryStatusV1
+    public static var deliveredAndWorkingProperly: Self { Self(rawValue: 0) }
+    public static var didNotDeliverDueToQualityIssue: Self { Self(rawValue: 1) }
+    public static var deliveredWrongItem: Self { Self(rawValue: 2) }
+    public static var didNotDeliverDueToServerOutage: Self { Self(rawValue: 3) }
+    public static var didNotDeliverDueToInGameCurrencyChange: Self { Self(rawValue: 4) }
+    public static var didNotDeliverForOtherReason: Self { Self(rawValue: 5) }
+
+    // AccountTenure
+    public static var zeroToThreeDays: Self { Self(rawValue: 1) }
+    public static var threeDaysToTenDays: Self { Self(rawValue: 2) }
+    public static var tenDaysToThirtyDays: Self { Self(rawValue: 3) }
+    public static var thirtyDaysToNinetyDays: Self { Self(rawValue: 4) }
+    public static var ninetyDaysToOneHundredEightyDays: Self { Self(rawValue: 5) }
+    public static var oneHundredEightyDaysToThreeHundredSixtyFiveDays: Self { Self(rawValue: 6) }
+    public static var greaterThanThreeHundredSixtyFiveDays: Self { Self(rawValue: 7) }
+
+    // PlayTime
+    public static var zeroToFiveMinutes: Self { Self(rawValue: 1) }
+    public static var fiveToSixtyMinutes: Self { Self(rawValue: 2) }
+    public static var oneToSixHours: Self { Self(rawValue: 3) }
+    public static var sixHoursToTwentyFourHours: Self { Self(rawValue: 4) }
+    public static var oneDayToFourDays: Self { Self(rawValue: 5) }
+    public static var fourDaysToSixteenDays: Self { Self(rawValue: 6) }
+    public static var overSixteenDays: Self { Self(rawValue: 7) }
+
+    // LifetimeDollarsPurchased
+    /// 0 USD.
+    public static var none: Self { Self(rawValue: 1) }
+    /// 0.01 to 49.99 USD.
+    public static var under50: Self { Self(rawValue: 2) }
+    /// 50 to 99.99 USD.
+    public static var under100: Self { Self(rawValue: 3) }
+    /// 100 to 499.99 USD.
+    public static var under500: Self { Self(rawValue: 4) }
+    /// 500 to 999.99 USD.
+    public static var under1000: Self { Self(rawValue: 5) }
+    /// 1000 to 1999.99 USD.
+    public static var under2000: Self { Self(rawValue: 6) }
+    /// 2000 USD and more.
+    public static var over2000: Self { Self(rawValue: 7) }
+
+    // UserStatus
+    public static var active: Self { Self(rawValue: 1) }
+    public static var suspended: Self { Self(rawValue: 2) }
+    public static var terminated: Self { Self(rawValue: 3) }
+    public static var limitedAccess: Self { Self(rawValue: 4) }
+
+    // RefundPreferenceV1
+    public static var preferGrant: Self { Self(rawValue: 1) }
+    public static var preferDecline: Self { Self(rawValue: 2) }
+    public static var noPreference: Self { Self(rawValue: 3) }
 }

@@ -86,13 +86,7 @@ extension AppStoreServerAPI {
     }
 
     /// Whether an order belongs to the app.
-    public struct OrderLookupStatus: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let valid = Self(rawValue: 0)
-        public static let invalid = Self(rawValue: 1)
-    }
+    public typealias OrderLookupStatus = OpenCode<OrderLookupResponseFields>
 
     /// The request of Set App Account Token.
     package typealias UpdateAppAccountTokenRequest = AppStorePayload<UpdateAppAccountTokenRequestFields>
@@ -104,4 +98,9 @@ extension AppStoreServerAPI {
         /// The customer as the app named them. A string that is no UUID reads as `nil` and stays in `fields`.
         package let appAccountToken = PayloadField<UUID>("appAccountToken")
     }
+}
+
+extension AppStoreServerAPI.OrderLookupStatus {
+    public static var valid: Self { Self(rawValue: 0) }
+    public static var invalid: Self { Self(rawValue: 1) }
 }

@@ -94,20 +94,19 @@ extension AppStoreServerAPI {
     }
 
     /// The result of an attempt to send a notification.
-    public struct SendAttemptResult: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    public typealias SendAttemptResult = OpenEnum<SendAttemptItemFields>
+}
 
-        public static let success = Self(rawValue: "SUCCESS")
-        public static let timedOut = Self(rawValue: "TIMED_OUT")
-        public static let tlsIssue = Self(rawValue: "TLS_ISSUE")
-        public static let circularRedirect = Self(rawValue: "CIRCULAR_REDIRECT")
-        public static let noResponse = Self(rawValue: "NO_RESPONSE")
-        public static let socketIssue = Self(rawValue: "SOCKET_ISSUE")
-        public static let unsupportedCharset = Self(rawValue: "UNSUPPORTED_CHARSET")
-        public static let invalidResponse = Self(rawValue: "INVALID_RESPONSE")
-        public static let prematureClose = Self(rawValue: "PREMATURE_CLOSE")
-        public static let unsuccessfulHttpResponseCode = Self(rawValue: "UNSUCCESSFUL_HTTP_RESPONSE_CODE")
-        public static let other = Self(rawValue: "OTHER")
-    }
+extension AppStoreServerAPI.SendAttemptResult {
+    public static var success: Self { Self(rawValue: "SUCCESS") }
+    public static var timedOut: Self { Self(rawValue: "TIMED_OUT") }
+    public static var tlsIssue: Self { Self(rawValue: "TLS_ISSUE") }
+    public static var circularRedirect: Self { Self(rawValue: "CIRCULAR_REDIRECT") }
+    public static var noResponse: Self { Self(rawValue: "NO_RESPONSE") }
+    public static var socketIssue: Self { Self(rawValue: "SOCKET_ISSUE") }
+    public static var unsupportedCharset: Self { Self(rawValue: "UNSUPPORTED_CHARSET") }
+    public static var invalidResponse: Self { Self(rawValue: "INVALID_RESPONSE") }
+    public static var prematureClose: Self { Self(rawValue: "PREMATURE_CLOSE") }
+    public static var unsuccessfulHttpResponseCode: Self { Self(rawValue: "UNSUCCESSFUL_HTTP_RESPONSE_CODE") }
+    public static var other: Self { Self(rawValue: "OTHER") }
 }

@@ -85,13 +85,12 @@ extension AppStoreServerAPI {
     }
 
     /// The reason for an extension of a renewal date.
-    public struct ExtendReasonCode: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
+    public typealias ExtendReasonCode = OpenCode<ExtendRenewalDateRequestFields>
+}
 
-        public static let undeclared = Self(rawValue: 0)
-        public static let customerSatisfaction = Self(rawValue: 1)
-        public static let other = Self(rawValue: 2)
-        public static let serviceIssueOrOutage = Self(rawValue: 3)
-    }
+extension AppStoreServerAPI.ExtendReasonCode {
+    public static var undeclared: Self { Self(rawValue: 0) }
+    public static var customerSatisfaction: Self { Self(rawValue: 1) }
+    public static var other: Self { Self(rawValue: 2) }
+    public static var serviceIssueOrOutage: Self { Self(rawValue: 3) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 extension AppStoreServerAPI {
@@ -8,13 +9,7 @@ extension AppStoreServerAPI {
     ///     request.query                       // [("productType", "AUTO_RENEWABLE"), ("sort", "DESCENDING")]
     public struct TransactionHistoryRequest: Hashable, Sendable {
         /// The order of the transactions, by the date of their last change.
-        public struct Order: OpenAppStoreValue {
-            public let rawValue: String
-            public init(rawValue: String) { self.rawValue = rawValue }
-
-            public static let ascending = Self(rawValue: "ASCENDING")
-            public static let descending = Self(rawValue: "DESCENDING")
-        }
+        public typealias Order = OpenEnum<AppStoreServerAPI.TransactionHistoryRequest>
 
         /// The earliest date of purchase.
         public var startDate: Date?
@@ -154,4 +149,9 @@ private struct QueryItems {
         guard let flag = Bool(text.lowercased()) else { throw error }
         return flag
     }
+}
+
+extension AppStoreServerAPI.TransactionHistoryRequest.Order {
+    public static var ascending: Self { Self(rawValue: "ASCENDING") }
+    public static var descending: Self { Self(rawValue: "DESCENDING") }
 }

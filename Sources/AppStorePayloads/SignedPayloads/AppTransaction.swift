@@ -39,13 +39,12 @@ public struct AppTransactionFields: AppStorePayloadFields {
 
 extension AppStoreServerAPI {
     /// The platform an app was first bought on.
-    public struct PurchasePlatform: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    public typealias PurchasePlatform = OpenEnum<AppTransactionFields>
+}
 
-        public static let iOS = Self(rawValue: "iOS")
-        public static let macOS = Self(rawValue: "macOS")
-        public static let tvOS = Self(rawValue: "tvOS")
-        public static let visionOS = Self(rawValue: "visionOS")
-    }
+extension AppStoreServerAPI.PurchasePlatform {
+    public static var iOS: Self { Self(rawValue: "iOS") }
+    public static var macOS: Self { Self(rawValue: "macOS") }
+    public static var tvOS: Self { Self(rawValue: "tvOS") }
+    public static var visionOS: Self { Self(rawValue: "visionOS") }
 }

@@ -67,13 +67,7 @@ public struct JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
 
 extension AppStoreServerAPI {
     /// Whether the subscription will renew.
-    public struct AutoRenewStatus: OpenAppStoreValue {
-        public let rawValue: Int
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let off = Self(rawValue: 0)
-        public static let on = Self(rawValue: 1)
-    }
+    public typealias AutoRenewStatus = OpenCode<JWSRenewalInfoDecodedPayloadFields>
 
     /// The reason for which a subscription ended.
     public struct ExpirationIntent: OpenAppStoreValue {
@@ -115,4 +109,9 @@ extension AppStoreServerAPI {
         /// The price of the next commitment, in thousandths of the currency unit.
         public let commitmentRenewalPrice = PayloadField<Int>("commitmentRenewalPrice")
     }
+}
+
+extension AppStoreServerAPI.AutoRenewStatus {
+    public static var off: Self { Self(rawValue: 0) }
+    public static var on: Self { Self(rawValue: 1) }
 }

@@ -87,23 +87,10 @@ public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
 
 extension AppStoreServerAPI {
     /// The extent of a revocation.
-    public struct RevocationType: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let fullRefund = Self(rawValue: "REFUND_FULL")
-        public static let proratedRefund = Self(rawValue: "REFUND_PRORATED")
-        public static let familyRevoke = Self(rawValue: "FAMILY_REVOKE")
-    }
+    public typealias RevocationType = OpenEnum<JWSTransactionDecodedPayloadFields>
 
     /// Whether a subscription period is paid at once or in monthly parts.
-    public struct BillingPlanType: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let monthly = Self(rawValue: "MONTHLY")
-        public static let billedUpfront = Self(rawValue: "BILLED_UPFRONT")
-    }
+    public typealias BillingPlanType = OpenEnum<TransactionCommitmentInfoFields>
 
     /// The progress of a monthly billed commitment.
     public typealias TransactionCommitmentInfo = AppStorePayload<TransactionCommitmentInfoFields>
@@ -121,4 +108,15 @@ extension AppStoreServerAPI {
         /// The number of billing periods.
         public let totalBillingPeriods = PayloadField<Int>("totalBillingPeriods")
     }
+}
+
+extension AppStoreServerAPI.RevocationType {
+    public static var fullRefund: Self { Self(rawValue: "REFUND_FULL") }
+    public static var proratedRefund: Self { Self(rawValue: "REFUND_PRORATED") }
+    public static var familyRevoke: Self { Self(rawValue: "FAMILY_REVOKE") }
+}
+
+extension AppStoreServerAPI.BillingPlanType {
+    public static var monthly: Self { Self(rawValue: "MONTHLY") }
+    public static var billedUpfront: Self { Self(rawValue: "BILLED_UPFRONT") }
 }

@@ -29,16 +29,7 @@ extension AppStoreServerAPI {
     }
 
     /// The reason that a customer gives for a refund request.
-    public struct ConsumptionRequestReason: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let unintendedPurchase = Self(rawValue: "UNINTENDED_PURCHASE")
-        public static let fulfillmentIssue = Self(rawValue: "FULFILLMENT_ISSUE")
-        public static let unsatisfiedWithPurchase = Self(rawValue: "UNSATISFIED_WITH_PURCHASE")
-        public static let legal = Self(rawValue: "LEGAL")
-        public static let other = Self(rawValue: "OTHER")
-    }
+    public typealias ConsumptionRequestReason = OpenEnum<NotificationDataFields>
 
     /// The part of a notification about a completed mass extension of renewal dates.
     public typealias NotificationSummary = AppStorePayload<NotificationSummaryFields>
@@ -87,15 +78,7 @@ extension AppStoreServerAPI {
     }
 
     /// The purpose of a token of a purchase outside the App Store.
-    public struct ExternalPurchaseTokenType: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let acquisition = Self(rawValue: "ACQUISITION")
-        public static let services = Self(rawValue: "SERVICES")
-        public static let inApp = Self(rawValue: "IN_APP")
-        public static let linkOut = Self(rawValue: "LINK_OUT")
-    }
+    public typealias ExternalPurchaseTokenType = OpenEnum<ExternalPurchaseTokenFields>
 
     /// The part of a notification about an app transaction.
     public typealias NotificationAppData = AppStorePayload<NotificationAppDataFields>
@@ -113,4 +96,19 @@ extension AppStoreServerAPI {
         /// The signed app transaction.
         public let signedAppTransactionInfo = PayloadField<String>("signedAppTransactionInfo")
     }
+}
+
+extension AppStoreServerAPI.ConsumptionRequestReason {
+    public static var unintendedPurchase: Self { Self(rawValue: "UNINTENDED_PURCHASE") }
+    public static var fulfillmentIssue: Self { Self(rawValue: "FULFILLMENT_ISSUE") }
+    public static var unsatisfiedWithPurchase: Self { Self(rawValue: "UNSATISFIED_WITH_PURCHASE") }
+    public static var legal: Self { Self(rawValue: "LEGAL") }
+    public static var other: Self { Self(rawValue: "OTHER") }
+}
+
+extension AppStoreServerAPI.ExternalPurchaseTokenType {
+    public static var acquisition: Self { Self(rawValue: "ACQUISITION") }
+    public static var services: Self { Self(rawValue: "SERVICES") }
+    public static var inApp: Self { Self(rawValue: "IN_APP") }
+    public static var linkOut: Self { Self(rawValue: "LINK_OUT") }
 }

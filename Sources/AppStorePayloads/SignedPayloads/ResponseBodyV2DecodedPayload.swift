@@ -33,34 +33,7 @@ public struct ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
 
 extension AppStoreServerAPI {
     /// The type of a notification (App Store Server Notifications V2).
-    public struct NotificationType: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let consumptionRequest = Self(rawValue: "CONSUMPTION_REQUEST")
-        public static let didChangeRenewalPref = Self(rawValue: "DID_CHANGE_RENEWAL_PREF")
-        public static let didChangeRenewalStatus = Self(rawValue: "DID_CHANGE_RENEWAL_STATUS")
-        public static let didFailToRenew = Self(rawValue: "DID_FAIL_TO_RENEW")
-        public static let didRenew = Self(rawValue: "DID_RENEW")
-        public static let expired = Self(rawValue: "EXPIRED")
-        public static let externalPurchaseToken = Self(rawValue: "EXTERNAL_PURCHASE_TOKEN")
-        public static let gracePeriodExpired = Self(rawValue: "GRACE_PERIOD_EXPIRED")
-        public static let metadataUpdate = Self(rawValue: "METADATA_UPDATE")
-        public static let migration = Self(rawValue: "MIGRATION")
-        public static let offerRedeemed = Self(rawValue: "OFFER_REDEEMED")
-        public static let oneTimeCharge = Self(rawValue: "ONE_TIME_CHARGE")
-        public static let priceChange = Self(rawValue: "PRICE_CHANGE")
-        public static let priceIncrease = Self(rawValue: "PRICE_INCREASE")
-        public static let refund = Self(rawValue: "REFUND")
-        public static let refundDeclined = Self(rawValue: "REFUND_DECLINED")
-        public static let refundReversed = Self(rawValue: "REFUND_REVERSED")
-        public static let renewalExtended = Self(rawValue: "RENEWAL_EXTENDED")
-        public static let renewalExtension = Self(rawValue: "RENEWAL_EXTENSION")
-        public static let rescindConsent = Self(rawValue: "RESCIND_CONSENT")
-        public static let revoke = Self(rawValue: "REVOKE")
-        public static let subscribed = Self(rawValue: "SUBSCRIBED")
-        public static let test = Self(rawValue: "TEST")
-    }
+    public typealias NotificationType = OpenEnum<ResponseBodyV2DecodedPayloadFields>
 
     /// The details of a notification type.
     public struct Subtype: OpenAppStoreValue {
@@ -87,4 +60,30 @@ extension AppStoreServerAPI {
         public static let upgrade = Self(rawValue: "UPGRADE")
         public static let voluntary = Self(rawValue: "VOLUNTARY")
     }
+}
+
+extension AppStoreServerAPI.NotificationType {
+    public static var consumptionRequest: Self { Self(rawValue: "CONSUMPTION_REQUEST") }
+    public static var didChangeRenewalPref: Self { Self(rawValue: "DID_CHANGE_RENEWAL_PREF") }
+    public static var didChangeRenewalStatus: Self { Self(rawValue: "DID_CHANGE_RENEWAL_STATUS") }
+    public static var didFailToRenew: Self { Self(rawValue: "DID_FAIL_TO_RENEW") }
+    public static var didRenew: Self { Self(rawValue: "DID_RENEW") }
+    public static var expired: Self { Self(rawValue: "EXPIRED") }
+    public static var externalPurchaseToken: Self { Self(rawValue: "EXTERNAL_PURCHASE_TOKEN") }
+    public static var gracePeriodExpired: Self { Self(rawValue: "GRACE_PERIOD_EXPIRED") }
+    public static var metadataUpdate: Self { Self(rawValue: "METADATA_UPDATE") }
+    public static var migration: Self { Self(rawValue: "MIGRATION") }
+    public static var offerRedeemed: Self { Self(rawValue: "OFFER_REDEEMED") }
+    public static var oneTimeCharge: Self { Self(rawValue: "ONE_TIME_CHARGE") }
+    public static var priceChange: Self { Self(rawValue: "PRICE_CHANGE") }
+    public static var priceIncrease: Self { Self(rawValue: "PRICE_INCREASE") }
+    public static var refund: Self { Self(rawValue: "REFUND") }
+    public static var refundDeclined: Self { Self(rawValue: "REFUND_DECLINED") }
+    public static var refundReversed: Self { Self(rawValue: "REFUND_REVERSED") }
+    public static var renewalExtended: Self { Self(rawValue: "RENEWAL_EXTENDED") }
+    public static var renewalExtension: Self { Self(rawValue: "RENEWAL_EXTENSION") }
+    public static var rescindConsent: Self { Self(rawValue: "RESCIND_CONSENT") }
+    public static var revoke: Self { Self(rawValue: "REVOKE") }
+    public static var subscribed: Self { Self(rawValue: "SUBSCRIBED") }
+    public static var test: Self { Self(rawValue: "TEST") }
 }

@@ -63,7 +63,7 @@ package struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConver
 }
 
 /// Why a catalogue cannot be used: every finding of the file, errors and warnings. Equal when the errors' codes are.
-public struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible {
     package let findings: [CatalogueFinding]
 
     package init(findings: [CatalogueFinding]) { self.findings = findings }
@@ -71,13 +71,13 @@ public struct CatalogError: Error, Equatable, Sendable, CustomStringConvertible 
     package var errors: [CatalogueFinding] { findings.filter { $0.severity == .error } }
 
     /// The first error as a sentence that names the file and the place, and how many more there are.
-    public var description: String {
+    package var description: String {
         guard let first = errors.first else { return "The catalogue cannot be used." }
         let more = errors.count - 1
         return more == 0 ? "\(first)" : "\(first) (and \(more) more error\(more == 1 ? "" : "s"))"
     }
 
-    public static func == (left: CatalogError, right: CatalogError) -> Bool {
+    package static func == (left: CatalogError, right: CatalogError) -> Bool {
         left.errors.map(\.code) == right.errors.map(\.code)
     }
 }

@@ -4,7 +4,7 @@ import Primitives
 /// refused here too.
 extension Catalogue {
     /// A catalogue of a document, written as Xcode would; `file` names it in findings.
-    public init(document: JSONValue, file: String) throws(CatalogError) {
+    public init(document: JSONValue, file: String) throws {
         try self.init(parsing: JSONText(xcode: document).bytes, file: file)
     }
 
@@ -13,16 +13,16 @@ extension Catalogue {
     ///
     ///     try catalogue.replacing("\(item.pointer)/displayPrice", with: "5.99")
     ///
-    /// A member that is not there is added, an element can be added behind the last. Throws `CatalogError` for a place
-    /// that does not exist (`noSuchPlace`), and when the changed catalogue cannot be used.
-    public func replacing(_ pointer: String, with value: JSONValue?) throws(CatalogError) -> Catalogue {
+    /// A member that is not there is added, an element can be added behind the last. Throws for a place
+    /// that does not exist, and when the changed catalogue cannot be used.
+    public func replacing(_ pointer: String, with value: JSONValue?) throws -> Catalogue {
         try changed([(pointer, value)])
     }
 
     /// The catalogue with other settings. What `change` leaves alone is left alone in the file.
     ///
     ///     try catalogue.changingSettings { $0.asksToBuy = true }
-    package func changingSettings(_ change: (inout CatalogueSettings) -> Void) throws(CatalogError) -> Catalogue {
+    package func changingSettings(_ change: (inout CatalogueSettings) -> Void) throws -> Catalogue {
         var wanted = settings
         change(&wanted)
         let edits = settingsEdits(to: wanted)
@@ -35,7 +35,7 @@ extension Catalogue {
         return try changed([("/settings", .object(JSONMembers(members)))])
     }
 
-    private func changed(_ edits: [(String, JSONValue?)]) throws(CatalogError) -> Catalogue {
+    private func changed(_ edits: [(String, JSONValue?)]) throws -> Catalogue {
         var text = JSONText(source)
         for (pointer, value) in edits {
             guard let steps = JSONPointer.steps(pointer), text.set(steps, to: value) else {

@@ -61,8 +61,8 @@ public struct Catalogue: Sendable, Equatable {
 
     /// Reads a catalogue; `file` names it in findings.
     ///
-    /// Throws `CatalogError` with all findings when at least one is an error.
-    public init(parsing bytes: [UInt8], file: String) throws(CatalogError) {
+    /// Throws when something in the file cannot be used. The description of the error names everything that is wrong.
+    public init(parsing bytes: [UInt8], file: String) throws {
         var reader = CatalogueReader(file: file)
         guard let catalogue = reader.read(bytes) else { throw CatalogError(findings: reader.findings) }
         self = catalogue

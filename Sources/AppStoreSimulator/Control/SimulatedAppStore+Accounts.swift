@@ -6,8 +6,22 @@ import StoreModel
 
 /// Who shops: accounts and their families.
 extension SimulatedAppStore {
+    /// Creates an account. Without options it is in the catalogue's storefront, may pay and asks nobody.
+    ///
+    /// Throws `accountExists`, and `unknownStorefront` for a country that is none of ISO 3166-1 alpha-3.
+    public func createAccount(
+        _ name: AccountName, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
+        interruptedPurchases: Bool? = nil
+    ) async throws {
+        try await createAccount(
+            name,
+            with: StoreControlWire.AccountChange(
+                storefront: storefront, canMakePayments: canMakePayments, askToBuy: askToBuy,
+                interruptedPurchases: interruptedPurchases))
+    }
+
     /// Throws `accountExists`, `unknownStorefront`.
-    public func createAccount(_ name: AccountName, with options: StoreControlWire.AccountChange) async throws {
+    package func createAccount(_ name: AccountName, with options: StoreControlWire.AccountChange) async throws {
         try options.check()
         try await database.write { [virtualClock] sql in
             let books = Books(sql)
@@ -45,6 +59,18 @@ extension SimulatedAppStore {
     /// `unknownStorefront`.
     @discardableResult
     public func change(
+        _ account: AccountName, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
+        interruptedPurchases: Bool? = nil
+    ) async throws -> StoreControlWire.Account {
+        try await change(
+            account,
+            StoreControlWire.AccountChange(
+                storefront: storefront, canMakePayments: canMakePayments, askToBuy: askToBuy,
+                interruptedPurchases: interruptedPurchases))
+    }
+
+    @discardableResult
+    package func change(
         _ account: AccountName, _ change: StoreControlWire.AccountChange
     ) async throws -> StoreControlWire.Account {
         try change.check()

@@ -33,7 +33,7 @@ extension SimulatedAppStore {
     ///
     /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
     @discardableResult
-    public func buy(
+    package func buy(
         _ request: StoreControlWire.Buy, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
         let outcome = try await enter({ try $0.known(name) }) { entry in
@@ -47,14 +47,23 @@ extension SimulatedAppStore {
         return try describe(outcome)
     }
 
-    /// Buys `quantity` of a product for an account. Returns the transaction. Throws as `buy(_:for:)` with a request does.
+    /// Buys a product as a device of the account would that nobody holds; every device of the account hears of it. Returns
+    /// the transaction. What waits for somebody is `deferred` or `interrupted`, under the number that its transaction gets.
     ///
     ///     try await simulator.buy("monthly", for: "anna")
+    ///
+    /// An offer is promotional unless `offerKind` says otherwise. With `simulatesAskToBuy` the purchase waits for approval,
+    /// whatever the account's own setting. Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
     @discardableResult
     public func buy(
-        _ product: ProductID, for name: AccountName, quantity: Int = 1
+        _ product: ProductID, for name: AccountName, quantity: Int = 1, offerID: String? = nil,
+        offerKind: PaymentOffer.Kind? = nil, appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil
     ) async throws -> StoreControlWire.Transaction {
-        try await buy(StoreControlWire.Buy(productID: product, quantity: quantity), for: name)
+        try await buy(
+            StoreControlWire.Buy(
+                productID: product, quantity: quantity, offerID: offerID, offerKind: offerKind,
+                appAccountToken: appAccountToken, simulatesAskToBuy: simulatesAskToBuy),
+            for: name)
     }
 
     // MARK: - Orders that wait
@@ -63,6 +72,13 @@ extension SimulatedAppStore {
     /// the store no longer sells what is approved.
     @discardableResult
     public func answerAskToBuy(
+        _ transaction: TransactionID, approving: Bool
+    ) async throws -> StoreControlWire.Transaction {
+        try await answerAskToBuy(transaction, approving ? .approve : .decline)
+    }
+
+    @discardableResult
+    package func answerAskToBuy(
         _ transaction: TransactionID, _ decision: StoreControlWire.AskToBuy.Decision
     ) async throws -> StoreControlWire.Transaction {
         try await end(transaction, waitingFor: .approval) { entry, held in
@@ -124,6 +140,14 @@ extension SimulatedAppStore {
     /// Throws `unknownAccount`, and `StoreFailure` (`invalidCode`, `ineligibleForOffer`).
     @discardableResult
     public func redeem(
+        _ code: String, of product: ProductID? = nil, appAccountToken: UUID? = nil, for account: AccountName
+    ) async throws -> StoreControlWire.Transaction {
+        try await redeem(
+            StoreControlWire.Redeem(code: code, productID: product, appAccountToken: appAccountToken), for: account)
+    }
+
+    @discardableResult
+    package func redeem(
         _ request: StoreControlWire.Redeem, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
         try describe(

@@ -12,7 +12,11 @@ extension SimulatedAppStore {
     ///
     /// Throws `unknownAccount`, `unknownProduct`, and `StoreFailure` `invalidOffer` for what is no win-back offer of the
     /// product.
-    public func promote(_ request: StoreControlWire.Promotion, for name: AccountName) async throws {
+    public func promote(_ product: ProductID, offerID: String? = nil, for name: AccountName) async throws {
+        try await promote(StoreControlWire.Promotion(productID: product, offerID: offerID), for: name)
+    }
+
+    package func promote(_ request: StoreControlWire.Promotion, for name: AccountName) async throws {
         try await enter({ try $0.known(name) }) { entry in
             guard let item = entry.life.catalogue[request.productID] else {
                 throw SimulatorError(.unknownProduct, "The catalogue has no product \(request.productID).")

@@ -5,7 +5,11 @@ import StoreModel
 /// The devices that are signed in.
 extension SimulatedAppStore {
     /// The devices that are signed in to an account, oldest first. Throws `unknownAccount`.
-    public func devices(of account: AccountName) throws -> [StoreWire.Device] {
+    public func deviceIDs(of account: AccountName) throws -> [DeviceID] {
+        try devices(of: account).map { DeviceID(unchecked: $0.deviceID) }
+    }
+
+    package func devices(of account: AccountName) throws -> [StoreWire.Device] {
         try database.read { sql in
             let books = Books(sql)
             let account = try books.known(account)
@@ -26,18 +30,16 @@ extension SimulatedAppStore {
 
     /// The device belongs to another account from now on: it hears of that account's purchases, and shows its storefront.
     /// Throws `unknownDevice`, `unknownAccount`.
-    @discardableResult
-    public func switchAccount(of device: DeviceID, to account: AccountName) async throws -> StoreWire.Device {
-        let (before, after, answer) = try await database.write { [virtualClock, markets] sql in
+    public func switchAccount(of device: DeviceID, to account: AccountName) async throws {
+        let (before, after) = try await database.write { [virtualClock] sql in
             let books = Books(sql)
             let before = try books.known(device).account
             let after = try books.known(account)
             if before.id != after.id {
                 try books.move(device, to: after.id, at: try books.beginning(for: after, virtualClock))
             }
-            return (before.id, after.id, try books.describe(device, after, markets))
+            return (before.id, after.id)
         }
         signal.raise([before, after])
-        return answer
     }
 }

@@ -7,10 +7,9 @@ import StoreKitAdapter
 /// What holds for the whole store.
 extension SimulatedAppStore {
     /// Lets time run at another speed from now on, until the store is opened anew.
-    @discardableResult
-    public func setTimeRate(_ rate: TimeRate) async throws -> StoreControlWire.ClockState {
-        guard virtualClock.anchor.rate != rate.factor else { return await clockState() }
-        return try await moveClock { anchor, _, _ in anchor.rate = rate.factor }
+    public func setTimeRate(_ rate: TimeRate) async throws {
+        guard virtualClock.anchor.rate != rate.factor else { return }
+        _ = try await moveClock { anchor, _, _ in anchor.rate = rate.factor }
     }
 
     // MARK: - Settings

@@ -106,8 +106,19 @@ extension SimulatedAppStore {
     // MARK: - For all who subscribe
 
     /// A higher price from the next renewal on. Throws `unknownProduct`, `invalidValue` for a price that is not higher.
+    ///
+    /// `price` is a decimal such as `5.99`, in the currency of the catalogue's storefront. A subscription whose customer does
+    /// not agree ends, unless `needsConsent` is false.
     @discardableResult
     public func increasePrice(
+        of product: ProductID, to price: String, needsConsent: Bool? = nil
+    ) async throws -> StoreControlWire.PriceIncrease {
+        try await increasePrice(
+            of: product, StoreControlWire.NewPrice(price: price, needsConsent: needsConsent))
+    }
+
+    @discardableResult
+    package func increasePrice(
         of product: ProductID, _ price: StoreControlWire.NewPrice
     ) async throws -> StoreControlWire.PriceIncrease {
         let item = try item(product)

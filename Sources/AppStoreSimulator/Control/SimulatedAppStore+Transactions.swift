@@ -8,11 +8,13 @@ import StoreModel
 extension SimulatedAppStore {
     /// Gives the price back, whole or in part; devices hear of it. Throws `alreadyRevoked`, `invalidValue` for a percentage
     /// that is none, and `notNow` for a family member's share, which nobody paid for.
+    ///
+    /// `percentage` is how much of the price is given back, rounded to three decimals; without it the whole.
     @discardableResult
     public func refund(
-        _ transaction: TransactionID, _ request: StoreControlWire.Refund = .init()
+        _ transaction: TransactionID, reason: AppStoreServerAPI.RevocationReason = .other, percentage: Double? = nil
     ) async throws -> StoreControlWire.Transaction {
-        let percentage = try request.percentage.map { percentage in
+        let percentage = try percentage.map { percentage in
             guard percentage >= 0.001, percentage <= 100 else {
                 throw SimulatorError(.invalidValue, "A refund is of 0.001 to 100 percent.")
             }
@@ -22,8 +24,16 @@ extension SimulatedAppStore {
             try Self.checkRefundable(sale)
             return Revocation(
                 at: sale.now, kind: percentage == nil ? .refundFull : .refundProrated,
-                reason: request.reason == .appIssue ? 1 : 0, percentage: percentage)
+                reason: reason == .issueWithinApp ? 1 : 0, percentage: percentage)
         }
+    }
+
+    @discardableResult
+    package func refund(
+        _ transaction: TransactionID, _ request: StoreControlWire.Refund
+    ) async throws -> StoreControlWire.Transaction {
+        try await refund(
+            transaction, reason: request.reason == .appIssue ? .issueWithinApp : .other, percentage: request.percentage)
     }
 
     /// Takes access away without giving money back, as when a family no longer shares. Throws `alreadyRevoked`.
@@ -67,14 +77,20 @@ extension SimulatedAppStore {
     /// `declineRefund`. Throws `alreadyRevoked`, and `notNow` for a family member's share.
     @discardableResult
     public func requestRefund(
-        of transaction: TransactionID, _ request: StoreControlWire.RefundRequest = .init()
+        of transaction: TransactionID, reason: AppStoreServerAPI.ConsumptionRequestReason = .other
     ) async throws -> StoreControlWire.Transaction {
         try await change(transaction) { entry, sale in
             try Self.checkRefundable(sale)
-            let reason = (request.reason ?? .other).consumptionRequestReason
             try entry.books.insert(RefundRequest(transaction: sale.transaction.id, at: entry.now, reason: reason))
             try entry.tell(.consumptionRequest, of: sale, reason: reason)
         }
+    }
+
+    @discardableResult
+    package func requestRefund(
+        of transaction: TransactionID, _ request: StoreControlWire.RefundRequest
+    ) async throws -> StoreControlWire.Transaction {
+        try await requestRefund(of: transaction, reason: (request.reason ?? .other).consumptionRequestReason)
     }
 
     /// Declines the refund that a customer asked for. Throws `alreadyRevoked`, and `notNow` where none waits for a decision.

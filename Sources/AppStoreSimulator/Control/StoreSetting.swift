@@ -7,11 +7,11 @@ import StoreModel
 public struct StoreSetting: Sendable, Hashable {
     /// As it is written: `gracePeriod`, `errors.purchase`, …
     public let name: String
-    public let kind: Kind
+    package let kind: Kind
     public let summary: String
 
     /// Closed: the kinds of value there are.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// A truth value.
         case flag
         /// One of these texts.

@@ -60,21 +60,21 @@ public struct Scenario: Sendable {
 }
 
 /// Why a file is no scenario, or cannot be run.
-public struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file as the caller named it; the catalogue's where that is the one at fault.
-    public let file: String
+    package let file: String
     /// Where in the file (RFC 6901); empty for the whole.
-    public let pointer: String
+    package let pointer: String
     /// What is wrong and what should stand there.
-    public let reason: String
+    package let reason: String
 
-    public init(file: String, pointer: String, reason: String) {
+    package init(file: String, pointer: String, reason: String) {
         self.file = file
         self.pointer = pointer
         self.reason = reason
     }
 
-    public var description: String { "\(file)\(pointer.isEmpty ? "" : " at \(pointer)"): \(reason)" }
+    package var description: String { "\(file)\(pointer.isEmpty ? "" : " at \(pointer)"): \(reason)" }
 }
 
 /// What is wrong at one place of a scenario's file.

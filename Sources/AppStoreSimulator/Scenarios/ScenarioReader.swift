@@ -88,7 +88,7 @@ struct ScenarioReader {
         }
         do {
             return try Catalogue(parsing: bytes, file: name)
-        } catch {
+        } catch let error as CatalogError {
             let first = error.errors.first
             throw ScenarioError(
                 file: name, pointer: prefix + (first?.pointer ?? ""), reason: first?.reason ?? error.description)

@@ -44,28 +44,28 @@ extension EntitlementService.Configuration {
 
 /// POST `/v1/webhooks/{source}`: one purchase as it stands at `occurredAt`. The newest of a transaction counts, so a refund
 /// or another end is the same transaction, said later.
-public struct WebPurchase: Codable, Sendable, Equatable {
-    public var customer: CustomerID
+package struct WebPurchase: Codable, Sendable, Equatable {
+    package var customer: CustomerID
     /// One payment: a period of a subscription, an order of anything else. Not a number alone; those are the App Store's.
-    public var transactionID: TransactionID
+    package var transactionID: TransactionID
     /// The first payment of the subscription; absent for itself.
-    public var originalTransactionID: TransactionID?
-    public var productID: ProductID
+    package var originalTransactionID: TransactionID?
+    package var productID: ProductID
     /// The kind of the product that was bought.
-    public var kind: ProductType
-    public var purchasedAt: Date
+    package var kind: ProductType
+    package var purchasedAt: Date
     /// When the period ends; a subscription that renews needs one.
-    public var expiresAt: Date?
-    public var revokedAt: Date?
+    package var expiresAt: Date?
+    package var revokedAt: Date?
     /// Absent for 1.
-    public var quantity: Int?
-    public var price: Price?
-    public var isTrial: Bool?
+    package var quantity: Int?
+    package var price: Price?
+    package var isTrial: Bool?
     /// Whether the subscription will go on after this period; absent when the shop does not say.
-    public var autoRenews: Bool?
-    public var occurredAt: Date
+    package var autoRenews: Bool?
+    package var occurredAt: Date
 
-    public init(
+    package init(
         customer: CustomerID, transactionID: TransactionID, originalTransactionID: TransactionID? = nil,
         productID: ProductID, kind: ProductType, purchasedAt: Date, expiresAt: Date? = nil,
         revokedAt: Date? = nil, quantity: Int? = nil, price: Price? = nil, isTrial: Bool? = nil,

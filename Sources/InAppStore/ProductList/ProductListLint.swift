@@ -1,11 +1,12 @@
 import Foundation
+import PluginHub
 import Primitives
 import StoreModel
 
 /// One thing that is wrong or doubtful in a product list, with its place.
 public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
     /// Closed: an error is to be mended before the list is shipped, a warning is to be looked at.
-    public enum Severity: String, Sendable { case error, warning }
+    public typealias Severity = Hub.Finding.Severity
 
     public let severity: Severity
     public let file: String

@@ -47,9 +47,9 @@ extension StoreEvent {
         sentence: "The device's clock was set back; time goes on from where it was, and the server is asked.")
 
     /// What an app should hear of a completion besides its transaction.
-    init?(_ completion: PaymentCompletion) {
-        switch completion.event {
-        case .purchased, .renewalChanged: return nil
+    init?(_ completion: StoreUpdate) {
+        switch completion.state {
+        case .purchasing, .deferred, .purchased, .renewalChanged: return nil
         case .revoked(let transaction):
             self.init(
                 kind: .informational, code: .purchaseRevoked,

@@ -4,7 +4,7 @@ import Primitives
 /// One change to a record, as a value: what a `FindReplaceFloret` is made of.
 public struct RecordModifier: Sendable {
     /// Which message of the record is changed: the designated request before it is sent, or the answer.
-    public enum Side: Sendable, Hashable { case request, response }
+    enum Side: Sendable, Hashable { case request, response }
 
     /// What it does, in a few words.
     public let name: String

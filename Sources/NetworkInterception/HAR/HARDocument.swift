@@ -45,7 +45,7 @@ public struct HARDocument: Sendable, Hashable {
     public func encoded(pretty: Bool = false) -> [UInt8] { Array((json.text(pretty: pretty) + "\n").utf8) }
 
     /// The exchanges, in the order of the file.
-    public var entries: [HAREntry] { (json["log"]?["entries"]?.arrayValue ?? []).map(HAREntry.init) }
+    package var entries: [HAREntry] { (json["log"]?["entries"]?.arrayValue ?? []).map(HAREntry.init) }
 
     /// The exchanges as records, in the order of the file.
     public var records: [Record] { entries.map(\.record) }

@@ -3,23 +3,23 @@ import HTTPCore
 import Primitives
 
 /// One exchange of a HAR file.
-public struct HAREntry: Sendable, Hashable {
+package struct HAREntry: Sendable, Hashable {
     /// The entry as it stands in the file.
-    public let json: JSONValue
+    package let json: JSONValue
 
     init(_ json: JSONValue) { self.json = json }
 
     /// When the request began.
-    public var started: Date? { json["startedDateTime"]?.stringValue.flatMap(Self.date) }
+    package var started: Date? { json["startedDateTime"]?.stringValue.flatMap(Self.date) }
 
     /// How long the exchange took; `nil` when the file does not say.
-    public var duration: Duration? {
+    package var duration: Duration? {
         json["time"]?.doubleValue.flatMap { $0 >= 0 && $0 < 1e12 ? .microseconds(Int64($0 * 1000)) : nil }
     }
 
     /// The exchange as a record. A status of 0, which stands for a request that got no answer, is a failure; a body that is
     /// not in the file is marked as cut. Records that Souk wrote get their ids back.
-    public var record: Record {
+    package var record: Record {
         var record = Record(
             Self.request(json["_original"] ?? json["request"]),
             id: json["_id"]?.stringValue.flatMap(UUID.init(text:)) ?? UUID())

@@ -2,13 +2,13 @@
 ///
 ///     PathPattern("/v1/customers/*").matches("/v1/customers/anna")          // true
 ///     PathPattern("/v1/**").matches("/v1/customers/anna/transactions")      // true
-public struct PathPattern: Sendable, Hashable {
+package struct PathPattern: Sendable, Hashable {
     private enum Part: Hashable { case byte(UInt8), withinSegment, anything }
 
-    public let text: String
+    package let text: String
     private let parts: [Part]
 
-    public init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
         var parts: [Part] = []
         for byte in text.utf8 {
@@ -23,7 +23,7 @@ public struct PathPattern: Sendable, Hashable {
     }
 
     /// Whether the whole of `path` matches. The time it takes grows with the product of both lengths, never faster.
-    public func matches(_ path: String) -> Bool {
+    package func matches(_ path: String) -> Bool {
         // Which beginnings of the pattern match what was read so far.
         var open = [Bool](repeating: false, count: parts.count + 1)
         open[0] = true

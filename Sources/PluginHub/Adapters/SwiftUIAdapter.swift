@@ -93,7 +93,7 @@
         }
 
         @ViewBuilder private func row(_ row: ViewDocument.Row) -> some View {
-            switch row {
+            switch row.content {
             case .text(let text):
                 if let action = text.action {
                     Button {

@@ -44,12 +44,12 @@ extension ViewDocument {
     }
 
     private static func head(of row: Row) -> String {
-        if case .toggle(let toggle) = row { return "[\(toggle.isOn ? "x" : " ")] \(visible(toggle.label))" }
+        if case .toggle(let toggle) = row.content { return "[\(toggle.isOn ? "x" : " ")] \(visible(toggle.label))" }
         return visible(row.label)
     }
 
     private static func tail(of row: Row) -> String {
-        switch row {
+        switch row.content {
         case .text(let text):
             let action = text.action.map { "(\(visible($0.id)))" }
             return [text.value.map(visible), action].compactMap { $0 }.joined(separator: "  ")

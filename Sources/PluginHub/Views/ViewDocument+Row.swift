@@ -3,20 +3,24 @@ import Primitives
 extension ViewDocument {
     /// One line of a screen. The kinds are closed: every renderer draws all of them.
     public enum Row: Sendable, Hashable {
-        case text(Text)
-        case toggle(Toggle)
-        case field(Field)
-        case choice(Choice)
+        /// Something to read, and to tap if it has an action.
+        case text(_ label: String, _ value: String? = nil, id: String? = nil, action: Action? = nil)
+        /// On or off.
+        case toggle(id: String, label: String, isOn: Bool, action: Action? = nil)
+        /// A text to write. The placeholder is shown while there is no value.
+        case field(id: String, label: String, value: String = "", placeholder: String? = nil, action: Action? = nil)
+        /// One of several; `selected` is the value of the chosen option.
+        case choice(id: String, label: String, options: [Option], selected: String? = nil, action: Action? = nil)
     }
 
     /// Something to read, and to tap if it has an action.
-    public struct Text: Sendable, Hashable, Codable {
-        public var id: String?
-        public var label: String
-        public var value: String?
-        public var action: Action?
+    package struct Text: Sendable, Hashable, Codable {
+        package var id: String?
+        package var label: String
+        package var value: String?
+        package var action: Action?
 
-        public init(id: String? = nil, label: String, value: String? = nil, action: Action? = nil) {
+        package init(id: String? = nil, label: String, value: String? = nil, action: Action? = nil) {
             self.id = id
             self.label = label
             self.value = value
@@ -25,13 +29,13 @@ extension ViewDocument {
     }
 
     /// On or off.
-    public struct Toggle: Sendable, Hashable, Codable {
-        public var id: String
-        public var label: String
-        public var isOn: Bool
-        public var action: Action?
+    package struct Toggle: Sendable, Hashable, Codable {
+        package var id: String
+        package var label: String
+        package var isOn: Bool
+        package var action: Action?
 
-        public init(id: String, label: String, isOn: Bool, action: Action? = nil) {
+        package init(id: String, label: String, isOn: Bool, action: Action? = nil) {
             self.id = id
             self.label = label
             self.isOn = isOn
@@ -40,15 +44,15 @@ extension ViewDocument {
     }
 
     /// A text to write.
-    public struct Field: Sendable, Hashable, Codable {
-        public var id: String
-        public var label: String
-        public var value: String
+    package struct Field: Sendable, Hashable, Codable {
+        package var id: String
+        package var label: String
+        package var value: String
         /// Shown while there is no value.
-        public var placeholder: String?
-        public var action: Action?
+        package var placeholder: String?
+        package var action: Action?
 
-        public init(id: String, label: String, value: String = "", placeholder: String? = nil, action: Action? = nil) {
+        package init(id: String, label: String, value: String = "", placeholder: String? = nil, action: Action? = nil) {
             self.id = id
             self.label = label
             self.value = value
@@ -58,15 +62,15 @@ extension ViewDocument {
     }
 
     /// One of several.
-    public struct Choice: Sendable, Hashable, Codable {
-        public var id: String
-        public var label: String
-        public var options: [Option]
+    package struct Choice: Sendable, Hashable, Codable {
+        package var id: String
+        package var label: String
+        package var options: [Option]
         /// The value of the chosen option.
-        public var selected: String?
-        public var action: Action?
+        package var selected: String?
+        package var action: Action?
 
-        public init(id: String, label: String, options: [Option], selected: String? = nil, action: Action? = nil) {
+        package init(id: String, label: String, options: [Option], selected: String? = nil, action: Action? = nil) {
             self.id = id
             self.label = label
             self.options = options
@@ -88,33 +92,44 @@ extension ViewDocument {
 }
 
 extension ViewDocument.Row {
-    public static func text(
-        _ label: String, _ value: String? = nil, id: String? = nil, action: ViewDocument.Action? = nil
-    ) -> ViewDocument.Row {
-        .text(ViewDocument.Text(id: id, label: label, value: value, action: action))
+    /// A row as the value of its kind.
+    package enum Content {
+        case text(ViewDocument.Text)
+        case toggle(ViewDocument.Toggle)
+        case field(ViewDocument.Field)
+        case choice(ViewDocument.Choice)
     }
 
-    public static func toggle(
-        id: String, label: String, isOn: Bool, action: ViewDocument.Action? = nil
-    ) -> ViewDocument.Row {
-        .toggle(ViewDocument.Toggle(id: id, label: label, isOn: isOn, action: action))
+    package init(_ content: Content) {
+        switch content {
+        case .text(let row): self = .text(row.label, row.value, id: row.id, action: row.action)
+        case .toggle(let row): self = .toggle(id: row.id, label: row.label, isOn: row.isOn, action: row.action)
+        case .field(let row):
+            self = .field(
+                id: row.id, label: row.label, value: row.value, placeholder: row.placeholder, action: row.action)
+        case .choice(let row):
+            self = .choice(
+                id: row.id, label: row.label, options: row.options, selected: row.selected, action: row.action)
+        }
     }
 
-    public static func field(
-        id: String, label: String, value: String = "", placeholder: String? = nil, action: ViewDocument.Action? = nil
-    ) -> ViewDocument.Row {
-        .field(ViewDocument.Field(id: id, label: label, value: value, placeholder: placeholder, action: action))
-    }
-
-    public static func choice(
-        id: String, label: String, options: [ViewDocument.Option], selected: String? = nil,
-        action: ViewDocument.Action? = nil
-    ) -> ViewDocument.Row {
-        .choice(ViewDocument.Choice(id: id, label: label, options: options, selected: selected, action: action))
+    package var content: Content {
+        switch self {
+        case .text(let label, let value, let id, let action):
+            .text(ViewDocument.Text(id: id, label: label, value: value, action: action))
+        case .toggle(let id, let label, let isOn, let action):
+            .toggle(ViewDocument.Toggle(id: id, label: label, isOn: isOn, action: action))
+        case .field(let id, let label, let value, let placeholder, let action):
+            .field(
+                ViewDocument.Field(id: id, label: label, value: value, placeholder: placeholder, action: action))
+        case .choice(let id, let label, let options, let selected, let action):
+            .choice(
+                ViewDocument.Choice(id: id, label: label, options: options, selected: selected, action: action))
+        }
     }
 
     public var id: String? {
-        switch self {
+        switch content {
         case .text(let row): row.id
         case .toggle(let row): row.id
         case .field(let row): row.id
@@ -123,7 +138,7 @@ extension ViewDocument.Row {
     }
 
     public var label: String {
-        switch self {
+        switch content {
         case .text(let row): row.label
         case .toggle(let row): row.label
         case .field(let row): row.label
@@ -132,7 +147,7 @@ extension ViewDocument.Row {
     }
 
     public var action: ViewDocument.Action? {
-        switch self {
+        switch content {
         case .text(let row): row.action
         case .toggle(let row): row.action
         case .field(let row): row.action
@@ -142,7 +157,7 @@ extension ViewDocument.Row {
 
     /// Whether the row can be set to `value`; a text cannot be set.
     func accepts(_ value: JSONValue) -> Bool {
-        switch self {
+        switch content {
         case .text: false
         case .toggle: value.boolValue != nil
         case .field: value.stringValue != nil
@@ -151,7 +166,7 @@ extension ViewDocument.Row {
     }
 
     var expectation: String {
-        switch self {
+        switch content {
         case .text: "left as it is: it is a text to read"
         case .toggle: "true or false"
         case .field: "a text"
@@ -166,16 +181,16 @@ extension ViewDocument.Row: Codable {
 
     public init(from decoder: any Decoder) throws {
         switch try decoder.container(keyedBy: CodingKeys.self).decode(Kind.self, forKey: .type) {
-        case .text: self = .text(try ViewDocument.Text(from: decoder))
-        case .toggle: self = .toggle(try ViewDocument.Toggle(from: decoder))
-        case .field: self = .field(try ViewDocument.Field(from: decoder))
-        case .choice: self = .choice(try ViewDocument.Choice(from: decoder))
+        case .text: self.init(.text(try ViewDocument.Text(from: decoder)))
+        case .toggle: self.init(.toggle(try ViewDocument.Toggle(from: decoder)))
+        case .field: self.init(.field(try ViewDocument.Field(from: decoder)))
+        case .choice: self.init(.choice(try ViewDocument.Choice(from: decoder)))
         }
     }
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        switch self {
+        switch content {
         case .text(let row):
             try container.encode(Kind.text, forKey: .type)
             try row.encode(to: encoder)

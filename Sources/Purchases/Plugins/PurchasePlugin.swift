@@ -124,12 +124,11 @@ extension PurchasePlugin {
 }
 
 /// Something the app knows of its user. An open set: a plugin takes what it has use for.
-public struct PurchaseAttribute: RawRepresentable, Hashable, Sendable {
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
+public typealias PurchaseAttribute = OpenEnum<PurchaseClient>
 
+extension PurchaseAttribute {
     /// The device's id at AppsFlyer, who attributes installations to campaigns.
-    public static let appsflyerID = PurchaseAttribute(rawValue: "appsflyerID")
-    public static let email = PurchaseAttribute(rawValue: "email")
-    public static let displayName = PurchaseAttribute(rawValue: "displayName")
+    public static var appsflyerID: Self { Self(rawValue: "appsflyerID") }
+    public static var email: Self { Self(rawValue: "email") }
+    public static var displayName: Self { Self(rawValue: "displayName") }
 }

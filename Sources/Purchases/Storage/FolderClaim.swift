@@ -37,5 +37,5 @@ final class FolderClaim: StorageClaim {
 
 extension FileSecureStorage: ClaimableStorage {
     /// Throws `PurchaseError.storageFailed` when the folder cannot be locked.
-    public func claim() throws -> (any StorageClaim)? { try FolderClaim(directory: directory) }
+    package func claim() throws -> (any StorageClaim)? { try FolderClaim(directory: directory) }
 }

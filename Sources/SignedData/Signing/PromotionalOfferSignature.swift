@@ -36,26 +36,11 @@ public struct PromotionalOffer: Sendable, Hashable {
 ///     let signature = try PromotionalOfferSignature.sign(
 ///         offer, key: SigningKey(p8), keyID: "2X9R4HXF34", nonce: UUID(), at: clock.now())
 ///     signature.base64                                  // to the app, with keyID, nonce and timestamp
-public struct PromotionalOfferSignature: Sendable, Hashable {
+public typealias PromotionalOfferSignature = OfferSignature
+
+extension OfferSignature {
     /// Apple: the timestamp keeps the offer active for 24 hours.
-    public static let lifetime: TimeInterval = 24 * 3600
-
-    /// The key's name in App Store Connect.
-    public let keyID: String
-    /// Made anew for every signature. Whoever accepts signatures remembers it, so that none is used twice.
-    public let nonce: UUID
-    /// Milliseconds since 1970.
-    public let timestamp: Int64
-    /// ECDSA over the SHA-256, in DER.
-    public let signature: [UInt8]
-
-    /// As an app presents it.
-    public init(keyID: String, nonce: UUID, timestamp: Int64, signature: [UInt8]) {
-        self.keyID = keyID
-        self.nonce = nonce
-        self.timestamp = timestamp
-        self.signature = signature
-    }
+    public static var lifetime: TimeInterval { 24 * 3600 }
 
     /// The signature as StoreKit takes it.
     public var base64: String { Base64.encode(signature) }

@@ -18,11 +18,11 @@ public actor PaymentQueue {
 
     /// What ended without anybody waiting for it: renewals, refunds, approvals and refusals of what was deferred, what
     /// earlier runs left unfinished. For one listener; of what it has not taken, the newest 1000 are kept.
-    public nonisolated let completions: AsyncStream<PaymentCompletion>
+    public nonisolated let completions: AsyncStream<StoreUpdate>
 
     nonisolated let configuration: Configuration
     private let deliver: Deliver
-    private let completed: AsyncStream<PaymentCompletion>.Continuation
+    private let completed: AsyncStream<StoreUpdate>.Continuation
     private var machine: PaymentQueueStateMachine
     private var payments: [PaymentID: Promise<PaymentAnswer>] = [:]
     private var restores: [UInt64: Promise<[StoreTransaction]>] = [:]

@@ -38,7 +38,7 @@ extension PaymentQueueStateMachine {
         case requestRestore(UInt64)
         case answerRestore(Caller, Result<[StoreTransaction], any Error>)
         /// Something ended that no caller waits for.
-        case complete(PaymentCompletion)
+        case complete(StoreUpdate)
         case answerRedelivery(Caller, Result<Void, any Error>)
         /// Come back with `retryDue` of the same attempt (for a failed finish: `finishRetryDue`) after its back-off.
         case retryDelivery(TransactionID, attempt: Int)

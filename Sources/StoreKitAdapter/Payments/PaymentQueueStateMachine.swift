@@ -105,8 +105,8 @@ struct PaymentQueueStateMachine {
             let sentence = "The purchase waits for approval and is completed when it is given."
             return update.paymentID.map { answer($0, .failed(error: PaymentError(.deferred, sentence))) } ?? []
         case .failed(let failure):
-            let completion = PaymentCompletion(
-                paymentID: update.paymentID, productID: update.productID, event: .failed(failure))
+            let completion = StoreUpdate(
+                paymentID: update.paymentID, productID: update.productID, state: .failed(failure))
             guard let id = update.paymentID else { return [.complete(completion)] }
             switch payments.refuse(id) {
             case .caller:
@@ -171,9 +171,9 @@ struct PaymentQueueStateMachine {
         }
         let result: Result<Void, any Error> = failure.map { .failure($0) } ?? .success(())
         let all = answers + audience.redeliveries.map { .answerRedelivery($0, result) }
-        guard failure == nil, all.isEmpty, !audience.isRestore, let event = parcel.event else { return all }
-        let completion = PaymentCompletion(
-            paymentID: parcel.payment, productID: parcel.transaction.productID, event: event)
+        guard failure == nil, all.isEmpty, !audience.isRestore, let state = parcel.state else { return all }
+        let completion = StoreUpdate(
+            paymentID: parcel.payment, productID: parcel.transaction.productID, state: state)
         return [.complete(completion)]
     }
 
@@ -264,7 +264,7 @@ struct PaymentQueueStateMachine {
 
 extension Deliveries.Parcel {
     /// `nil` for what only a restore brought: whoever restores is told by the restore.
-    fileprivate var event: PaymentCompletion.Event? {
+    fileprivate var state: StoreUpdate.State? {
         switch reason {
         case .purchased: .purchased(transaction)
         case .revoked: .revoked(transaction)

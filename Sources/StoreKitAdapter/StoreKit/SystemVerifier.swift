@@ -10,8 +10,8 @@ import StoreModel
 ///     configuration.localVerifier = connection.verifier
 public final class SystemVerifier: TransactionVerifier {
     /// A transaction that the system has not verified.
-    public struct Unverified: Error, CustomStringConvertible {
-        public var description: String { "The system has not verified this transaction on this device." }
+    package struct Unverified: Error, CustomStringConvertible {
+        package var description: String { "The system has not verified this transaction on this device." }
     }
 
     private struct Known {

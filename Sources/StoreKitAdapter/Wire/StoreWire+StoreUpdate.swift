@@ -2,7 +2,7 @@ import StoreModel
 
 extension StoreWire.Update {
     /// The update as the port has it; `nil` for a state that this version does not know.
-    public var storeUpdate: StoreUpdate? {
+    package var storeUpdate: StoreUpdate? {
         let known: StoreUpdate.State? =
             switch (state, transaction) {
             case ("purchased", let transaction?): .purchased(transaction, alreadyOwned: alreadyOwned ?? false)
@@ -15,7 +15,7 @@ extension StoreWire.Update {
         return known.map { StoreUpdate(paymentID: paymentID, productID: productID, state: $0) }
     }
 
-    public init?(_ update: StoreUpdate) {
+    package init?(_ update: StoreUpdate) {
         self.init(paymentID: update.paymentID, productID: update.productID, state: "")
         switch update.state {
         case .purchasing: return nil

@@ -21,20 +21,20 @@ import StoreModel
 ///
 /// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
 /// `StoreFailure`'s code where the store does not do it (`invalidProduct` 404, others 422).
-public enum StoreWire {
+package enum StoreWire {
     package struct SignIn: Codable, Sendable, Equatable {
         package var account: String
         package init(account: String) { self.account = account }
     }
 
     /// A device signed in to an account of the store.
-    public struct Device: Codable, Sendable, Equatable {
-        public var deviceID: String
-        public var account: String
-        public var storefront: Storefront
-        public var canMakePayments: Bool
+    package struct Device: Codable, Sendable, Equatable {
+        package var deviceID: String
+        package var account: String
+        package var storefront: Storefront
+        package var canMakePayments: Bool
 
-        public init(deviceID: String, account: String, storefront: Storefront, canMakePayments: Bool = true) {
+        package init(deviceID: String, account: String, storefront: Storefront, canMakePayments: Bool = true) {
             self.deviceID = deviceID
             self.account = account
             self.storefront = storefront
@@ -49,18 +49,18 @@ public enum StoreWire {
 
     /// Updates after the cursor asked for, oldest first; `cursor`, a text of the simulator's own, is what to ask after
     /// next time. A question that names another storefront than the device's is answered at once.
-    public struct Updates: Codable, Sendable, Equatable {
-        public var updates: [Update]
-        public var cursor: String
+    package struct Updates: Codable, Sendable, Equatable {
+        package var updates: [Update]
+        package var cursor: String
         /// Where the customer shops now.
-        public var storefront: Storefront?
+        package var storefront: Storefront?
         /// All messages that are open now; absent where the simulator has none to give. One that opens or closes comes with
         /// an update of its subscription, which ends the long poll.
-        public var messages: [StoreMessage]?
+        package var messages: [StoreMessage]?
         /// What the customer has begun to buy in the store and no device has taken; absent where there is nothing.
-        public var promotedPurchases: [PromotedPurchase]?
+        package var promotedPurchases: [PromotedPurchase]?
 
-        public init(
+        package init(
             updates: [Update], cursor: String, storefront: Storefront? = nil, messages: [StoreMessage]? = nil,
             promotedPurchases: [PromotedPurchase]? = nil
         ) {
@@ -78,16 +78,16 @@ public enum StoreWire {
     }
 
     /// `StoreUpdate` on the wire.
-    public struct Update: Codable, Sendable, Equatable {
-        public var paymentID: PaymentID?
-        public var productID: ProductID
+    package struct Update: Codable, Sendable, Equatable {
+        package var paymentID: PaymentID?
+        package var productID: ProductID
         /// `purchased`, `deferred`, `failed`, `revoked` or `renewalChanged`.
-        public var state: String
-        public var transaction: StoreTransaction?
-        public var alreadyOwned: Bool?
-        public var failure: StoreFailure?
+        package var state: String
+        package var transaction: StoreTransaction?
+        package var alreadyOwned: Bool?
+        package var failure: StoreFailure?
 
-        public init(
+        package init(
             paymentID: PaymentID? = nil, productID: ProductID, state: String, transaction: StoreTransaction? = nil,
             alreadyOwned: Bool? = nil, failure: StoreFailure? = nil
         ) {

@@ -155,22 +155,22 @@ public struct RedeemAnswer: Codable, Hashable, Sendable {
 }
 
 /// POST `/v1/promotions`: a code that gives a feature, once to each customer who redeems it.
-public struct Promotion: Codable, Hashable, Sendable {
+package struct Promotion: Codable, Hashable, Sendable {
     /// 4 to 64 letters, digits and hyphens, in any case; made up by the server when absent.
-    public var code: String?
-    public var feature: String
+    package var code: String?
+    package var feature: String
     /// How long the feature is given from its redemption.
-    public var lasts: SubscriptionPeriod?
+    package var lasts: SubscriptionPeriod?
     /// Until when it is given; with neither this nor `lasts`, for ever.
-    public var until: Date?
+    package var until: Date?
     /// Exclusive.
-    public var redeemableUntil: Date?
+    package var redeemableUntil: Date?
     /// How many customers may redeem it.
-    public var limit: Int?
+    package var limit: Int?
     /// How many did. Ignored in requests.
-    public var redemptions: Int?
+    package var redemptions: Int?
 
-    public init(
+    package init(
         code: String? = nil, feature: String, lasts: SubscriptionPeriod? = nil, until: Date? = nil,
         redeemableUntil: Date? = nil, limit: Int? = nil, redemptions: Int? = nil
     ) {

@@ -5,19 +5,19 @@ import Primitives
 ///     {"credits": {"coins": {"products": {"com.example.coins.100": 100}, "prices": {"filter": 5, "frame": 12}}}}
 public struct CreditTable: Hashable, Sendable {
     /// One kind of credit.
-    public struct Credit: Hashable, Sendable {
+    package struct Credit: Hashable, Sendable {
         /// How much one of each product gives.
-        public var products: [ProductID: Int]
+        package var products: [ProductID: Int]
         /// What each type of item costs.
-        public var prices: [String: Int]
+        package var prices: [String: Int]
 
-        public init(products: [ProductID: Int], prices: [String: Int]) {
+        package init(products: [ProductID: Int], prices: [String: Int]) {
             self.products = products
             self.prices = prices
         }
 
         /// How much a purchase gave, whether it was revoked since or not.
-        public func amount(of purchase: CustomerPurchase) -> Int {
+        package func amount(of purchase: CustomerPurchase) -> Int {
             let (amount, isTooMuch) = (products[purchase.productID] ?? 0)
                 .multipliedReportingOverflow(by: purchase.quantity)
             return isTooMuch ? .max : amount
@@ -25,16 +25,19 @@ public struct CreditTable: Hashable, Sendable {
     }
 
     /// By name, as it stands in paths.
-    public let credits: [String: Credit]
+    package let credits: [String: Credit]
 
-    public init(credits: [String: Credit] = [:]) { self.credits = credits }
+    package init(credits: [String: Credit]) { self.credits = credits }
+
+    /// Creates a table without credits.
+    public init() { credits = [:] }
 
     /// The largest amount or price, so that no sum overflows.
     private static let largest = 1_000_000_000
 
     /// Reads the member `credits` of a feature file; without one there are none. Throws `FeatureMapError` for the first
     /// thing wrong.
-    public init(json: JSONValue) throws(FeatureMapError) {
+    public init(json: JSONValue) throws {
         guard let member = json["credits"] else {
             self.init()
             return

@@ -89,15 +89,15 @@ package struct RenewalFact: Hashable, Sendable {
 }
 
 /// Access given by hand: by support, a promotion, a contract.
-public struct Grant: Hashable, Sendable {
-    public var id: String
-    public var feature: String
-    public var from: Date
+package struct Grant: Hashable, Sendable {
+    package var id: String
+    package var feature: String
+    package var from: Date
     /// Exclusive; absent for a grant without end.
-    public var until: Date?
-    public var reason: String
+    package var until: Date?
+    package var reason: String
 
-    public init(id: String, feature: String, from: Date, until: Date? = nil, reason: String) {
+    package init(id: String, feature: String, from: Date, until: Date? = nil, reason: String) {
         self.id = id
         self.feature = feature
         self.from = from

@@ -27,23 +27,23 @@ public struct FeatureMap: Hashable, Sendable {
 }
 
 /// Why a document is not a feature map, and where.
-public struct FeatureMapError: Error, Equatable, CustomStringConvertible {
+package struct FeatureMapError: Error, Equatable, CustomStringConvertible {
     /// A JSON pointer (RFC 6901), empty for the document itself.
-    public let pointer: String
+    package let pointer: String
     /// What is wrong there and what should stand there.
-    public let reason: String
+    package let reason: String
 
-    public init(pointer: String, reason: String) {
+    package init(pointer: String, reason: String) {
         self.pointer = pointer
         self.reason = reason
     }
 
-    public var description: String { "\(pointer.isEmpty ? "The feature map" : pointer) \(reason)." }
+    package var description: String { "\(pointer.isEmpty ? "The feature map" : pointer) \(reason)." }
 }
 
 extension FeatureMap {
     /// Reads the bytes of a feature map file. Throws `FeatureMapError`, for text that is not JSON too.
-    public init(parsing bytes: some Sequence<UInt8>) throws(FeatureMapError) {
+    public init(parsing bytes: some Sequence<UInt8>) throws {
         let json: JSONValue
         do {
             json = try JSONValue(parsing: bytes)
@@ -54,7 +54,7 @@ extension FeatureMap {
     }
 
     /// Reads a feature map; members beside `features` are ignored. Throws `FeatureMapError` for the first thing wrong.
-    public init(json: JSONValue) throws(FeatureMapError) {
+    public init(json: JSONValue) throws {
         guard case .object(let document) = json, let member = document["features"] else {
             throw FeatureMapError(pointer: "", reason: "should be an object with the member \"features\"")
         }

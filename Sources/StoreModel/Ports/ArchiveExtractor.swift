@@ -84,7 +84,7 @@ public struct ExtractionError: Error, Equatable, Sendable, CustomStringConvertib
     }
 
     /// A failure of the disk, told as a full one or a missing permission where it is that.
-    public init(_ failure: FileFailure) {
+    package init(_ failure: FileFailure) {
         let (code, advice): (Code, String) =
             if failure.isDiskFull {
                 (.diskFull, "free some space")

@@ -9,12 +9,12 @@ public protocol SecureStorage: Sendable {
 }
 
 /// A storage that can tell whether somebody uses it already, in this process or in another.
-public protocol ClaimableStorage: SecureStorage {
+package protocol ClaimableStorage: SecureStorage {
     /// The right to be its one user; `nil` while somebody else has it.
     func claim() throws -> (any StorageClaim)?
 }
 
 /// Held until it is released, is no longer referenced, or the process ends.
-public protocol StorageClaim: AnyObject, Sendable {
+package protocol StorageClaim: AnyObject, Sendable {
     func release()
 }

@@ -29,6 +29,16 @@ public struct StoreUpdate: Hashable, Sendable {
     }
 }
 
+extension StoreUpdate {
+    /// What was bought or taken back; `nil` where nothing was and for a changed renewal.
+    public var completedTransaction: StoreTransaction? {
+        switch state {
+        case .purchased(let transaction, _), .revoked(let transaction): transaction
+        case .purchasing, .deferred, .failed, .renewalChanged: nil
+        }
+    }
+}
+
 /// Something the store wants the customer to know, which the app may show when it fits (Apple: `Message`).
 public struct StoreMessage: Hashable, Sendable, Codable, Identifiable {
     /// The same for as long as the message is open.

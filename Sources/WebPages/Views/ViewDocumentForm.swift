@@ -71,7 +71,7 @@ public struct ViewDocumentForm: Sendable {
     private var buttons: [ViewDocument.Action] {
         document.sections.flatMap { section in
             section.rows.compactMap { row -> ViewDocument.Action? in
-                if case .text(let text) = row { text.action } else { nil }
+                if case .text(let text) = row.content { text.action } else { nil }
             } + section.actions
         }
     }
@@ -103,7 +103,7 @@ extension ViewDocumentForm {
 
     private func row(_ row: ViewDocument.Row, name: String) -> HTML {
         let control: HTML
-        switch row {
+        switch row.content {
         case .text(let text):
             let value = text.value.map { value -> HTML in "<span class=\"value\">\(value)</span>" }
             control = "\(value)\(text.action.map { button($0) })"
@@ -187,7 +187,7 @@ extension ViewDocumentForm {
 extension ViewDocument.Row {
     /// Whether it is drawn as something a label can point at.
     fileprivate var hasInput: Bool {
-        switch self {
+        switch content {
         case .text, .toggle: false
         case .field: true
         case .choice(let choice): choice.hasManyOptions

@@ -59,8 +59,10 @@ struct CatalogLint {
             _ = try FeatureMap(parsing: bytes)
             _ = try CreditTable(json: document)
             return []
-        } catch {
+        } catch let error as FeatureMapError {
             return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
+        } catch {
+            return [Finding(isError: true, file: file, pointer: "", reason: "\(error)")]
         }
     }
 

@@ -127,7 +127,7 @@ struct StoreSync: Sendable {
                 }
                 bar.show(count, "\(count), \(progress.report.rejected) rejected")
             }
-            guard page.hasMore == true, let next = page.nextPage, next != progress.page else { break }
+            guard page.hasMore == true, let next = page.paginationToken, next != progress.page else { break }
             progress.page = next
             try file.write(progress)
         }

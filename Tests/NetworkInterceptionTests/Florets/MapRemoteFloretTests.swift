@@ -86,7 +86,7 @@ import Testing
         try await floret.perform(try view.action(setting: "mapping0", to: false), in: scene.interceptor)
         try await scene.send(.get, "http://a/kept")
         #expect(scene.last?.url == "/kept")
-        guard case .toggle(let toggle)? = floret.view(scene.interceptor)?.row("mapping0") else {
+        guard case .toggle(let toggle)? = floret.view(scene.interceptor)?.row("mapping0")?.content else {
             Issue.record("there is no switch")
             return
         }

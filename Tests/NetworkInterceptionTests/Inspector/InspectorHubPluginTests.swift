@@ -92,7 +92,7 @@ import Testing
 
 extension ViewDocument.Row {
     fileprivate var text: String {
-        guard case .text(let text) = self else { return "" }
+        guard case .text(let text) = content else { return "" }
         return "\(text.label): \(text.value ?? "")"
     }
 }

@@ -173,12 +173,12 @@ struct PaymentQueueStoreTests {
         let transaction = store.sell(approved)
         #expect(
             await completions.next()
-                == PaymentCompletion(paymentID: approved.id, productID: "pack", event: .purchased(transaction)))
+                == StoreUpdate(paymentID: approved.id, productID: "pack", state: .purchased(transaction)))
         let failure = StoreFailure(code: .declined, reason: "Not today.")
         store.send(StoreUpdate(paymentID: declined.id, productID: "pack", state: .failed(failure)))
         #expect(
             await completions.next()
-                == PaymentCompletion(paymentID: declined.id, productID: "pack", event: .failed(failure)))
+                == StoreUpdate(paymentID: declined.id, productID: "pack", state: .failed(failure)))
         await queue.shutDown()
     }
 

@@ -91,11 +91,13 @@ extension Error {
     var words: String { "failed " + ((self as? PaymentError)?.code.rawValue ?? "\(self)") }
 }
 
-extension PaymentCompletion {
+extension StoreUpdate {
     var words: String {
         let payment = paymentID.map { " of \($0)" } ?? ""
-        return switch event {
-        case .purchased(let transaction): transaction.words + payment
+        return switch state {
+        case .purchasing: "purchasing" + payment
+        case .deferred: "deferred" + payment
+        case .purchased(let transaction, _): transaction.words + payment
         case .revoked(let transaction): "revoked \(transaction.words)" + payment
         case .renewalChanged(let transaction): "changed \(transaction.words)" + payment
         case .failed(let failure): "failed \(failure.code.rawValue)" + payment

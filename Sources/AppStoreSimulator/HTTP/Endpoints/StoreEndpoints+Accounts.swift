@@ -74,6 +74,7 @@ extension StoreEndpoints {
             taking: StoreControlWire.AccountReference.self, refusals: [.unknownAccount]
         ) { call, body in
             try await call.store.switchAccount(of: try call.device, to: AccountName(unchecked: body.account))
+            return try call.store.device(try call.device)
         },
         on(
             .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device",

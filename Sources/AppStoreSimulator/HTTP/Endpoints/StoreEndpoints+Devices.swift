@@ -114,7 +114,8 @@ extension StoreEndpoints {
             guard let rate = TimeRate(body.timeRate) else {
                 throw SimulatorError(.malformed, "The time rate is one of \(TimeRate.names.joined(separator: ", ")).")
             }
-            return try await call.store.setTimeRate(rate)
+            try await call.store.setTimeRate(rate)
+            return await call.store.clockState()
         },
     ]
 
