@@ -32,7 +32,7 @@ extension SimulatedAppStore {
         /// A request under any other name is refused, because it may come from a web page.
         public var hostNames: [String] = []
         /// Files that are served below `/content/`.
-        public var content: ContentFolder?
+        package var content: ContentFolder?
         /// Where notifications are sent from now on, an http or https URL; `nil`: where the setting says.
         public var notificationsURL: String?
         /// What they are sent over; `nil`: they are written down and not sent.
@@ -47,6 +47,9 @@ extension SimulatedAppStore {
             self.bundleID = bundleID
             self.dataDirectory = dataDirectory
         }
+
+        /// Serves the files of a folder below `/content/`. Throws `SimulatorError` for a folder that cannot be read.
+        public mutating func serveContent(from folder: String) throws { content = try ContentFolder(folder) }
     }
 
     /// What others need to trust the store and to ask it.

@@ -6,15 +6,7 @@
 ///     headers["accept"]                     // "application/json"
 public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// One field line.
-    public struct Field: Sendable, Hashable {
-        public var name: String
-        public var value: String
-
-        public init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
+    public typealias Field = HTTPField
 
     /// The field lines in the order they stand in the message.
     public var fields: [Field]

@@ -5,16 +5,8 @@ import Primitives
 ///     request.query?["limit"]               // "20"
 ///     HTTPQuery([("q", "a b")]).encoded     // "q=a%20b"
 public struct HTTPQuery: Sendable, Hashable {
-    public struct Item: Sendable, Hashable {
-        public var name: String
-        /// Empty when the item has no `=`.
-        public var value: String
-
-        public init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
+    /// One item. Its value is empty when it has no `=`.
+    public typealias Item = HTTPField
 
     public var items: [Item]
 

@@ -62,10 +62,10 @@ extension StoreControlWire {
 
     /// What is left once everything that was due has been sent: how many notifications will be sent again, and when the
     /// next of them.
-    public struct Deliveries: Codable, Sendable, Equatable {
-        public var waiting: Int
-        public var next: Date?
-        public init(waiting: Int, next: Date? = nil) {
+    package struct Deliveries: Codable, Sendable, Equatable {
+        package var waiting: Int
+        package var next: Date?
+        package init(waiting: Int, next: Date? = nil) {
             self.waiting = waiting
             self.next = next
         }

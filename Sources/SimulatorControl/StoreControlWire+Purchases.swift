@@ -147,16 +147,16 @@ extension StoreControlWire {
     }
 
     /// What the app's server last said about the use of a transaction whose customer asks for a refund.
-    public struct Consumption: Codable, Sendable, Equatable {
-        public var transactionID: TransactionID
+    package struct Consumption: Codable, Sendable, Equatable {
+        package var transactionID: TransactionID
         /// Absent, as what follows, while it has said nothing.
-        public var sentAt: Date?
+        package var sentAt: Date?
         /// Of Apple's Send Consumption Information: 1 or 2.
-        public var version: Int?
+        package var version: Int?
         /// As it was sent.
-        public var information: JSONValue?
+        package var information: JSONValue?
 
-        public init(
+        package init(
             transactionID: TransactionID, sentAt: Date? = nil, version: Int? = nil, information: JSONValue? = nil
         ) {
             self.transactionID = transactionID

@@ -79,12 +79,12 @@ extension StoreControlWire {
         }
     }
 
-    public struct PriceIncrease: Codable, Sendable, Equatable {
-        public var productID: ProductID
-        public var at: Date
-        public var price: Price
-        public var needsConsent: Bool
-        public init(productID: ProductID, at: Date, price: Price, needsConsent: Bool) {
+    package struct PriceIncrease: Codable, Sendable, Equatable {
+        package var productID: ProductID
+        package var at: Date
+        package var price: Price
+        package var needsConsent: Bool
+        package init(productID: ProductID, at: Date, price: Price, needsConsent: Bool) {
             self.productID = productID
             self.at = at
             self.price = price

@@ -36,30 +36,7 @@ extension AppStoreServerAPI {
     public typealias NotificationType = OpenEnum<ResponseBodyV2DecodedPayloadFields>
 
     /// The details of a notification type.
-    public struct Subtype: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        public static let accepted = Self(rawValue: "ACCEPTED")
-        public static let activeTokenReminder = Self(rawValue: "ACTIVE_TOKEN_REMINDER")
-        public static let autoRenewDisabled = Self(rawValue: "AUTO_RENEW_DISABLED")
-        public static let autoRenewEnabled = Self(rawValue: "AUTO_RENEW_ENABLED")
-        public static let billingRecovery = Self(rawValue: "BILLING_RECOVERY")
-        public static let billingRetry = Self(rawValue: "BILLING_RETRY")
-        public static let created = Self(rawValue: "CREATED")
-        public static let downgrade = Self(rawValue: "DOWNGRADE")
-        public static let failure = Self(rawValue: "FAILURE")
-        public static let gracePeriod = Self(rawValue: "GRACE_PERIOD")
-        public static let initialBuy = Self(rawValue: "INITIAL_BUY")
-        public static let pending = Self(rawValue: "PENDING")
-        public static let priceIncrease = Self(rawValue: "PRICE_INCREASE")
-        public static let productNotForSale = Self(rawValue: "PRODUCT_NOT_FOR_SALE")
-        public static let resubscribe = Self(rawValue: "RESUBSCRIBE")
-        public static let summary = Self(rawValue: "SUMMARY")
-        public static let unreported = Self(rawValue: "UNREPORTED")
-        public static let upgrade = Self(rawValue: "UPGRADE")
-        public static let voluntary = Self(rawValue: "VOLUNTARY")
-    }
+    public typealias Subtype = OpenEnum<NotificationType>
 }
 
 extension AppStoreServerAPI.NotificationType {
@@ -86,4 +63,26 @@ extension AppStoreServerAPI.NotificationType {
     public static var revoke: Self { Self(rawValue: "REVOKE") }
     public static var subscribed: Self { Self(rawValue: "SUBSCRIBED") }
     public static var test: Self { Self(rawValue: "TEST") }
+}
+
+extension AppStoreServerAPI.Subtype {
+    public static var accepted: Self { Self(rawValue: "ACCEPTED") }
+    public static var activeTokenReminder: Self { Self(rawValue: "ACTIVE_TOKEN_REMINDER") }
+    public static var autoRenewDisabled: Self { Self(rawValue: "AUTO_RENEW_DISABLED") }
+    public static var autoRenewEnabled: Self { Self(rawValue: "AUTO_RENEW_ENABLED") }
+    public static var billingRecovery: Self { Self(rawValue: "BILLING_RECOVERY") }
+    public static var billingRetry: Self { Self(rawValue: "BILLING_RETRY") }
+    public static var created: Self { Self(rawValue: "CREATED") }
+    public static var downgrade: Self { Self(rawValue: "DOWNGRADE") }
+    public static var failure: Self { Self(rawValue: "FAILURE") }
+    public static var gracePeriod: Self { Self(rawValue: "GRACE_PERIOD") }
+    public static var initialBuy: Self { Self(rawValue: "INITIAL_BUY") }
+    public static var pending: Self { Self(rawValue: "PENDING") }
+    public static var priceIncrease: Self { Self(rawValue: "PRICE_INCREASE") }
+    public static var productNotForSale: Self { Self(rawValue: "PRODUCT_NOT_FOR_SALE") }
+    public static var resubscribe: Self { Self(rawValue: "RESUBSCRIBE") }
+    public static var summary: Self { Self(rawValue: "SUMMARY") }
+    public static var unreported: Self { Self(rawValue: "UNREPORTED") }
+    public static var upgrade: Self { Self(rawValue: "UPGRADE") }
+    public static var voluntary: Self { Self(rawValue: "VOLUNTARY") }
 }

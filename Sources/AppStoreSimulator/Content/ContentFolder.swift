@@ -16,21 +16,21 @@ import Primitives
 ///
 /// Answers GET and HEAD with `ETag`, `Last-Modified` and byte ranges (RFC 9110 sections 13 and 14). What is no regular file
 /// in the folder is 404: folders, devices, names with `..`, symbolic links that lead out.
-public struct ContentFolder: HTTPHandler {
-    public static let prefix = "/content/"
+package struct ContentFolder: HTTPHandler {
+    package static let prefix = "/content/"
 
     /// The folder itself, with no symbolic link in it.
-    public let path: String
+    package let path: String
 
     /// Throws `dataFolder` when there is no such folder.
-    public init(_ path: String) throws {
+    package init(_ path: String) throws {
         guard let real = Self.resolved(path), let status = Self.status(real), status.isFolder else {
             throw SimulatorError(.dataFolder, "\(path) is not a folder; name one that content is served from.")
         }
         self.path = real
     }
 
-    public func respond(to request: HTTPRequest) -> HTTPReply {
+    package func respond(to request: HTTPRequest) -> HTTPReply {
         guard [.get, .head].contains(request.method) else {
             var refusal = HTTPProblem(
                 status: 405, code: "method_not_allowed", title: "Method not allowed",

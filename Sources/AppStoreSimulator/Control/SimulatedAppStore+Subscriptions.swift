@@ -109,10 +109,7 @@ extension SimulatedAppStore {
     ///
     /// `price` is a decimal such as `5.99`, in the currency of the catalogue's storefront. A subscription whose customer does
     /// not agree ends, unless `needsConsent` is false.
-    @discardableResult
-    public func increasePrice(
-        of product: ProductID, to price: String, needsConsent: Bool? = nil
-    ) async throws -> StoreControlWire.PriceIncrease {
+    public func increasePrice(of product: ProductID, to price: String, needsConsent: Bool = true) async throws {
         try await increasePrice(
             of: product, StoreControlWire.NewPrice(price: price, needsConsent: needsConsent))
     }
@@ -143,8 +140,10 @@ extension SimulatedAppStore {
     }
 
     /// The increases there were, oldest first.
-    public func priceIncreases() throws -> [StoreControlWire.PriceIncrease] {
-        try database.read { try Books($0).conditions().priceIncreases.map(StoreControlWire.PriceIncrease.init) }
+    public func priceIncreases() throws -> [(productID: ProductID, at: Date, price: Price, needsConsent: Bool)] {
+        try database.read { sql in
+            try Books(sql).conditions().priceIncreases.map(StoreControlWire.PriceIncrease.init)
+        }.map { ($0.productID, $0.at, $0.price, $0.needsConsent) }
     }
 
     /// Sells a product no longer, or again; its subscriptions end with their period. Throws `unknownProduct`.

@@ -30,11 +30,11 @@ extension SimulatedAppStore {
     // MARK: - For a tester
 
     /// Returns when everything that is due now has been sent once: what time has done until now included, but not what
-    /// happens meanwhile. Says what will be sent again.
+    /// happens meanwhile. Returns how many will be sent again, and when the next of them.
     ///
     /// Throws `notNow` while nothing is sent at all, and `CancellationError` when the store closes first.
     @discardableResult
-    public func deliverNotifications() async throws -> StoreControlWire.Deliveries {
+    public func deliverNotifications() async throws -> (waiting: Int, next: Date?) {
         _ = try await watchTime()
         let mark = try database.read { sql in
             let books = Books(sql)
@@ -55,8 +55,9 @@ extension SimulatedAppStore {
         }
         return try database.read { sql in
             let books = Books(sql)
-            return .init(
-                waiting: try books.countRetries(), next: try books.nextRetry(after: mark.now)?.wholeMilliseconds)
+            return (
+                waiting: try books.countRetries(), next: try books.nextRetry(after: mark.now)?.wholeMilliseconds
+            )
         }
     }
 

@@ -27,25 +27,35 @@ public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
 /// What a linter is told of an app beside its product list.
 public struct ProductListRules {
     /// What every identifier is to match as a whole.
-    public let identifiers: Pattern?
+    package let identifiers: Pattern?
     /// The content fetchers that the app registers itself, by their types.
     public var ownFetchers: Set<String>
     /// What the store sells, for example by the app's StoreKit catalogue; `nil` when it is not known.
     public var sold: [ProductID: StoreProduct]?
 
-    public init(identifiers: Pattern? = nil, ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) {
+    public init(ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) {
+        self.init(matching: nil, ownFetchers: ownFetchers, sold: sold)
+    }
+
+    /// `identifiers` is a regular expression that every identifier is to match as a whole. Throws what `Regex` says is wrong
+    /// with it.
+    public init(identifiers: String, ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) throws {
+        self.init(matching: try Pattern(identifiers), ownFetchers: ownFetchers, sold: sold)
+    }
+
+    package init(matching identifiers: Pattern?, ownFetchers: Set<String>, sold: [StoreProduct]?) {
         self.identifiers = identifiers
         self.ownFetchers = ownFetchers
         self.sold = sold.map { Dictionary($0.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }) }
     }
 
     /// A regular expression.
-    public struct Pattern {
-        public let text: String
+    package struct Pattern {
+        package let text: String
         private let expression: Regex<AnyRegexOutput>
 
         /// Throws what `Regex` says is wrong.
-        public init(_ text: String) throws {
+        package init(_ text: String) throws {
             self.text = text
             expression = try Regex(text)
         }

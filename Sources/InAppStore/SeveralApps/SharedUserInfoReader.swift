@@ -56,7 +56,7 @@ public struct SharedUserInfoReader: Sendable {
         /// `StoreConfiguration.sharedStorage`. The group is one of the app's entitlements (capability "Keychain Sharing"),
         /// the team's prefix included.
         public static func shared(accessGroup: String) -> KeychainStorage {
-            KeychainStorage(configuration: .init(service: "souk.shared", accessGroup: accessGroup))
+            KeychainStorage(service: "souk.shared", accessGroup: accessGroup)
         }
     }
 

@@ -57,7 +57,7 @@ extension StoreConfiguration {
     private func defaultStorage() throws -> any SecureStorage {
         #if canImport(Security)
             let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
-            return KeychainStorage(configuration: .init(service: "\(app).souk.\(storageName)"))
+            return KeychainStorage(service: "\(app).souk.\(storageName)")
         #else
             return try FileSecureStorage(directory: stateFolder)
         #endif

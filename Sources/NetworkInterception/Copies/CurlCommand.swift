@@ -11,17 +11,11 @@ import Primitives
 ///
 /// The command is one line without control characters, whatever the record holds, so it can be pasted into a terminal. There
 /// an interrupt character would end the word that it is in, and what follows would run as a command.
-public struct CurlCommand: Sendable, Hashable {
+public struct CurlCommand: Sendable {
     /// The command, without a line end.
     public let text: String
-    /// What the command reads the body from; `nil` when it stands in the command.
-    public let file: File?
-
-    /// A file that the command needs, in the folder it is run in.
-    public struct File: Sendable, Hashable {
-        public let name: String
-        public let bytes: [UInt8]
-    }
+    /// The file that the command reads the body from, in the folder that it is run in; `nil` when the body is in the command.
+    public let file: (name: String, bytes: [UInt8])?
 
     /// The longest body that stands in the command: a system takes no longer word.
     private static let longestWord = 100_000
@@ -56,7 +50,7 @@ public struct CurlCommand: Sendable, Hashable {
         } else {
             let name = "body-\(record.id.uuidString.prefix(8).lowercased()).bin"
             (text, file) = (
-                (words + ["--data-binary", "@\(name)"]).joined(separator: " "), File(name: name, bytes: body)
+                (words + ["--data-binary", "@\(name)"]).joined(separator: " "), (name: name, bytes: body)
             )
         }
     }

@@ -5,19 +5,19 @@ import Primitives
 ///
 /// Whatever it is, a request that another site's page makes is refused: what changes something needs a header, or a word
 /// from the page itself, that such a page cannot send.
-public struct InspectorAccess: Sendable {
+package struct InspectorAccess: Sendable {
     private enum Kind { case loopback, token(digest: [UInt8]) }
 
     private let kind: Kind
 
     /// Whoever reaches it by the name `localhost`, `127.0.0.1` or `::1`: for a listener on a loopback address. A name that
     /// somebody else lets point to this machine (DNS rebinding) is refused.
-    public static let loopback = InspectorAccess(kind: .loopback)
+    package static let loopback = InspectorAccess(kind: .loopback)
 
     /// Whoever knows `token`, by any name: for a listener that others can reach. It is given once as `?token=` to the page,
     /// which keeps it in a cookie, or with each request as `Authorization: Bearer`. Over plain http it can be read on the
     /// way.
-    public static func token(_ token: String) -> InspectorAccess {
+    package static func token(_ token: String) -> InspectorAccess {
         InspectorAccess(kind: .token(digest: Array(SHA256.hash(token.utf8))))
     }
 }

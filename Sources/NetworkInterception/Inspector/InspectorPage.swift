@@ -15,7 +15,7 @@ import WebPages
 ///     await listener.stop()
 ///
 /// Nothing on it comes from elsewhere, and what came from the network is text there, whatever it says. It shows what is
-/// stored, so secrets that the interceptor's redaction took out are not on it. Who may see it is `access`; another site
+/// stored, so secrets that the interceptor's redaction took out are not on it. Only this machine may see it, unless its configuration requires a token; another site
 /// open in the same browser may neither read nor do anything.
 public final class InspectorPage: HTTPHandler {
     public struct Configuration: Sendable {
@@ -23,7 +23,7 @@ public final class InspectorPage: HTTPHandler {
         public var title = "Traffic"
         /// The path it is mounted at, without a slash at its end; empty is the root.
         public var path = ""
-        public var access = InspectorAccess.loopback
+        package var access = InspectorAccess.loopback
         /// Sends requests that were written or changed on the page, through the interceptor. `nil`, and none can be sent.
         /// What was redacted is missing there: a transport that adds the credentials again can stand here.
         public var transport: (any HTTPTransport)?
@@ -33,6 +33,9 @@ public final class InspectorPage: HTTPHandler {
         package var eventLimit = 4096
 
         public init() {}
+
+        /// Shows the page to everyone who has the token, from anywhere, instead of to this machine alone.
+        public mutating func requireToken(_ token: String) { access = .token(token) }
     }
 
     let interceptor: Interceptor

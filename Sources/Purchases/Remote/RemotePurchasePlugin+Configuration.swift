@@ -20,9 +20,19 @@ extension RemotePurchasePlugin {
         /// How prices of the web shop are written.
         public var locale = Locale.current
         /// How long an answer stands for the next question.
-        public var freshness = Freshness()
-        /// Whether the user does not see the app, which decides between the two lengths of `freshness`. Called often, on
-        /// any thread.
+        package var freshness = Freshness()
+        /// How long an answer stands for the next question while the user sees the app: 5 minutes unless set. With zero every
+        /// question goes to the backend.
+        public var foregroundFreshness: Duration {
+            get { freshness.foreground }
+            set { freshness.foreground = newValue }
+        }
+        /// The same while the user does not see the app, and battery and network are to be spared: 25 hours unless set.
+        public var backgroundFreshness: Duration {
+            get { freshness.background }
+            set { freshness.background = newValue }
+        }
+        /// Whether the user does not see the app, which decides between the two freshnesses. Called often, on any thread.
         public var isInBackground: @Sendable () -> Bool = { false }
         /// The deadline of one request; with its repetitions it stays below the purchase client's deadline of 30 seconds.
         public var timeout: Duration = .seconds(8)
@@ -53,18 +63,18 @@ extension RemotePurchasePlugin {
     }
 
     /// How long an answer stands for the next question.
-    public struct Freshness: Hashable, Sendable {
+    package struct Freshness: Hashable, Sendable {
         /// While the user sees the app.
-        public var foreground: Duration
+        package var foreground: Duration
         /// While nobody does, and battery and network are to be spared.
-        public var background: Duration
+        package var background: Duration
 
-        public init(foreground: Duration = .seconds(300), background: Duration = .seconds(25 * 3600)) {
+        package init(foreground: Duration = .seconds(300), background: Duration = .seconds(25 * 3600)) {
             self.foreground = foreground
             self.background = background
         }
 
         /// Every question goes to the backend.
-        public static let none = Freshness(foreground: .zero, background: .zero)
+        package static let none = Freshness(foreground: .zero, background: .zero)
     }
 }

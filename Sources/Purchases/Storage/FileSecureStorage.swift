@@ -10,13 +10,13 @@ import Primitives
 /// Throws `PurchaseError`: `storageFailed` with the system's reason, `storageCorrupt` for a damaged value. Errors name
 /// the key, never the value. Any number of threads and processes may use one folder; who wants it alone claims it.
 public final class FileSecureStorage: SecureStorage {
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// Created with mode 0700 when missing, its parents too; tightened to 0700 when others could read it.
-        public var directory: String
+        package var directory: String
         /// The longest value, in bytes.
-        public var maximumBytes: Int
+        package var maximumBytes: Int
 
-        public init(directory: String, maximumBytes: Int = 4 << 20) {
+        package init(directory: String, maximumBytes: Int = 4 << 20) {
             self.directory = directory
             self.maximumBytes = maximumBytes
         }
@@ -25,13 +25,14 @@ public final class FileSecureStorage: SecureStorage {
     private let configuration: Configuration
     private let writes = Locked(0)
 
-    public init(configuration: Configuration) throws {
+    package init(configuration: Configuration) throws {
         self.configuration = configuration
         try Self.makePrivateDirectory(configuration.directory)
     }
 
-    public convenience init(directory: String) throws {
-        try self.init(configuration: Configuration(directory: directory))
+    /// The folder is created with mode 0700 when missing, its parents too. A value has at most `maximumBytes` bytes.
+    public convenience init(directory: String, maximumBytes: Int = 4 << 20) throws {
+        try self.init(configuration: Configuration(directory: directory, maximumBytes: maximumBytes))
     }
 
     public func data(for key: String) throws -> [UInt8]? {

@@ -5,7 +5,7 @@ import StoreModel
 /// write the same values.
 ///
 ///     let storage = KeychainStorage(
-///         configuration: .init(service: "com.example.darkroom", accessGroup: "ABCDE12345.com.example.shared"))
+///         service: "com.example.darkroom", accessGroup: "ABCDE12345.com.example.shared")
 ///
 /// It is made on Apple's platforms alone. A value is the one before or the one written, also after a crash; any number of
 /// threads and processes may use one service. Values stay when the app is removed from the device.
@@ -13,17 +13,17 @@ import StoreModel
 /// Throws `PurchaseError`: `storageLocked` while the device is locked, `storageCorrupt` for a value that cannot be
 /// decoded, else `storageFailed` with the system's reason. Errors name the key, never the value.
 public struct KeychainStorage: SecureStorage {
-    public struct Configuration: Sendable, Equatable {
+    package struct Configuration: Sendable, Equatable {
         /// Keeps values apart from those of others, within the app and within the access group.
-        public var service: String
+        package var service: String
         /// Whose apps read the values: a group of the app's entitlements, the team's prefix included. `nil` is the first
         /// one they name, which without the capability "Keychain Sharing" is the app's own.
-        public var accessGroup: String?
-        public var accessibility: Accessibility
+        package var accessGroup: String?
+        package var accessibility: Accessibility
         /// The longest value, in bytes.
-        public var maximumBytes: Int
+        package var maximumBytes: Int
 
-        public init(
+        package init(
             service: String, accessGroup: String? = nil, accessibility: Accessibility = .afterFirstUnlock,
             maximumBytes: Int = 4 << 20
         ) {

@@ -49,8 +49,18 @@
     }
 
     extension KeychainStorage {
-        public init(configuration: Configuration) {
-            self.init(configuration: configuration, keychain: SystemKeychain())
+        /// `service` keeps values apart from those of others, within the app and within the access group. `accessGroup` is a
+        /// group of the app's entitlements, the team's prefix included; `nil` is the first one they name. A value has at
+        /// most `maximumBytes` bytes.
+        public init(
+            service: String, accessGroup: String? = nil, accessibility: Accessibility = .afterFirstUnlock,
+            maximumBytes: Int = 4 << 20
+        ) {
+            self.init(
+                configuration: Configuration(
+                    service: service, accessGroup: accessGroup, accessibility: accessibility,
+                    maximumBytes: maximumBytes),
+                keychain: SystemKeychain())
         }
     }
 #endif

@@ -12,25 +12,14 @@ public struct ViewDocumentForm: Sendable {
     public let document: ViewDocument
     /// The path or URL the forms are posted to.
     public let target: String
-    /// A way back from the page, above its title.
-    public let back: Link?
+    /// A way back from the page, above its title. Its target is a path or URL that the program chose; one from elsewhere
+    /// could be a script.
+    public let back: (title: String, target: String)?
 
-    public init(_ document: ViewDocument, postingTo target: String, back: Link? = nil) {
+    public init(_ document: ViewDocument, postingTo target: String, back: (title: String, target: String)? = nil) {
         self.document = document
         self.target = target
         self.back = back
-    }
-
-    /// Somewhere to go.
-    public struct Link: Sendable, Hashable {
-        public var title: String
-        /// A path or URL that the program chose; one from elsewhere could be a script.
-        public var target: String
-
-        public init(_ title: String, to target: String) {
-            self.title = title
-            self.target = target
-        }
     }
 
     public var page: Page { Page(title: document.title, body: body, style: Self.style) }

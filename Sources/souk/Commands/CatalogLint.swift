@@ -20,7 +20,7 @@ struct CatalogLint {
             throw Misuse("--identifiers is a regular expression; this is none: \(error)")
         }
         rules = ProductListRules(
-            identifiers: pattern, ownFetchers: Set(arguments.texts("fetcher")),
+            matching: pattern, ownFetchers: Set(arguments.texts("fetcher")),
             sold: try arguments.text("catalog").map { try CatalogCommands.catalogue(in: $0).storeProducts })
         key = try ProductListKey(arguments)
     }

@@ -132,7 +132,10 @@ extension StoreEndpoints {
             .get, "/control/v1/price-increases", "priceIncreases", "The price increases there were"
         ) {
             call in
-            StoreControlWire.PriceIncreases(priceIncreases: try call.store.priceIncreases())
+            StoreControlWire.PriceIncreases(
+                priceIncreases: try call.store.priceIncreases().map {
+                    .init(productID: $0.productID, at: $0.at, price: $0.price, needsConsent: $0.needsConsent)
+                })
         },
         on(
             .post, "/control/v1/products/{product}/withdraw", "withdraw",

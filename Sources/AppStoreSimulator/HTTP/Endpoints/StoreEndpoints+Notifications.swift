@@ -24,7 +24,10 @@ extension StoreEndpoints {
         on(
             .post, path + "/deliver", "deliverNotifications", "Send everything that is due, and wait until it was sent",
             refusals: [.notNow]
-        ) { call in try await call.store.deliverNotifications() },
+        ) { call in
+            let left = try await call.store.deliverNotifications()
+            return StoreControlWire.Deliveries(waiting: left.waiting, next: left.next)
+        },
         on(
             .post, path + "/{notification}/resend", "resendNotification", "Send one again, whatever became of it",
             refusals: [.notNow]

@@ -121,7 +121,12 @@ extension StoreEndpoints {
         ) { call in try await call.store.revoke(try call.transaction) },
         on(
             .get, transaction1 + "/consumption", "consumption", "What the app's server said about its use"
-        ) { call in try call.store.consumption(of: try call.transaction) },
+        ) { call in
+            let said = try call.store.consumption(of: try call.transaction)
+            return StoreControlWire.Consumption(
+                transactionID: try call.transaction, sentAt: said.sentAt, version: said.version,
+                information: said.information)
+        },
         on(
             .post, transaction1 + "/ask-to-buy", "answerAskToBuy", "Approve or decline a purchase that asks to buy",
             taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], maySell: true

@@ -3,6 +3,7 @@ import SimulatorControl
 import Foundation
 import StoreKitAdapter
 import HTTPCore
+import Primitives
 import StoreModel
 
 extension ServerAPIEndpoints {
@@ -36,16 +37,19 @@ extension SimulatedAppStore {
         try await database.write { try Books($0).save(report, of: transaction, at: sale.now) }
     }
 
-    /// What the app's server last said about the use of a transaction. Throws `unknownTransaction`.
-    public func consumption(of transaction: TransactionID) throws -> StoreControlWire.Consumption {
+    /// What the app's server last said about the use of a transaction: when, by which version of Apple's Send Consumption
+    /// Information, and as it was sent. Everything is `nil` while it has said nothing. Throws `unknownTransaction`.
+    public func consumption(
+        of transaction: TransactionID
+    ) throws -> (sentAt: Date?, version: Int?, information: JSONValue?) {
         let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(transaction).")
         guard let number = transaction.number else { throw unknown }
         return try look({ try $0.known(having: number) }) { books, _, now in
             guard try books.transaction(number, at: now) != nil else { throw unknown }
             let known = try books.consumption(of: number)
-            return StoreControlWire.Consumption(
-                transactionID: transaction, sentAt: known?.at.wholeMilliseconds, version: known?.report.version,
-                information: known.map { .object($0.report.members) })
+            return (
+                known?.at.wholeMilliseconds, known?.report.version, known.map { .object($0.report.members) }
+            )
         }
     }
 }

@@ -37,13 +37,13 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     }
 
     /// What became of a rule so far.
-    public struct Count: Sendable, Hashable {
+    package struct Count: Sendable, Hashable {
         /// Requests its selector selected.
-        public var selected = 0
+        package var selected = 0
         /// Of those, how many met the fault.
-        public var hit = 0
+        package var hit = 0
 
-        public init(selected: Int = 0, hit: Int = 0) {
+        package init(selected: Int = 0, hit: Int = 0) {
             self.selected = selected
             self.hit = hit
         }
@@ -90,8 +90,8 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         set { power.isOn = newValue }
     }
 
-    /// What became of each rule, in their order.
-    public var counts: [Count] { state.withLock { $0.counts } }
+    /// For each rule, in their order: the requests that its selector selected, and how many of them met the fault.
+    public var counts: [(selected: Int, hit: Int)] { state.withLock { $0.counts.map { ($0.selected, $0.hit) } } }
 
     /// Begins anew: counts are zero, and the next request is the first.
     public func reset() {

@@ -113,7 +113,7 @@ extension InspectorPage {
             throw HTTPProblem(status: 404, code: "no_screen", title: "No screen", detail: "This floret has no screen.")
         }
         let target = "\(configuration.path)/florets/\(path["number"])?proof=\(proof)"
-        let back = ViewDocumentForm.Link("All florets", to: "\(configuration.path)/#florets")
+        let back = (title: "All florets", target: "\(configuration.path)/#florets")
         return (floret, ViewDocumentForm(document, postingTo: target, back: back))
     }
 
