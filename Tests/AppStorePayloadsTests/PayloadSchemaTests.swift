@@ -10,12 +10,12 @@ import Testing
     func `a payload has the members that Apple documents, of their kinds`(type: any AppStorePayloadFields.Type) throws {
         let name = type.title
         let documented = try #require(DocumentedMembers.all[name])
-        #expect(type.layout.schema == DocumentedMembers.schema(of: name))
+        #expect(type.schema == DocumentedMembers.schema(of: name))
         #expect(Mirror(reflecting: type.known).children.compactMap(\.label).sorted() == documented.keys.sorted())
     }
 
     @Test func `every documented payload is declared, once`() {
-        let names = (Payloads.all + Payloads.parts).map(\.title)
+        let names = (Payloads.all + Payloads.parts).map { $0.title }
         #expect(names.sorted() == DocumentedMembers.all.keys.sorted())
     }
 
@@ -423,6 +423,9 @@ private enum DocumentedMembers {
 extension AppStorePayloadFields {
     /// The name of the payload.
     static var title: String { String("\(Self.self)".dropLast("Fields".count)) }
+
+    /// The known members and their kinds.
+    static var schema: PayloadSchema { layout.schema }
 
     /// Every known member.
     static var known: Any { layout.fields }

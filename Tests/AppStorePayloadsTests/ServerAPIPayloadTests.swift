@@ -40,7 +40,7 @@ enum Payloads {
 }
 
 @Suite struct ServerAPIPayloadTests {
-    @Test(arguments: Payloads.all.map(\.title))
+    @Test(arguments: Payloads.all.map { $0.title })
     func `what nobody knows comes back in its order and its spelling`(name: String) throws {
         let type = try #require(Payloads.all.first { $0.title == name })
         let text = #"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"us":"\u00e9"}"#

@@ -71,7 +71,8 @@ struct SubscriptionEventTests {
             }
             let increase = try await test.store.increasePrice(of: "plain", .init(price: "7.49"))
             #expect(increase.needsConsent && increase.price == Price(milliunits: 7490, currency: "USD"))
-            #expect(try test.store.priceIncreases() == [increase])
+            let listed = try test.store.priceIncreases()
+            #expect(listed.map(\.price) == [increase.price] && listed.map(\.at) == [increase.at])
             let product = try await test.store.products(["plain"], for: phone.device).products.first
             #expect(product?.price.milliunits == 7490 && product?.displayPrice == "$7.49")
             #expect(try await test.subscription().priceIncrease == "pending")

@@ -99,7 +99,7 @@ import Testing
         }
         do {
             _ = try FeatureMap(json: ["features": ["pro": [.string(pair.other)]]])
-        } catch {
+        } catch let error as FeatureMapError {
             #expect(error.reason.contains("NFC"), "the message says what is wrong")
         }
     }

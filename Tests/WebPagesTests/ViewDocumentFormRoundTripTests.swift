@@ -105,7 +105,7 @@ import WebPages
     ) throws {
         var random = SeededNumbers(state: seed)
         let document = Self.document(&random)
-        let form = ViewDocumentForm(document, postingTo: "/a?b=\"c\"&d", back: .init("< back", to: "/?x&y"))
+        let form = ViewDocumentForm(document, postingTo: "/a?b=\"c\"&d", back: (title: "< back", target: "/?x&y"))
         let page = form.page.text
         #expect(page.contains("<a href=\"/?x&amp;y\">&lt; back</a>"))
         var (set, pressed): ([String: [JSONValue]], [String]) = ([:], [])

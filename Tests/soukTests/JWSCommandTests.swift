@@ -79,7 +79,7 @@ import Testing
                 let outcome = try await verify(file, other, root + ["--environment", "sandbox"])
                 if other == type {
                     #expect(outcome.status == 0, "\(type): \(outcome.output)")
-                    #expect(outcome.json == payload.json)
+                    #expect(outcome.json == payload)
                 } else {
                     #expect(outcome.status == 1 && outcome.json?["error"]?["code"] == "payloadMalformed", "\(other)")
                 }
@@ -103,7 +103,7 @@ import Testing
             let other = try await verify(file, type, root + ["--environment", "production"])
             #expect(other.json?["error"]?["code"] == "wrongEnvironment", "\(type)")
         }
-        let realtime = try file(Self.realtime)
+        let realtime = try file(Self.realtime.json)
         #expect(try await verify(realtime, "realtime", root + ["--app-apple-id", "7"]).status == 0)
         let foreign = try await verify(realtime, "realtime", root + ["--app-apple-id", "8"])
         #expect(foreign.json?["error"]?["code"] == "wrongAppID")

@@ -62,7 +62,7 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
 
     public func makeAsyncIterator() -> Self { self }
 
-    /// What the pages hold, one by one.
+    /// The contents of all pages, one by one.
     public var items: Items { Items(pages: self) }
 
     /// The contents of all pages, one by one.

@@ -30,7 +30,7 @@ public struct StoreUpdate: Hashable, Sendable {
 }
 
 extension StoreUpdate {
-    /// What was bought or taken back; `nil` where nothing was and for a changed renewal.
+    /// The transaction that was bought or taken back; `nil` where there is none, and for a changed renewal.
     public var completedTransaction: StoreTransaction? {
         switch state {
         case .purchased(let transaction, _), .revoked(let transaction): transaction

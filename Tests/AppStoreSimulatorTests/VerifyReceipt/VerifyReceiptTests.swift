@@ -165,7 +165,7 @@ struct VerifyReceiptTests {
             try await test.buy("weekly")
             let annas = try await desk.receipt()
             try await test.store.createAccount("bert")
-            _ = try await test.store.switchAccount(of: desk.device, to: "bert")
+            try await test.store.switchAccount(of: desk.device, to: "bert")
             let berts = try await desk.receipt()
             #expect(try await desk.verify(annas).all("latest_receipt_info").count == 1)
             #expect(try await desk.verify(berts).names == ["status", "environment", "receipt"])

@@ -146,7 +146,7 @@ struct ProductListLintTests {
     }
 
     @Test func `identifiers that break the pattern are named, discounts among them`() throws {
-        let rules = ProductListRules(identifiers: try .init(#"com\.example\.[a-z.]+"#))
+        let rules = try ProductListRules(identifiers: #"com\.example\.[a-z.]+"#)
         let text = """
             [\(entry("com.example.a", "consumable", #""discountedProducts": ["com.example.b", "com.example.B"]"#)),
              \(entry("a.com.example.c"))]
@@ -154,7 +154,7 @@ struct ProductListLintTests {
         let findings = try lint(text, rules)
         #expect(findings.map(\.pointer) == ["/0/discountedProducts/1", "/1/identifier"])
         #expect(findings.allSatisfy { $0.severity == .error && $0.reason.contains(#"com\.example"#) })
-        #expect(throws: (any Error).self) { try ProductListRules.Pattern("(") }
+        #expect(throws: (any Error).self) { try ProductListRules(identifiers: "(") }
     }
 
     @Test(arguments: [

@@ -192,7 +192,7 @@ struct PaymentQueueStoreTests {
         var completions = queue.completions.makeAsyncIterator()
         store.send(StoreUpdate(productID: "pack", state: .revoked(revoked)))
         let completion = await completions.next()
-        #expect(completion?.event == .revoked(revoked))
+        #expect(completion?.state == .revoked(revoked))
         #expect(completion?.completedTransaction?.revocationDate != nil)
         await queue.shutDown()
     }

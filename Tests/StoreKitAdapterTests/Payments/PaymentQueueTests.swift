@@ -209,7 +209,7 @@ struct PaymentQueueTests {
         let second = queue(on: store.reconnected())
         await second.start()
         var completed = second.completions.makeAsyncIterator()
-        #expect(await completed.next()?.event == .purchased(bought))
+        #expect(await completed.next()?.state == .purchased(bought))
         await finished(1)
         await second.shutDown()
         #expect(store.finished == [bought.id])

@@ -37,8 +37,8 @@ extension SimulatedAppStore {
         try await database.write { try Books($0).save(report, of: transaction, at: sale.now) }
     }
 
-    /// What the app's server last said about the use of a transaction: when, by which version of Apple's Send Consumption
-    /// Information, and as it was sent. Everything is `nil` while it has said nothing. Throws `unknownTransaction`.
+    /// Returns the consumption information that the app's server sent last about a transaction, with its date and the
+    /// version of Apple's request. Everything is `nil` while nothing was sent. Throws `unknownTransaction`.
     public func consumption(
         of transaction: TransactionID
     ) throws -> (sentAt: Date?, version: Int?, information: JSONValue?) {
