@@ -4,6 +4,7 @@ import Primitives
 ///
 /// Refusals of requests are not errors: they are answers.
 public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of failure, from an open list.
     public typealias Code = OpenEnum<EntitlementServerError>
 
     public let code: Code

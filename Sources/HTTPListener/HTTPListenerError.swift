@@ -3,6 +3,7 @@ import Primitives
 
 /// Why a listener did not start. Compares by `code`.
 public struct HTTPListenerError: Error, Equatable, Sendable, CustomStringConvertible, LocalizedError {
+    /// The kind of failure, from an open list.
     public typealias Code = OpenEnum<HTTPListenerError>
 
     public let code: Code

@@ -6,7 +6,7 @@ import StoreModel
 
 /// Who shops: accounts and their families.
 extension SimulatedAppStore {
-    /// Creates an account. Without options it is in the catalogue's storefront, may pay and asks nobody.
+    /// Creates an account. Without options it is in the catalogue's storefront, may pay and needs no approval.
     ///
     /// Throws `accountExists`, and `unknownStorefront` for a country that is none of ISO 3166-1 alpha-3.
     public func createAccount(

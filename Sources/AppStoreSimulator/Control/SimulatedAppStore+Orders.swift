@@ -47,8 +47,8 @@ extension SimulatedAppStore {
         return try describe(outcome)
     }
 
-    /// Buys a product as a device of the account would that nobody holds; every device of the account hears of it. Returns
-    /// the transaction. What waits for somebody is `deferred` or `interrupted`, under the number that its transaction gets.
+    /// Buys a product for an account, without one of its devices; each of them gets an update. Returns the transaction. A
+    /// purchase that waits is `deferred` or `interrupted`, under the number that its transaction gets.
     ///
     ///     try await simulator.buy("monthly", for: "anna")
     ///

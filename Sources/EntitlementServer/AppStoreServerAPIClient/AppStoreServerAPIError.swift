@@ -8,6 +8,7 @@ import StoreModel
 ///
 /// The reason is a sentence for people. It never quotes a token, a key or what was signed.
 public struct AppStoreServerAPIError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of failure, from an open list.
     public typealias Kind = OpenEnum<AppStoreServerAPIError>
 
     public let kind: Kind

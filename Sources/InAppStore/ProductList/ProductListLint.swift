@@ -33,6 +33,7 @@ public struct ProductListRules {
     /// What the store sells, for example by the app's StoreKit catalogue; `nil` when it is not known.
     public var sold: [ProductID: StoreProduct]?
 
+    /// Creates rules without a pattern of identifiers.
     public init(ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) {
         self.init(matching: nil, ownFetchers: ownFetchers, sold: sold)
     }

@@ -39,6 +39,7 @@ public struct PaymentAnswer: Equatable, Sendable {
 
 /// Why a payment did not end with a delivered purchase. Equal when the codes are.
 public struct PaymentError: Error, Equatable, Sendable {
+    /// The kind of failure, from an open list.
     public typealias Code = OpenEnum<PaymentError>
 
     public let code: Code

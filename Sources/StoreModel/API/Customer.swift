@@ -130,6 +130,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
         self.source = source
     }
 
+    /// The state of a subscription, from an open list.
     public typealias State = OpenEnum<CustomerSubscription>
 
     /// WIRE.md shows the three dates that may be null as null, not absent.

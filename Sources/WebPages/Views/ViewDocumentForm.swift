@@ -16,6 +16,7 @@ public struct ViewDocumentForm: Sendable {
     /// could be a script.
     public let back: (title: String, target: String)?
 
+    /// Creates a form whose parts are posted to `target`.
     public init(_ document: ViewDocument, postingTo target: String, back: (title: String, target: String)? = nil) {
         self.document = document
         self.target = target
