@@ -39,7 +39,7 @@ public final class Sandbox: Sendable {
     ///   - features: the path of a feature map: what purchases give access to. Without one they give no features.
     ///   - start: the virtual instant at which time stops; the present unless given.
     ///
-    /// Throws `CatalogError` and `FeatureMapError` with what is wrong in a file, and what reading it throws.
+    /// Throws an error that describes the first fault of a file, and what reading the file throws.
     public static func open(catalogue: String, features: String? = nil, start: Date? = nil) async throws -> Sandbox {
         try await open(
             Catalogue(parsing: bytes(of: catalogue), file: catalogue),

@@ -1,4 +1,5 @@
 import Foundation
+import HostTestSupport
 import Primitives
 import StoreModel
 import Testing
@@ -36,7 +37,8 @@ import Testing
         #expect(try Surroundings.snapshot(of: surroundings.root + "/content")["film"] == "folder 700")
     }
 
-    @Test func `archives of zipfile and of zip come out byte for byte`() async throws {
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
+    func `archives of zipfile and of zip come out byte for byte`() async throws {
         let folder = surroundings.root + "/archives"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let archives = try await ArchiveJudge.make(in: folder)
@@ -87,7 +89,8 @@ import Testing
 
     init() throws { surroundings = try Surroundings() }
 
-    @Test func `more entries than the old form can count are counted`() async throws {
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
+    func `more entries than the old form can count are counted`() async throws {
         let path = try await ArchiveJudge.makeMany(66_000, in: surroundings.root)
         let limits = ExtractionLimits(entries: 66_000)
         let plan = try ExtractionPlan(ArchiveFile(path), limits: limits)

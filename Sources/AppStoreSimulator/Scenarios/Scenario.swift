@@ -31,14 +31,14 @@ public struct Scenario: Sendable {
         let value: JSONValue
     }
 
-    /// Reads a file, and the catalogue that it names. Throws `ScenarioError`.
+    /// Reads a file, and the catalogue that it names. Throws an error that describes the file, the place and the fault.
     public init(contentsOf file: String) throws {
         let bytes = try ScenarioFile.read(file, for: file)
         try self.init(parsing: bytes, file: file, folder: (file as NSString).deletingLastPathComponent)
     }
 
     /// From bytes. `file` is how errors name them, `folder` is where the path of the catalogue begins. Throws
-    /// `ScenarioError`.
+    /// an error that describes the place and the fault.
     public init(parsing bytes: [UInt8], file: String, folder: String) throws {
         self = try ScenarioReader(file: file, folder: folder).read(bytes)
     }

@@ -35,8 +35,8 @@ public struct CreditTable: Hashable, Sendable {
     /// The largest amount or price, so that no sum overflows.
     private static let largest = 1_000_000_000
 
-    /// Reads the member `credits` of a feature file; without one there are none. Throws `FeatureMapError` for the first
-    /// thing wrong.
+    /// Reads the member `credits` of a feature file; without one there are none. Throws an error that
+    /// describes the first fault and its place.
     public init(json: JSONValue) throws {
         guard let member = json["credits"] else {
             self.init()

@@ -42,7 +42,8 @@ package struct FeatureMapError: Error, Equatable, CustomStringConvertible {
 }
 
 extension FeatureMap {
-    /// Reads the bytes of a feature map file. Throws `FeatureMapError`, for text that is not JSON too.
+    /// Reads the bytes of a feature map file. Throws an error that describes the first
+    /// fault and its place.
     public init(parsing bytes: some Sequence<UInt8>) throws {
         let json: JSONValue
         do {
@@ -53,7 +54,8 @@ extension FeatureMap {
         try self.init(json: json)
     }
 
-    /// Reads a feature map; members beside `features` are ignored. Throws `FeatureMapError` for the first thing wrong.
+    /// Reads a feature map; members beside `features` are ignored. Throws an error that describes the first
+    /// fault and its place.
     public init(json: JSONValue) throws {
         guard case .object(let document) = json, let member = document["features"] else {
             throw FeatureMapError(pointer: "", reason: "should be an object with the member \"features\"")

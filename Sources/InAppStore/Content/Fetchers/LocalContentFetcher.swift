@@ -10,7 +10,7 @@ public struct LocalContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { _ = try ContentSource(parameters) }
 
-    /// Throws `PurchaseError`: `contentFetchFailed` when there is nothing, `contentMismatch`; and `FileFailure`.
+    /// Throws `PurchaseError`: `contentFetchFailed` when there is nothing, `contentMismatch`; and an error that names a file.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {

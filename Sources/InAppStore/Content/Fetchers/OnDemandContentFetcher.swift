@@ -27,7 +27,7 @@ public struct OnDemandContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { try ContentParametersLint.check(parameters) }
 
-    /// Throws `PurchaseError` `contentMismatch`, `FileFailure`, and what the resources throw.
+    /// Throws `PurchaseError` `contentMismatch`, an error that names a file, and what the resources throw.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {

@@ -39,7 +39,7 @@ public struct RemoteContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { _ = try ContentSource(parameters) }
 
-    /// Throws `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and `FileFailure`.
+    /// Throws `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and an error that names a file.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
