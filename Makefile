@@ -15,7 +15,7 @@ GATES := check-format check-imports check-waiting check-language check-build che
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values extremes identities fuzz shake clean $(GATES)
+.PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values extremes identities fuzz shake docs clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -112,5 +112,9 @@ shake: ## Run every test ROUNDS=3 times while Swift's jobs come late by chance: 
 	@Scripts/install-dependencies test
 	@Scripts/shake --rounds $(or $(ROUNDS),3)
 
+docs: ## Build the reference documentation of every library as a web site in .build-docs (ARGS=--serve serves it here)
+	@Scripts/install-dependencies test
+	@Scripts/make-docs $(ARGS)
+
 clean: ## Remove everything that was built (the virtual environment stays)
-	rm -rf .build .build-tests .build-focus .build-tsan .build-examples .build-fuzz .build-apple
+	rm -rf .build .build-tests .build-focus .build-tsan .build-examples .build-fuzz .build-apple .build-docs

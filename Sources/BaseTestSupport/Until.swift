@@ -11,6 +11,9 @@ import Testing
 /// - Parameters:
 ///   - what: names what is waited for, in the failure.
 ///   - timeout: how long to wait at most. It is long on purpose: a busy machine must not fail a test.
+///   - sourceLocation: the place that a failure names.
+///   - isolation: the actor on which the condition runs.
+///   - condition: true when what is waited for has happened.
 /// - Throws: `NeverHappened` after the timeout, and `CancellationError` when the task is cancelled. Both the failure and
 ///   the place of the call are recorded.
 public func until(

@@ -10,10 +10,11 @@ extension EntitlementService {
     ///         ledgerAt: URL(fileURLWithPath: "ledger.sqlite"), for: .init(bundleID: "com.example.darkroom"))
     ///
     /// - Parameters:
+    ///   - file: the path of the SQLite file.
+    ///   - app: the app that the server answers for.
     ///   - environments: whose facts are accepted.
     ///   - configure: changes the configuration.
-    ///
-    /// Throws as `init(configuration:)` does, and `SQLError` when the file cannot be opened or another process has it.
+    /// - Throws: As `init(configuration:)`, and `SQLError` when the file cannot be opened or another process has it.
     public convenience init(
         ledgerAt file: URL, for app: Configuration.App, environments: [StoreEnvironment] = [.production, .sandbox],
         configure: (inout Configuration) throws -> Void = { _ in }

@@ -62,8 +62,11 @@ public struct PurchaseError: Error, Equatable, Sendable {
     public let underlying: (any Error)?
 
     /// - Parameters:
+    ///   - code: says what went wrong.
     ///   - reason: by default a sentence for the code.
     ///   - isRetryable: by default true for `unreachable`, `timedOut`, `rateLimited` and `serverError`.
+    ///   - retryAfter: how long the server asked to wait.
+    ///   - underlying: the error that caused this one.
     public init(
         _ code: Code, _ reason: String? = nil, isRetryable: Bool? = nil, retryAfter: Duration? = nil,
         underlying: (any Error)? = nil

@@ -16,8 +16,11 @@ public struct SQLMigration: Sendable, Hashable {
     /// The step itself when `nil`. Only PostgreSQL, where programs of two releases share a database, looks at it.
     public let minimumProgram: String?
 
-    /// - Parameter minimumProgram: names an earlier step of the list. A step that only adds tables, and columns with a
-    ///   default, can name one: programs that do not know the step go on beside those that do.
+    /// - Parameters:
+    ///   - name: the step's own; it never changes.
+    ///   - texts: the statements, for each dialect.
+    ///   - minimumProgram: names an earlier step of the list. A step that only adds tables, and columns with a default,
+    ///     can name one: programs that do not know the step go on beside those that do.
     public init(_ name: String, _ texts: [SQLDialect: String], minimumProgram: String? = nil) {
         self.name = name
         self.texts = texts

@@ -46,7 +46,12 @@ public final class Sandbox: Sendable {
             features: features.map { try FeatureMap(parsing: bytes(of: $0)) } ?? FeatureMap(), start: start)
     }
 
-    /// - Parameter start: the virtual instant at which time stops; the present unless given.
+    /// Opens an App Store that sells `catalogue`, and a server that trusts it.
+    ///
+    /// - Parameters:
+    ///   - catalogue: the products of the App Store.
+    ///   - features: the features that purchases give access to.
+    ///   - start: the virtual instant at which time stops; the present unless given.
     public static func open(
         _ catalogue: Catalogue, features: FeatureMap = FeatureMap(), start: Date? = nil
     ) async throws -> Sandbox {

@@ -15,7 +15,7 @@ extension OpenEnum: OpenAppStoreValue {}
 
 /// One value of an open set of numbers that Apple may extend: a number, with names for the values that are known.
 ///
-/// `Owner` is the type that the values belong to, as in ``OpenEnum``. A number that is not known is kept as it is.
+/// `Owner` is the type that the values belong to, as in `OpenEnum`. A number that is not known is kept as it is.
 public struct OpenCode<Owner>: OpenAppStoreValue {
     public let rawValue: Int
 

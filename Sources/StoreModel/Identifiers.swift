@@ -3,7 +3,7 @@ import Primitives
 
 /// A text that names something: 1 to 255 bytes of UTF-8 without control characters, or what a type's own rule says.
 ///
-/// Two identifiers are equal when their bytes are (``ExactText``), as they are in the database, in tokens and in URLs.
+/// Two identifiers are equal when their bytes are (`ExactText`), as they are in the database, in tokens and in URLs.
 public protocol Identifier: ExactText, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// Without looking at the text: for texts that were looked at before.
     init(unchecked rawValue: String)

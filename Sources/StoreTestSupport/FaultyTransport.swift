@@ -23,7 +23,10 @@ public final class FaultyTransport: HTTPTransport {
     private let failing: Int
     private let count = Locked(0)
 
-    /// - Parameter call: which call goes wrong, from 1.
+    /// - Parameters:
+    ///   - inner: sends what does not go wrong.
+    ///   - fault: what goes wrong; nothing does when `nil`.
+    ///   - call: which call goes wrong, from 1.
     public init(_ inner: any HTTPTransport, _ fault: Fault? = nil, atCall call: Int = 0) {
         self.inner = inner
         self.fault = fault

@@ -7,8 +7,10 @@ public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflect
     public let id: String
     let key: Ed25519.PrivateKey
 
-    /// - Parameter id: visible ASCII characters without quotation marks; by default made of the public key, so that the
-    ///   same key has the same name wherever it is used.
+    /// - Parameters:
+    ///   - key: signs the answers.
+    ///   - id: visible ASCII characters without quotation marks; by default made of the public key, so that the same key
+    ///     has the same name wherever it is used.
     public init(_ key: Ed25519.PrivateKey, id: String? = nil) {
         self.key = key
         self.id = id ?? Base64.encodeURL(SHA256.hash(key.publicKey.raw).prefix(9))

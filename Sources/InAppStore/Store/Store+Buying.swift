@@ -29,6 +29,7 @@ extension Store {
     /// Buys a product as `purchaseProduct(_:)` does, and says what came of it.
     ///
     /// - Parameters:
+    ///   - product: a product of the list.
     ///   - quantity: how many, 1 to 10; of a consumable only can there be more than one.
     ///   - offer: an offer of the product at whose price one is bought.
     /// - Throws: `PurchaseError`.

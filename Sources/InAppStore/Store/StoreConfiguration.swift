@@ -138,6 +138,7 @@ public struct StoreConfiguration: Sendable {
     ///         serverURL: "https://purchases.example.com", publicKey: "souk_public_…")
     ///
     /// - Parameters:
+    ///   - productList: the products that the app sells.
     ///   - serverURL: the base URL of the entitlement server, `http` or `https`.
     ///   - publicKey: what `souk keys create --kind public` prints.
     public init(productList: ProductList, serverURL: String, publicKey: APIKey) {

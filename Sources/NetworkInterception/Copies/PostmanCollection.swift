@@ -8,7 +8,10 @@ import Primitives
 public struct PostmanCollection: Sendable {
     public let json: JSONValue
 
-    /// - Parameter id: the collection's own; two with one id are one collection to Postman.
+    /// - Parameters:
+    ///   - records: the requests of the collection, in order.
+    ///   - name: the name that Postman shows.
+    ///   - id: the collection's own; two with one id are one collection to Postman.
     public init(_ records: [Record], name: String, id: UUID = UUID()) {
         json = [
             "info": [

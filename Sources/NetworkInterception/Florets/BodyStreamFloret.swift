@@ -11,7 +11,10 @@ public final class BodyStreamFloret: InterceptableFloret {
     private let selector: RecordSelector
     private let power: Switch
 
-    /// - Parameter selector: whose bodies; asked before the request and again when there is an answer.
+    /// - Parameters:
+    ///   - maximumConvertedByteSize: the size in bytes up to which a body is converted.
+    ///   - selector: whose bodies; asked before the request and again when there is an answer.
+    ///   - enabled: whether the floret is on at first.
     public init(maximumConvertedByteSize: Int = 50 << 10, selector: RecordSelector = .all(), enabled: Bool = true) {
         self.maximumConvertedByteSize = max(0, maximumConvertedByteSize)
         self.selector = selector

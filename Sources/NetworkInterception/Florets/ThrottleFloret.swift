@@ -27,7 +27,10 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
     private let current: Locked<Limits>
     private let wait: @Sendable (Duration) async throws -> Void
 
-    /// - Parameter wait: returns after that long, or throws when its task is cancelled.
+    /// - Parameters:
+    ///   - limits: how slow the network is.
+    ///   - enabled: whether the floret is on at first.
+    ///   - wait: returns after that long, or throws when its task is cancelled.
     public init(
         _ limits: Limits, enabled: Bool = true,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

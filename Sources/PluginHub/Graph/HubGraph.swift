@@ -13,7 +13,9 @@ public struct HubGraph: Sendable, Equatable {
     /// What does not fit, as `Policy.findings(among:isPartialSet:)` says it.
     public let findings: [Hub.Finding]
 
-    /// - Parameter isPartialSet: whether partners may be missing because other policies are not at hand.
+    /// - Parameters:
+    ///   - policies: one for each plugin.
+    ///   - isPartialSet: whether partners may be missing because other policies are not at hand.
     public init(policies: [Policy], isPartialSet: Bool = false) {
         let ordered = policies.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
             .map(\.element)

@@ -30,6 +30,7 @@ public final class ReceiptVerifier: Sendable {
     /// Verifies a receipt in DER or BER (`ReceiptEncoding.bytes(of:)` makes it of base64).
     ///
     /// - Parameters:
+    ///   - receipt: The bytes of the receipt.
     ///   - device: The device the receipt must have been made for; `nil` does not check it.
     ///   - appVersion: The version of the app the receipt must name; `nil` does not check it.
     public func verify(

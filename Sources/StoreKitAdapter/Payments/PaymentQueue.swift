@@ -62,9 +62,12 @@ public actor PaymentQueue {
     /// changes. Who is cancelled before the store was asked buys nothing.
     ///
     /// - Parameters:
+    ///   - product: the product to buy.
     ///   - quantity: 1 to 10.
     ///   - appAccountToken: who buys; give it for every known customer.
+    ///   - offer: an offer of the product at whose price it is bought.
     ///   - introductoryOfferEligibility: see `Payment`.
+    ///   - simulatesAskToBuy: whether the sandbox asks a parent first.
     public func purchase(
         _ product: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offer: PaymentOffer? = nil,
         introductoryOfferEligibility: String? = nil, simulatesAskToBuy: Bool = false

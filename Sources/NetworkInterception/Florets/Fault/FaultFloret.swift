@@ -71,7 +71,11 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     private let state: Locked<State>
     private let wait: @Sendable (Duration) async throws -> Void
 
-    /// - Parameter wait: returns after that long, or throws when its task is cancelled.
+    /// - Parameters:
+    ///   - rules: which requests fail, and how.
+    ///   - seed: the seed of the random choices; the same seed chooses the same.
+    ///   - enabled: whether the floret is on at first.
+    ///   - wait: returns after that long, or throws when its task is cancelled.
     public init(
         _ rules: [Rule], seed: UInt64 = 1, enabled: Bool = true,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
