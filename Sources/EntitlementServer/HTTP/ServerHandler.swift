@@ -2,7 +2,7 @@ import HTTPCore
 
 /// The function behind an endpoint of the server, and the callers it is for.
 enum ServerHandler: Sendable {
-    /// Anybody may ask; what is told may have to be signed.
+    /// Needs no key. The body may have to be signed.
     case open(@Sendable (Call) throws -> HTTPReply)
     case admitted(Access, by: Credential = .bearer, @Sendable (Visit) throws -> HTTPReply)
 
