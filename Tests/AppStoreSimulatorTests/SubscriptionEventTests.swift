@@ -72,6 +72,7 @@ struct SubscriptionEventTests {
             let increase = try await test.store.increasePrice(of: "plain", .init(price: "7.49"))
             #expect(increase.needsConsent && increase.price == Price(milliunits: 7490, currency: "USD"))
             let listed = try test.store.priceIncreases()
+            #expect(listed.map(\.productID) == ["plain"] && listed.map(\.needsConsent) == [true])
             #expect(listed.map(\.price) == [increase.price] && listed.map(\.at) == [increase.at])
             let product = try await test.store.products(["plain"], for: phone.device).products.first
             #expect(product?.price.milliunits == 7490 && product?.displayPrice == "$7.49")

@@ -65,7 +65,8 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
     ///     }
     public var droppedCount: Int { reading.dropped.withLock { $0 } }
 
-    /// Stops collecting. What was collected can still be read.
+    /// Stops collecting. What was collected can still be read. An output that another thread is still delivering may not
+    /// be among it.
     public func cancel() {
         reading.subscription.cancel()
         reading.continuation.finish()

@@ -147,7 +147,7 @@ extension JSONValueDecoder {
         try number(value, key) { number in T(number.text).flatMap { $0.isFinite ? $0 : nil } }
     }
 
-    /// A text that stands for a value of another type.
+    /// Reads a value of another type from its text.
     private func text<T>(
         _ type: T.Type, _ value: JSONValue, _ key: Place, _ description: String, _ read: (String) -> T?
     ) throws -> T {

@@ -70,7 +70,7 @@ import Testing
             }
             #expect(try test.only().due == nil)
             try await test.advance(.years(1))
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             #expect(try test.only().attempts.map(\.result) == Array(repeating: Self.failed, count: 6))
         }
         #expect(receiver.arrivals.count == 6)
@@ -124,7 +124,7 @@ import Testing
         try await TestStore.telling(receiver) { test in
             try await test.set(.notificationRetries, "sandbox")
             try await test.buy("coins")
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             try await test.advance(.years(1))
             try await test.store.deliverNotifications()
             #expect(try test.results() == [[Self.failed]])
@@ -146,7 +146,7 @@ import Testing
             #expect(try test.results().allSatisfy { $0 == Array(repeating: "SOCKET_ISSUE", count: 3) })
             receiver.answer { _ in 200 }
             try await test.advance(.days(2))
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             #expect(try test.results().allSatisfy { $0.last == "SUCCESS" && $0.count == 4 })
         }
         #expect(receiver.arrivals.count == 6 * 4)
@@ -223,7 +223,7 @@ import Testing
             }
             #expect(receiver.arrivals.map(\.type) == ["SUBSCRIBED"] + Array(repeating: "ONE_TIME_CHARGE", count: 3))
             gate.open()
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
         }
         #expect(receiver.arrivals.last?.type == "DID_CHANGE_RENEWAL_STATUS")
     }
@@ -331,5 +331,13 @@ import Testing
         await #expect(throws: SimulatorError(.invalidValue, "")) {
             try await TestStore.telling(Receiver(), at: "ftp://example.com") { _ in }
         }
+    }
+}
+
+extension SimulatedAppStore {
+    /// Sends what is due. True when nothing is left, now or later.
+    func nothingWaits() async throws -> Bool {
+        let left = try await deliverNotifications()
+        return left.waiting == 0 && left.next == nil
     }
 }

@@ -20,10 +20,10 @@ import Testing
             try await test.set(.notificationDuplicates, true)
             try await test.buy("coins")
             try await test.buy("weekly")
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             #expect(try test.results() == [["SUCCESS", "SUCCESS"], ["SUCCESS", "SUCCESS"]])
             try await test.advance(.years(1))
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             #expect(try test.results().allSatisfy { $0 == ["SUCCESS", "SUCCESS"] })
         }
         let payloads = Dictionary(grouping: receiver.arrivals, by: \.uuid)
@@ -38,7 +38,7 @@ import Testing
         try await TestStore.telling(receiver) { test in
             try await test.set(.notificationDuplicates, true)
             try await test.buy("coins")
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             try await test.advance(.days(30))
             try await test.store.deliverNotifications()
             #expect(try test.results() == [["SUCCESS", Self.failed]])
@@ -108,7 +108,7 @@ import Testing
             receiver.answer { _ in 500 }
             let uuid = try test.only().uuid
             try await test.store.resendNotification(uuid.uppercased())
-            #expect(try await test.store.deliverNotifications().waiting == 0)
+            #expect(try await test.store.nothingWaits())
             #expect(try test.results() == [["SUCCESS", Self.failed]])
         }
         #expect(Set(receiver.arrivals.map(\.signedPayload)).count == 1)
