@@ -171,6 +171,49 @@ struct StandbyTests {
         }
     }
 
+    /// Such a commit is lost with its primary.
+    @Test func `an answer whose commit did not wait for the standby is not repeated before the standby has it`()
+        async throws
+    {
+        try await Self.withPlace { place in
+            let bench = place.bench, key: HTTPHeaders = ["Idempotency-Key": "1"]
+            let other = try await ServerBench(folder: bench.folder, keys: bench.keys)
+            let purchase = try bench.purchase("1")
+            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            try await place.primary.run("ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
+            try await place.primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            try await place.primary.run("SELECT pg_reload_conf()")
+            try place.standby.kill()
+            let first = Task { try await bench.post(purchase, headers: key) }
+            try await until("the cancelled commit is visible, and its server waits for the standby again") {
+                let visible = try await place.primary.run("SELECT count(*) FROM idempotency_key", in: "test1")
+                guard visible == "1" else {
+                    try await place.primary.run(
+                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+                    return false
+                }
+                return try await place.primary.run(waiting) == "1"
+            }
+            let isAnswered = Locked(false)
+            let second = Task {
+                defer { isAnswered.withLock { $0 = true } }
+                return try await other.post(purchase, headers: key)
+            }
+            try await until("the repetition waits for the standby too") {
+                if isAnswered.withLock({ $0 }) { return true }
+                return try await place.primary.run(waiting) == "2"
+            }
+            let isAnsweredEarly = isAnswered.withLock { $0 }
+            #expect(!isAnsweredEarly)
+            // As if the standby had caught up.
+            try await place.primary.run("ALTER SYSTEM SET synchronous_standby_names = ''")
+            try await place.primary.run("SELECT pg_reload_conf()")
+            #expect(try await first.value.status == 200)
+            #expect(try await second.value.status == 200)
+            await other.close()
+        }
+    }
+
     @Test func `while the primary is gone the copy is read, and its promotion brings the writes back`() async throws {
         try await Self.withPlace { place in
             let bench = place.bench

@@ -59,7 +59,13 @@ final class IdempotentRequests: Sendable {
         let request = IdempotentRequest(
             book: visit.book, sender: visit.caller.kind, asker: asker, key: key,
             digest: Self.digest(of: visit.request, body), customer: named, now: realClock.now())
-        if let kept = try ledger.database.read({ try request.keptOrMay($0) }) { return kept.response }
+        // A read can see a commit that did not wait for the standby, and is lost with the primary. A write waits for all
+        // that was committed before it, so what it still finds is durable.
+        if try ledger.database.read({ try request.keptOrMay($0) }) != nil,
+            let kept = try await ledger.database.write({ try request.keptOrMay($0) })
+        {
+            return kept.response
+        }
         do {
             return try await work(request).response
         } catch let refusal as Refusal
