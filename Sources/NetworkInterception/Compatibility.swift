@@ -1,3 +1,4 @@
-/// The seed's names for what stands in this module.
+/// The name of ``Interceptor`` in the Cauli library.
 public typealias Cauli = Interceptor
+/// The name of ``RecordStorage`` in the Cauli library.
 public typealias Storage = RecordStorage

@@ -1,4 +1,4 @@
-// The words of a floret, so that `import NetworkInterception` alone is enough to write one.
+// A file with a floret needs only `import NetworkInterception`.
 @_exported import HTTPCore
 @_exported import struct PluginHub.ViewDocument
 @_exported import enum PluginHub.JSONValue

@@ -1,18 +1,26 @@
 import Foundation
 import Primitives
 
-/// What can go wrong in the module itself; what went wrong with a request stands in its record and is thrown as the
-/// transport threw it. Compares by `code`; contains no header values and no bodies.
+/// An error of this module. It compares by `code` and contains no header values and no bodies.
+///
+/// The failure of a request is in its record, and is thrown as the transport threw it.
 public struct InterceptionError: Error, Equatable, Sendable {
-    /// The kind of failure; open, so that a floret may bring its own.
+    /// The kind of error. It is open, so that a floret can define its own kinds.
     public typealias Code = OpenEnum<InterceptionError>
 
+    /// The kind of error.
     public let code: Code
-    /// A sentence that says what happened and what to do.
+    /// A sentence about the cause and the remedy.
     public let reason: String
-    /// What another library reported.
+    /// The error of another library that caused this one.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of error.
+    ///   - reason: A sentence about the cause and the remedy.
+    ///   - underlying: The error of another library that caused this one.
     public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
         self.code = code
         self.reason = reason
@@ -28,16 +36,16 @@ extension InterceptionError: CustomStringConvertible, LocalizedError {
 }
 
 extension InterceptionError.Code {
-    /// A screen's action that its floret does not know.
+    /// The floret does not have this action of a screen.
     public static var unknownAction: Self { Self(rawValue: "unknownAction") }
-    /// A value that a setting cannot have.
+    /// A setting does not accept the value.
     public static var invalidSetting: Self { Self(rawValue: "invalidSetting") }
-    /// A file is not of the format it should be of.
+    /// A file has the wrong format.
     public static var invalidFile: Self { Self(rawValue: "invalidFile") }
     /// Records could not be written or read.
     public static var storageFailed: Self { Self(rawValue: "storageFailed") }
-    /// A floret answered or failed the request with nothing that can be told.
+    /// A floret removed the result of a request and did not set another one.
     public static var noResult: Self { Self(rawValue: "noResult") }
-    /// This way of sending cannot be intercepted here.
+    /// This way of sending requests cannot be intercepted on this platform.
     public static var unsupported: Self { Self(rawValue: "unsupported") }
 }

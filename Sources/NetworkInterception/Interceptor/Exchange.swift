@@ -13,13 +13,14 @@ struct Exchange: Sendable {
         keeper = RecordKeeper(interceptor)
     }
 
-    /// What the app gets of what `record` asks for: the answer, or the failure thrown.
+    /// Sends `record` through the florets and `transport`, stores it, and returns the response that the app receives.
     ///
-    /// Florets are asked in the app's task, so they hear when it is cancelled. Whatever they make of that, nothing is sent
-    /// any more, and the call throws `HTTPError.cancelled`. A transport that answers nevertheless is believed.
+    /// Florets run in the app's task and can observe its cancellation. After a cancellation nothing more is sent, and
+    /// the call throws `HTTPError.cancelled`. A response that the transport returns after the cancellation is still
+    /// delivered. The call throws the failure of the exchange.
     func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
         let clock = interceptor.configuration.clock
-        // Who was cancelled before is for the transport to refuse.
+        // A task that is cancelled before the exchange begins is left to the transport.
         var isHeeded = Task.isCancelled
         record.timing.started = clock.now()
         record.originalRequest.body = keeper.watched(record.originalRequest.body, as: .original)
@@ -39,7 +40,8 @@ struct Exchange: Sendable {
         return try await delivered(&record)
     }
 
-    /// Stores how the exchange ended and hands the answer on; an answer that streams is stored again when it was read.
+    /// Stores the result of the exchange and returns the response. A streamed response is stored again when its body
+    /// ends.
     private func delivered(_ record: inout Record) async throws -> HTTPResponse {
         let result = record.result ?? .failure(Self.noResult)
         record.result = result
@@ -73,7 +75,8 @@ struct Exchange: Sendable {
 // MARK: - Florets
 
 extension Exchange {
-    /// The record after each floret, in order, has seen it. Only what a floret may decide is taken from its answer.
+    /// Returns the record after each floret has processed it, in order. Only properties that a floret may change are
+    /// copied.
     private func asked(
         _ record: Record, _ ask: (any InterceptableFloret, Record) async -> Record
     ) async -> Record {
@@ -96,13 +99,13 @@ extension Exchange {
 }
 
 extension Record {
-    /// The app has stopped waiting: what was answered is not wanted any more.
+    /// Replaces the result with `HTTPError.cancelled`, because the app no longer waits for the response.
     fileprivate mutating func giveUp() {
         if case .stream(let stream)? = response?.body { stream.cancel() }
         if failure == nil { result = .failure(HTTPError(.cancelled, "The request was cancelled.")) }
     }
 
-    /// What a floret did that was given this record and answered `other`. Streams count as what they were.
+    /// The kind of change between this record and `other`, which a floret returned for it. Two streams count as equal.
     fileprivate func change(to other: Record) -> Change.Kind? {
         switch (result, other.result) {
         case (nil, .success): .answered

@@ -1,9 +1,9 @@
 import HTTPCore
 
-/// A transport whose traffic an interceptor watches; made by `Interceptor.transport(wrapping:)`.
+/// A transport whose traffic an interceptor records and changes. `Interceptor.transport(wrapping:)` creates it.
 ///
-/// Throws what the transport inside throws, or the failure a floret put in its place. Bodies stream both ways: an answer
-/// that arrives as a stream is handed on as soon as the florets have seen its head.
+/// It throws the error of the inner transport, or the failure that a floret set. Bodies stream in both directions: a
+/// streamed response is returned as soon as the florets have processed its head.
 package struct InterceptingTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let interceptor: Interceptor

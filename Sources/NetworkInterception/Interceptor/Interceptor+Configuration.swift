@@ -3,33 +3,35 @@ import HTTPCore
 import Primitives
 
 extension Interceptor {
-    /// What an interceptor is made with. Time and patience are inputs, so that a test need not wait.
+    /// The settings of an interceptor. The clock and the wait function are settings, so that tests need not wait.
     public struct Configuration: Sendable {
-        /// Which requests are handled.
+        /// Selects the requests that are handled.
         public var recordSelector = RecordSelector.all()
-        /// Where records are kept; `nil` is a ring in memory of 1 000 records and 64 MiB.
+        /// The storage of the records. With `nil`, a ring buffer in memory holds 1 000 records and 64 MiB.
         public var storage: (any RecordStorage)?
-        /// What is taken out of a record before it is stored.
+        /// The rules that remove secrets from a record before it is stored.
         public var redaction = Redaction.standard
-        /// Changes a record before it is redacted and stored, for secrets that no rule of `redaction` describes. It sees the
-        /// record as it is, each time it is stored; what it gives back has the same id.
+        /// Changes a record before it is redacted and stored, for secrets that no rule of `redaction` describes. It
+        /// receives the unredacted record each time the record is stored, and returns a record with the same id.
         public var preStorageRecordModifier: (@Sendable (Record) -> Record)?
-        /// The first bytes of each body that are recorded. Bodies of any length pass.
+        /// The number of bytes of each body that are recorded. Bodies of any length are transferred.
         public var maximumRecordedBytes = 1 << 20
-        /// Bytes of bodies that all exchanges under way together hold for their records. Beyond it bodies pass as ever, and
-        /// are recorded as cut. What is stored counts against the storage's own capacity.
+        /// The total number of body bytes that all active exchanges hold for their records. Beyond it, bodies are
+        /// transferred as usual and recorded as cut. Stored bytes count towards the capacity of the storage instead.
         public var maximumHeldBytes = 64 << 20
-        /// How long a floret with completion handlers may take for each.
+        /// The longest time that a `CompletionHandlerFloret` may take to call each completion handler.
         public var floretDeadline: Duration = .seconds(10)
-        /// What time it is, for `Record.Timing`.
+        /// The clock for `Record.Timing`.
         public var clock: any WallClock = SystemClock()
-        /// Returns after that long, or throws when its task is cancelled.
+        /// Returns after the duration, or throws when its task is cancelled.
         public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Is told each report at once, on any thread.
+        /// Receives each report immediately, on any thread.
         public var onReport: @Sendable (InterceptionReport) -> Void = { _ in }
 
+        /// Creates the standard settings.
         public init() {}
 
+        /// The standard settings.
         public static var standard: Configuration { Configuration() }
     }
 }

@@ -1,24 +1,25 @@
 import HTTPCore
 import Primitives
 
-/// Watches and changes the traffic of an app through florets, and keeps records of it.
+/// Records and changes the traffic of an app through florets.
 ///
 ///     let interceptor = Interceptor([InspectorFloret(), NoCacheFloret()])
 ///     let transport = interceptor.transport(wrapping: CurlTransport())
 ///     interceptor.run()
 ///
-/// Until `run()` and after `pause()` everything passes as if it were not there. Several interceptors may be attached to
-/// one transport, each with its florets and its records: the outermost is asked first and sees the app's own request.
-/// Being watched changes nothing: what is not changed by a floret leaves and arrives byte for byte, and no sooner or later
-/// than the florets take.
+/// Before `run()` and after `pause()`, requests pass unchanged and unrecorded. Several interceptors can wrap one
+/// transport, each with its own florets and records. The outermost runs first and sees the app's own request. Recording
+/// changes nothing: bytes that no floret changes are sent and received as they are, without a delay other than that of
+/// the florets.
 public final class Interceptor: Sendable {
-    /// The florets in the order they are asked.
+    /// The florets in the order in which they run.
     public let florets: [any Floret]
-    /// Where the records are.
+    /// The storage of the records.
     public let storage: any RecordStorage
+    /// The settings.
     public let configuration: Configuration
 
-    /// Of what bodies on their way hold, for their records.
+    /// The memory for the recorded bodies of active exchanges.
     let bodyMemory: BodyMemory
     private let interceptable: [any InterceptableFloret]
     private let isOn = Locked(false)
@@ -26,6 +27,11 @@ public final class Interceptor: Sendable {
     private let clearing = Broadcast<Void>()
     private let lateEndings = Locked<LateEndings>(.init())
 
+    /// Creates an interceptor, which handles no request until ``run()``.
+    ///
+    /// - Parameters:
+    ///   - florets: The florets in the order in which they run.
+    ///   - configuration: The settings.
     public init(_ florets: [any Floret], configuration: Configuration = .standard) {
         self.florets = florets
         self.configuration = configuration
@@ -43,30 +49,35 @@ public final class Interceptor: Sendable {
     /// Handles requests that begin from now on.
     public func run() { isOn.withLock { $0 = true } }
 
-    /// Lets requests that begin from now on pass untouched. Those under way are handled to their end.
+    /// Stops the handling of requests that begin from now on. Active exchanges are handled until they end.
     public func pause() { isOn.withLock { $0 = false } }
 
     /// Whether requests are handled.
     public var isRunning: Bool { isOn.withLock { $0 } }
 
-    /// A transport that sends through `transport` and is watched by this interceptor.
+    /// Returns a transport that sends through `transport` and whose traffic this interceptor handles.
     public func transport(wrapping transport: any HTTPTransport) -> any HTTPTransport {
         InterceptingTransport(transport, interceptor: self)
     }
 
-    /// Takes all records out of the storage. What shows them, as an `InspectorPage` and an `InspectorHubPlugin`, hears of it.
+    /// Removes all records from the storage and notifies each `InspectorPage` and `InspectorHubPlugin`.
     public func removeRecords() async {
         await storage.removeAll()
         clearing.send(())
     }
 
-    /// Tells when records were taken out.
+    /// Yields a value each time the records are removed.
     var clearings: AsyncStream<Void> { clearing.stream(keeping: 1) }
 
-    /// The newest hundred reports, oldest first.
+    /// The newest 100 reports, oldest first.
     public var reports: [InterceptionReport] { reported.withLock { $0 } }
 
-    /// Reports something that the author of `floret` should know. Secrets are taken out of the message.
+    /// Reports an event to the author of a floret. Secrets are removed from the message.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of the report.
+    ///   - floret: The floret's name.
+    ///   - message: A sentence about the event.
     public func report(_ code: InterceptionReport.Code, floret: String, _ message: String) {
         let report = InterceptionReport(code, floret: floret, configuration.redaction.redacted(message))
         reported.withLock { reported in
@@ -76,26 +87,27 @@ public final class Interceptor: Sendable {
         configuration.onReport(report)
     }
 
-    /// The interceptor whose floret is being asked, in the tasks of that floret.
+    /// The interceptor on whose behalf the current task runs a floret.
     @TaskLocal static var current: Interceptor?
 
-    /// The florets that take part in a request that begins now; `nil` when it is to pass untouched.
+    /// The florets that handle a request that begins now, or `nil` if the request is to pass unchanged.
     func florets(for record: Record) -> [any InterceptableFloret]? {
         guard configuration.recordSelector.selects(record) else { return nil }
         return interceptable.filter(\.enabled)
     }
 }
 
-// MARK: - Endings nobody waits for
+// MARK: - Endings without a waiting reader
 
 extension Interceptor {
-    /// Records whose last state is still being stored, because the reader of a body gave up where it could not wait.
+    /// Records whose final state is still being stored, because the reader of a body cancelled and could not wait for
+    /// it.
     private struct LateEndings {
         var tasks: [UInt64: Task<Void, Never>] = [:]
         var next: UInt64 = 0
     }
 
-    /// Stores something without making anybody wait.
+    /// Stores a state in a task of its own, so that no caller waits.
     func later(_ store: @escaping @Sendable () async -> Void) {
         lateEndings.withLock { endings in
             let number = endings.next
@@ -107,7 +119,7 @@ extension Interceptor {
         }
     }
 
-    /// Returns when everything that ended so far is stored, also what ended because its reader gave up.
+    /// Returns when the final state of every exchange that has ended is stored, including cancelled ones.
     public func settled() async {
         for task in lateEndings.withLock({ Array($0.tasks.values) }) { await task.value }
     }

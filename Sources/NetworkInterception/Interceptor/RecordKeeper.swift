@@ -2,21 +2,21 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// What is stored of one exchange: its newest state, all bodies as bytes.
+/// Stores the newest state of one exchange, with all bodies as bytes.
 ///
-/// Several sides have something to say at once: a server may answer before it has read the request. States are stored
-/// one after another, so none overtakes another, and what changes while one is being stored is stored next.
+/// States can change concurrently: a server may respond before it has read the request. They are stored one after
+/// another, so that none overtakes another. A change during a write is stored by the next write.
 final class RecordKeeper: Sendable {
     enum Place { case original, designated, response }
 
     private struct State {
-        /// Streams are replaced by empty ones, and bodies cut to what is granted: who keeps a record must not keep what is
-        /// on its way.
+        /// The record with empty streams and with bodies cut to `granted`, so that it holds no reference to active
+        /// streams.
         var record: Record?
         var notes = Notes()
-        /// What was stored last, before and after its redaction.
+        /// The state that was stored last, before and after its redaction.
         var last: (plain: Record, redacted: Record)?
-        /// How many bytes of bodies that are at hand may be recorded.
+        /// The number of bytes of buffered bodies that may be recorded.
         var granted = Lengths()
         var isAnswered = false
         var isDirty = false
@@ -24,7 +24,7 @@ final class RecordKeeper: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Of the three bodies, in bytes.
+    /// Byte counts of the three bodies.
     fileprivate struct Lengths {
         var original = 0
         var designated = 0
@@ -40,7 +40,7 @@ final class RecordKeeper: Sendable {
 
     private let interceptor: Interceptor
     private let limit: Int
-    /// Held until what is recorded here is in the storage, which counts for itself.
+    /// The memory that this exchange holds until its bodies are in the storage, which has its own capacity.
     private let share: BodyMemory.Share
     private let state: Locked<State>
 
@@ -51,10 +51,10 @@ final class RecordKeeper: Sendable {
         state = Locked(State())
     }
 
-    /// Stores the record as it stands, and tells it what is known of its bodies. Those that are streams are stored as far
-    /// as they have passed.
+    /// Stores the current state of the record and updates its `bodies`. Streamed bodies are stored as far as they were
+    /// read.
     func keep(_ record: inout Record, isAnswered: Bool = false) async {
-        // What a record is told while nobody shares it need not be told to a copy.
+        // `bodies` changes before the copy below, so that the write copies nothing.
         let granted = admit(record)
         record.bodies = record.passages(state.withLock { $0.notes.passages }, granted)
         let kept = record.kept(upTo: granted)
@@ -65,13 +65,13 @@ final class RecordKeeper: Sendable {
         await store()
     }
 
-    /// Takes the record out of the storage; what its bodies note from now on is not stored.
+    /// Removes the record from the storage. Later changes of its bodies are not stored.
     func forget(_ id: Record.ID) async {
         state.withLock { $0.isAnswered = false }
         await interceptor.storage.remove(id)
     }
 
-    /// The same body, of which the record takes the first bytes while it passes.
+    /// Returns the same body. The record receives its first bytes while they are read.
     func watched(_ body: HTTPBody, as place: Place) -> HTTPBody {
         guard case .stream(let stream) = body else { return body }
         note([], Record.Passage(byteCount: 0, end: .underway), place)
@@ -82,11 +82,11 @@ final class RecordKeeper: Sendable {
             })
     }
 
-    /// Takes memory for the bodies of `record` that are at hand. Returns how many bytes of each may be recorded.
+    /// Takes memory for the buffered bodies of `record` and returns how many bytes of each may be recorded.
     private func admit(_ record: Record) -> Lengths {
         let bodies = (record.originalRequest.body, record.designatedRequest.body, record.response?.body)
         let original = min(bodies.0.buffered?.count ?? 0, limit)
-        // Most are sent as they were asked for, and are in memory once.
+        // Most requests are sent unchanged, so that both bodies share memory.
         let isShared = bodies.0.buffered == bodies.1.buffered
         let designated = isShared ? 0 : min(bodies.1.buffered?.count ?? 0, limit)
         let response = min(bodies.2?.buffered?.count ?? 0, limit)
@@ -102,7 +102,7 @@ final class RecordKeeper: Sendable {
         }
     }
 
-    /// The answer's body, recorded while its reader asks for it. The record is stored before the reader hears of its end.
+    /// Returns the response body, recorded while it is read. The record is stored before the reader receives the end.
     func watched(answer stream: HTTPBodyStream) -> HTTPBodyStream {
         note([], Record.Passage(byteCount: 0, end: .underway), .response)
         let source = stream.tapped(upTo: limit, within: share) { [self] bytes, passage in
@@ -139,7 +139,7 @@ final class RecordKeeper: Sendable {
     }
 }
 
-// MARK: - One after another
+// MARK: - Serial storage
 
 extension RecordKeeper {
     /// Returns when the newest state is stored.
@@ -164,10 +164,10 @@ extension RecordKeeper {
         }
     }
 
-    /// Stores without making a reader wait who gives up where nobody can wait.
+    /// Stores the newest state in a task of its own, where the caller cannot wait.
     private func storeLater() { interceptor.later { [self] in await store() } }
 
-    /// What is to be stored next; when there is nothing, others may store again.
+    /// Returns the next state to store, or `nil` when there is none. In that case other callers may store again.
     private func unstored() -> (Record, Notes)? {
         let (newest, waiting) = state.withLock { state -> ((Record, Notes)?, [CheckedContinuation<Void, Never>]) in
             if state.isDirty, let record = state.record {
@@ -192,7 +192,7 @@ extension RecordKeeper {
         }
     }
 
-    /// What `record` says, with bodies as bytes and what their taps have noted. Most have nothing to be changed.
+    /// Returns `record` with its bodies as bytes and with the recorded parts of its streams.
     private func merged(_ record: Record, _ notes: Notes) -> Record {
         var whole = record
         let bodies = record.bodies.replaced(by: notes.passages)
@@ -208,7 +208,7 @@ extension RecordKeeper {
 }
 
 extension Redaction {
-    /// The record without its secrets. Requests that are the same in the state before are not looked through again.
+    /// Returns the record without its secrets. Requests that are equal in the previous state are not scanned again.
     fileprivate func redacted(_ record: Record, after before: (plain: Record, redacted: Record)?) -> Record {
         guard let before, record.originalRequest.isEqual(to: before.plain.originalRequest),
             record.designatedRequest.isEqual(to: before.plain.designatedRequest)
@@ -229,7 +229,7 @@ extension HTTPRequest {
 }
 
 extension Record {
-    /// What is known of its bodies. What a stream's tap has noted says more than its first bytes do.
+    /// The transfer details of each body. Those that were noted for a stream take precedence.
     fileprivate func passages(_ noted: Bodies, _ granted: RecordKeeper.Lengths) -> Bodies {
         Bodies(
             original: Passage(originalRequest.body, granted.original),
@@ -238,7 +238,7 @@ extension Record {
         ).replaced(by: noted)
     }
 
-    /// The record without the sources of streams, and of other bodies with what may be recorded.
+    /// Returns the record with empty streams and with other bodies cut to the granted bytes.
     fileprivate func kept(upTo granted: RecordKeeper.Lengths) -> Record {
         var record = self
         if let body = originalRequest.body.kept(upTo: granted.original) { record.originalRequest.body = body }
@@ -252,7 +252,7 @@ extension Record {
 }
 
 extension Record.Bodies {
-    /// What `noted` says, where it says something.
+    /// Returns these values, replaced by those that `noted` has.
     fileprivate func replaced(by noted: Record.Bodies) -> Record.Bodies {
         Record.Bodies(
             original: noted.original ?? original, designated: noted.designated ?? designated,
@@ -263,7 +263,7 @@ extension Record.Bodies {
 extension HTTPBody {
     fileprivate var isStream: Bool { if case .stream = self { true } else { false } }
 
-    /// What is kept of it, where that is something else: the first bytes; a stream that gives nothing for a stream.
+    /// The recorded form of the body, or `nil` if the body needs no change: its first bytes, or an empty stream.
     fileprivate func kept(upTo limit: Int) -> HTTPBody? {
         switch self {
         case .bytes(let bytes): bytes.count > limit ? .bytes(Array(bytes[..<limit])) : nil

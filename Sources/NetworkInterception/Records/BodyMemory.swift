@@ -1,18 +1,18 @@
 import Primitives
 
-/// The bytes of bodies that all exchanges under way may hold for their records, together.
+/// The memory for the bodies of all active exchanges, in bytes.
 ///
 ///     let memory = BodyMemory(limit: 64 << 20)
 ///     let share = BodyMemory.Share(of: memory)
 ///     let granted = share.take(chunk.count)    // 0...chunk.count
 ///
-/// What is not granted is not recorded: nobody waits for memory, and nobody is refused.
+/// Bytes that are not granted are not recorded. No exchange waits for memory, and none fails.
 final class BodyMemory: Sendable {
     private let free: Locked<Int>
 
     init(limit: Int) { free = Locked(max(0, limit)) }
 
-    /// Takes up to `count` bytes. Returns how many it took.
+    /// Takes up to `count` bytes and returns the number taken.
     fileprivate func take(_ count: Int) -> Int {
         free.withLock { free in
             let granted = min(free, max(0, count))
@@ -23,7 +23,7 @@ final class BodyMemory: Sendable {
 
     fileprivate func giveBack(_ count: Int) { free.withLock { $0 += count } }
 
-    /// What one exchange holds. It is given back when the share is released.
+    /// The memory that one exchange holds. It is released with the share.
     final class Share: Sendable {
         private let memory: BodyMemory
         private let held = Locked(0)
@@ -32,7 +32,7 @@ final class BodyMemory: Sendable {
 
         deinit { memory.giveBack(held.withLock { $0 }) }
 
-        /// Takes up to `count` bytes. Returns how many it took.
+        /// Takes up to `count` bytes and returns the number taken.
         func take(_ count: Int) -> Int {
             guard count > 0 else { return 0 }
             let granted = memory.take(count)

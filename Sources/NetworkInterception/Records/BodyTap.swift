@@ -2,11 +2,16 @@ import HTTPCore
 import Primitives
 
 extension HTTPBody {
-    /// The same body, looked at while it passes. Nothing is held back, and nothing is read that its reader does not ask
-    /// for; the first `limit` bytes are copied.
+    /// Returns the same body and copies its first `limit` bytes while it is read.
     ///
-    /// `ended` is called once, with those bytes and with how the reading ended; at once for a body that is at hand. A
-    /// stream that nobody reads to its end is `.cancelled` when it is dropped, unless all its announced bytes passed.
+    /// The tap does not delay the body and reads no more than its reader does. It calls `ended` once, with the copied
+    /// bytes and the end of the transfer, and immediately for a buffered body. A stream that is dropped before its end
+    /// is `.cancelled`, unless all announced bytes were read.
+    ///
+    /// - Parameters:
+    ///   - limit: The greatest number of bytes that are copied.
+    ///   - ended: Receives the copied bytes and how the transfer ended.
+    /// - Returns: The body to read instead of this one.
     public func tapped(
         upTo limit: Int, ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
     ) -> HTTPBody {
@@ -23,8 +28,8 @@ extension HTTPBody {
 }
 
 extension HTTPBodyStream {
-    /// The same stream, looked at while it passes. Of its first `limit` bytes those are copied that `share` grants; after
-    /// the first byte that is not, none.
+    /// Returns the same stream and copies its first `limit` bytes while it is read, as far as `share` grants them. The
+    /// copy ends with the first byte that is not granted.
     func tapped(
         upTo limit: Int, within share: BodyMemory.Share? = nil,
         ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
@@ -33,11 +38,11 @@ extension HTTPBodyStream {
     }
 }
 
-/// A stream's bytes on their way from who gives to who reads them.
+/// Copies the first bytes of a stream while they are read.
 private final class BodyTap: Sendable {
     private struct State {
         var kept: [UInt8] = []
-        /// Whether the bytes that follow are not kept, whatever their number.
+        /// Whether no further byte is copied.
         var isFull = false
         var byteCount = 0
         var hasEnded = false
@@ -86,7 +91,7 @@ private final class BodyTap: Sendable {
 
     private func cancel() {
         source.cancel()
-        // Who knows the length need not ask for the end.
+        // A reader that knows the length need not read to the end.
         let hasAll = state.withLock { [length = source.length] in $0.byteCount == length }
         end(hasAll ? .complete : .cancelled)
     }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// The newest records, in memory. When one more would be over a limit, the oldest go.
+/// The newest records, in memory. At the limit, the oldest are removed.
 public final class MemoryRecordStorage: RecordStorage {
     fileprivate struct Entry {
         let record: Record
@@ -10,10 +10,10 @@ public final class MemoryRecordStorage: RecordStorage {
     }
 
     fileprivate struct State {
-        /// By their numbers from `base` on, in the order they came first; `nil` where one was taken out.
+        /// The entries from number `base` on, in the order of their first storage. A removed entry is `nil`.
         var entries: [Entry?] = []
         var base = 0
-        /// None older is there.
+        /// The number of the oldest entry.
         var first = 0
         var numbers: [Record.ID: Int] = [:]
         var byteCount = 0
@@ -23,10 +23,14 @@ public final class MemoryRecordStorage: RecordStorage {
     private let clock: any WallClock
     private let state = Locked(State())
     private let news = Broadcast<Record>()
-    /// Whether anybody ever asked for `updates`; most of the time nobody does.
+    /// Whether `updates` was ever used. Without a reader, records are not broadcast.
     private let isHeard = OneWayFlag()
 
-    /// `clock` judges the age of records.
+    /// Creates an empty storage.
+    ///
+    /// - Parameters:
+    ///   - capacity: The limits beyond which the oldest records are removed.
+    ///   - clock: The clock for the age of records.
     public init(capacity: RecordCapacity = .standard, clock: any WallClock = SystemClock()) {
         self.capacity = capacity
         self.clock = clock
@@ -54,7 +58,7 @@ public final class MemoryRecordStorage: RecordStorage {
     public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
         let oldest = oldestAllowed()
         let older = state.withLock { state in state.records(before: record?.id, query.isEmpty ? count : nil) }
-        // Matching takes its time, so it is done outside of the lock.
+        // Matching is slow, so it runs outside of the lock.
         return Array(older.lazy.filter { !$0.isOlder(than: oldest) && query.matches($0) }.prefix(max(0, count)))
     }
 
@@ -81,7 +85,7 @@ public final class MemoryRecordStorage: RecordStorage {
 }
 
 extension MemoryRecordStorage.State {
-    /// The number of who comes next.
+    /// The number of the next entry.
     fileprivate var next: Int { base + entries.count }
 
     fileprivate subscript(number: Int) -> MemoryRecordStorage.Entry? { entries[number - base] }
@@ -105,7 +109,7 @@ extension MemoryRecordStorage.State {
         while next > first, self[next - 1] == nil { entries.removeLast() }
     }
 
-    /// Newest first: `count` of those older than `id`, or all.
+    /// Returns `count` records older than `id`, or all of them, newest first.
     fileprivate func records(before id: Record.ID?, _ count: Int?) -> [Record] {
         var number = id.flatMap { numbers[$0] } ?? next
         var found: [Record] = []
@@ -116,11 +120,10 @@ extension MemoryRecordStorage.State {
         return found
     }
 
-    /// Of what is too large the newest stays.
+    /// Removes the oldest entries beyond `capacity`. The newest entry stays, even if it is too large.
     fileprivate mutating func trim(to capacity: RecordCapacity, startedSince oldest: Date?) {
         while first < next {
             let isOver = numbers.count > 1 && (numbers.count > capacity.records || byteCount > capacity.bytes)
-            // Nobody need look at the record then.
             if !isOver, oldest == nil { break }
             if let entry = self[first] {
                 guard isOver || entry.record.isOlder(than: oldest) else { break }
@@ -128,7 +131,7 @@ extension MemoryRecordStorage.State {
             }
             if first < next { first += 1 }
         }
-        // Seldom, so that each one pays little for it.
+        // Rare, so that the amortized cost is small.
         guard first - base > 64, first - base > entries.count / 2 else { return }
         entries.removeFirst(first - base)
         base = first

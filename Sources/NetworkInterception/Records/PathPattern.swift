@@ -1,4 +1,4 @@
-/// A pattern of paths: `*` stands for any number of characters within a segment, `**` for any number of any.
+/// A pattern of paths: `*` matches any characters within a segment, and `**` matches any characters.
 ///
 ///     PathPattern("/v1/customers/*").matches("/v1/customers/anna")          // true
 ///     PathPattern("/v1/**").matches("/v1/customers/anna/transactions")      // true
@@ -22,9 +22,9 @@ package struct PathPattern: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// Whether the whole of `path` matches. The time it takes grows with the product of both lengths, never faster.
+    /// Whether the whole of `path` matches. The time is proportional to the product of both lengths.
     package func matches(_ path: String) -> Bool {
-        // Which beginnings of the pattern match what was read so far.
+        // The prefixes of the pattern that match the bytes so far.
         var open = [Bool](repeating: false, count: parts.count + 1)
         open[0] = true
         func skipEmptyStars(_ open: inout [Bool]) {
