@@ -1,27 +1,28 @@
 import Foundation
 import HTTPCore
 
-/// An answer as a floret sees it.
+/// A response, as a floret receives it.
 public typealias Response = HTTPResponse
 
-/// One request and what became of it: what the app asked for, what was sent in its place, and how it ended.
+/// One request with its result: the app's request, the request that was sent instead, and the response or failure.
 ///
-/// A floret gets it, changes it and gives it back. In `willRequest` it may change `designatedRequest`, or set `result`,
-/// and then the network is not asked. In `didRespond` it may change `result`.
+/// A floret receives a record and returns it, changed or not. In `willRequest` it may change ``designatedRequest`` or
+/// set ``result``; with a result, the request is not sent. In `didRespond` it may change ``result``.
 ///
 ///     var record = record
 ///     record.result = .success(Response(status: 204))
 ///     return record
 ///
-/// Whatever can make a request can make a record, so a test of a floret needs neither interceptor nor network. A body
-/// that is a `.stream` is still on its way: who reads it takes it from everybody else, so look at it while it passes
-/// (`HTTPBody.tapped`), or let `BodyStreamFloret` make it bytes first. In a `RecordStorage` all bodies are bytes.
+/// A record needs only a request, so a test of a floret needs neither an interceptor nor the network. A `.stream` body
+/// is still being transferred and has one reader: code that reads it takes the bytes from all other readers. Observe it
+/// with `HTTPBody.tapped`, or convert it to bytes with ``BodyStreamFloret``. In a ``RecordStorage`` all bodies are
+/// bytes.
 public struct Record: Sendable, Identifiable {
     private var content: Content
 
-    /// Records of one id are one record at different times.
+    /// The id. Records with the same id are states of one exchange.
     public var id: UUID { content.id }
-    /// What the app asked for; changing it changes only what is recorded.
+    /// The app's request. A change of it changes only the record.
     public var originalRequest: HTTPRequest {
         get { content.originalRequest }
         _modify {
@@ -29,7 +30,7 @@ public struct Record: Sendable, Identifiable {
             yield &content.originalRequest
         }
     }
-    /// What is sent.
+    /// The request that is sent.
     public var designatedRequest: HTTPRequest {
         get { content.designatedRequest }
         _modify {
@@ -37,7 +38,7 @@ public struct Record: Sendable, Identifiable {
             yield &content.designatedRequest
         }
     }
-    /// How it ended; `nil` while there is no answer.
+    /// The response or failure; `nil` while there is none.
     public var result: Result<Response, any Error>? {
         get { content.result }
         _modify {
@@ -45,7 +46,7 @@ public struct Record: Sendable, Identifiable {
             yield &content.result
         }
     }
-    /// When it was asked, answered and over.
+    /// The instants at which the exchange began, was sent, received its response and ended.
     public var timing: Timing {
         get { content.timing }
         _modify {
@@ -53,7 +54,7 @@ public struct Record: Sendable, Identifiable {
             yield &content.timing
         }
     }
-    /// What is known of the bodies beside their bytes. Only the interceptor has something to say here.
+    /// The transfer details of the bodies. Only the interceptor sets them.
     public var bodies: Bodies {
         get { content.bodies }
         _modify {
@@ -61,7 +62,7 @@ public struct Record: Sendable, Identifiable {
             yield &content.bodies
         }
     }
-    /// Florets that changed the record or answered, by name, in the order they did. Kept by the interceptor.
+    /// The changes that florets made, in order. Only the interceptor sets them.
     public var changes: [Change] {
         get { content.changes }
         _modify {
@@ -69,7 +70,8 @@ public struct Record: Sendable, Identifiable {
             yield &content.changes
         }
     }
-    /// What a simulator signed and passed in the bodies, decoded. Kept by the interceptor, since bodies are redacted.
+    /// The decoded payloads that a simulator signed in the bodies. The interceptor sets them, because bodies are
+    /// redacted.
     var signedTexts: [SignedText] {
         get { content.signedTexts }
         _modify {
@@ -78,30 +80,37 @@ public struct Record: Sendable, Identifiable {
         }
     }
 
-    /// A record of a request that was not sent yet.
+    /// Creates a record of a request that has not been sent.
+    ///
+    /// - Parameter request: The app's request, which is also the designated request.
     public init(_ request: HTTPRequest) { self.init(request, id: .unique()) }
 
-    /// A record under an id that is known, such as one that is read from a file.
+    /// Creates a record with a known id, for example one that is read from a file.
+    ///
+    /// - Parameters:
+    ///   - request: The app's request, which is also the designated request.
+    ///   - id: The id.
+    ///   - timing: The instants of the exchange.
     public init(_ request: HTTPRequest, id: UUID, timing: Timing = Timing()) {
         content = Content(id: id, request: request, timing: timing)
     }
 
-    /// Whether nothing was written to either since one was the other.
+    /// Whether neither record was changed since one was copied from the other.
     func isUntouched(since other: Record) -> Bool { content === other.content }
 
     private mutating func own() {
         if !isKnownUniquelyReferenced(&content) { content = Content(content) }
     }
 
-    /// The answer, when there is one.
+    /// The response, or `nil` if there is none yet or the exchange failed.
     public var response: Response? { if case .success(let response)? = result { response } else { nil } }
 
-    /// Why there is no answer, when it failed.
+    /// The failure, or `nil` if the exchange has not failed.
     public var failure: (any Error)? { if case .failure(let error)? = result { error } else { nil } }
 }
 
 extension Record: CustomReflectable {
-    /// What it has, as `print` and debuggers show it.
+    /// The properties, for `print` and debuggers.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -112,10 +121,10 @@ extension Record: CustomReflectable {
     }
 }
 
-/// What a record holds, in one place: florets, tables and storages hand records on, and seldom change one.
+/// The content of a record, shared by its copies, which are passed around more often than they are changed.
 ///
-/// Sendable: it is written only by a record that holds the last reference to it. For the same reason the run time need not
-/// watch over accesses that overlap.
+/// It is sendable because only a record that holds the last reference to it writes to it. For the same reason it needs
+/// no checks for exclusive access at run time.
 private final class Content: @unchecked Sendable {
     let id: UUID
     @exclusivity(unchecked) var originalRequest: HTTPRequest
@@ -146,17 +155,24 @@ private final class Content: @unchecked Sendable {
 }
 
 extension Record {
-    /// Instants of the exchange by the interceptor's clock; `nil` is not yet, or never.
+    /// The instants of an exchange by the interceptor's clock. An instant is `nil` until it is reached.
     public struct Timing: Sendable, Hashable {
-        /// The app asked; the florets begin with `willRequest`.
+        /// The instant at which the app sent the request, before `willRequest`.
         public var started: Date?
-        /// The designated request was given to the transport. `nil` when a floret answered.
+        /// The instant at which the transport received the designated request. `nil` if a floret set the result.
         public var sent: Date?
-        /// The head of the answer was there, or the failure.
+        /// The instant at which the head of the response or the failure arrived.
         public var answered: Date?
-        /// The last byte of the answer's body was read, or its reading ended otherwise.
+        /// The instant at which the reading of the response body ended.
         public var ended: Date?
 
+        /// Creates the instants of an exchange.
+        ///
+        /// - Parameters:
+        ///   - started: The instant at which the app sent the request.
+        ///   - sent: The instant at which the transport received the request.
+        ///   - answered: The instant at which the head of the response or the failure arrived.
+        ///   - ended: The instant at which the reading of the response body ended.
         public init(started: Date? = nil, sent: Date? = nil, answered: Date? = nil, ended: Date? = nil) {
             self.started = started
             self.sent = sent
@@ -165,12 +181,21 @@ extension Record {
         }
     }
 
-    /// The three bodies of a record.
+    /// The transfer details of the three bodies of a record.
     public struct Bodies: Sendable, Hashable {
+        /// The body of the original request.
         public var original: Passage?
+        /// The body of the designated request.
         public var designated: Passage?
+        /// The body of the response.
         public var response: Passage?
 
+        /// Creates the transfer details of the bodies of a record.
+        ///
+        /// - Parameters:
+        ///   - original: The body of the original request.
+        ///   - designated: The body of the designated request.
+        ///   - response: The body of the response.
         public init(original: Passage? = nil, designated: Passage? = nil, response: Passage? = nil) {
             self.original = original
             self.designated = designated
@@ -178,44 +203,58 @@ extension Record {
         }
     }
 
-    /// How much of a body passed, and what of it is recorded.
+    /// The transfer of a body: its length, and whether all of it is recorded.
     public struct Passage: Sendable, Hashable {
-        /// Bytes that passed the interceptor.
+        /// The number of bytes that were transferred.
         public var byteCount: Int
-        /// Whether the record holds less than what passed: only the first bytes are kept past the recording limit.
+        /// Whether the record holds only the first bytes, because the body is longer than the recording limit.
         public var isCut: Bool
-        /// How it ended.
+        /// How the transfer ended.
         public var end: End
 
+        /// Creates the transfer details of a body.
+        ///
+        /// - Parameters:
+        ///   - byteCount: The number of bytes that were transferred.
+        ///   - isCut: Whether the record holds only the first bytes.
+        ///   - end: How the transfer ended.
         public init(byteCount: Int, isCut: Bool = false, end: End = .complete) {
             self.byteCount = byteCount
             self.isCut = isCut
             self.end = end
         }
 
-        /// The ends a body can come to.
+        /// The ends of a transfer.
         public enum End: String, Sendable, Hashable, CaseIterable {
+            /// All of it was read.
             case complete
             /// It is still being read.
             case underway
-            /// The side that gave it failed.
+            /// The sender failed.
             case failed
-            /// The side that read it gave up.
+            /// The reader cancelled.
             case cancelled
         }
     }
 
-    /// A floret's part in a record.
+    /// A change that a floret made to a record.
     public struct Change: Sendable, Hashable {
+        /// The name of the floret.
         public var floret: String
+        /// The kind of change.
         public var kind: Kind
 
+        /// Creates a change.
+        ///
+        /// - Parameters:
+        ///   - floret: The name of the floret.
+        ///   - kind: The kind of change.
         public init(floret: String, kind: Kind) {
             self.floret = floret
             self.kind = kind
         }
 
-        /// What it did.
+        /// The kinds of change.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
             case changedRequest, answered, failed, changedResponse
         }

@@ -1,25 +1,32 @@
 import HTTPCore
 
-/// How much a storage keeps before the oldest records go.
+/// The limits of a storage, beyond which the oldest records are removed.
 public struct RecordCapacity: Sendable, Hashable {
+    /// The number of records.
     public var records: Int
-    /// Bytes of bodies, headers and URLs in all.
+    /// The number of bytes of all bodies, headers and URLs.
     public var bytes: Int
-    /// How long ago a record's request may have begun; `nil` is any time.
+    /// The greatest age of a record, counted from the start of its request; `nil` is no limit.
     public var age: Duration?
 
+    /// Creates a capacity of at least one record.
+    ///
+    /// - Parameters:
+    ///   - records: The number of records.
+    ///   - bytes: The number of bytes of all bodies, headers and URLs.
+    ///   - age: The greatest age of a record; `nil` is no limit.
     public init(records: Int = 1000, bytes: Int = 64 << 20, age: Duration? = nil) {
         self.records = max(1, records)
         self.bytes = max(0, bytes)
         self.age = age
     }
 
-    /// 1 000 records, 64 MiB.
+    /// 1 000 records and 64 MiB.
     public static let standard = RecordCapacity()
 }
 
 extension Record {
-    /// What a record counts for against a capacity's bytes. A body that two of its messages share counts once.
+    /// The bytes that the record counts towards `RecordCapacity.bytes`. A body that both requests share counts once.
     var recordedBytes: Int {
         let original = originalRequest.body.buffered ?? []
         let designated = designatedRequest.body.buffered ?? []

@@ -2,16 +2,16 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// Finds what another process stores in a file of records, by looking at the newest rows again and again.
+/// Finds the records that another process stores in a file, by polling the newest rows.
 struct RecordFollower: Sendable {
-    /// What differs after a record was stored again: each of its states says more than the one before.
+    /// The values that change when a record is stored again, because each state adds to the one before.
     private struct Mark: Sendable, Equatable {
         let id: String
         let bytes: Int64
         let headBytes: Int64
     }
 
-    /// A row that so many others follow is not looked at any more.
+    /// The number of newest rows that are polled.
     private static let window: Int64 = 500
     private static let last = "SELECT ifnull(max(number), 0) AS number FROM record"
     private static let rows =
@@ -20,16 +20,16 @@ struct RecordFollower: Sendable {
     private var newest: Int64
     private var marks: [Int64: Mark] = [:]
 
-    /// Knows what is stored already.
+    /// Begins after the rows that the file has now.
     init(_ connection: any SQLConnection) throws {
         newest = try connection.first(Self.last)?["number"] ?? 0
         _ = try changes(in: connection)
     }
 
-    /// The records that were stored since it was asked last, in the order in which they were stored first.
+    /// Returns the records that were stored since the last call, in the order of their first storage.
     mutating func changes(in connection: any SQLConnection) throws -> [Record.ID] {
         let last: Int64 = try connection.first(Self.last)?["number"] ?? 0
-        // Numbers begin anew when all records were taken out.
+        // The numbers start again after all records were removed.
         let rows = try connection.query(Self.rows, [.integer(min(newest, last) - Self.window)])
         var marks: [Int64: Mark] = [:]
         var changed: [Record.ID] = []

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A record without its bodies, as JSON: what stands in a file of records beside the bytes.
+/// A record without its bodies, as the JSON that a file of records stores beside them.
 struct RecordHead {
     let json: JSONValue
 
@@ -45,7 +45,7 @@ struct RecordHead {
         json = try JSONValue(parsing: bytes)
     }
 
-    /// The record, with its bodies put back. Throws `InterceptionError.invalidFile` when something is missing.
+    /// Returns the record with the given bodies. Throws `InterceptionError.invalidFile` if a part is missing.
     func record(_ id: UUID, original: [UInt8], designated: [UInt8]?, response: [UInt8]) throws -> Record {
         var record = Record(try Self.request(json["original"], original), id: id)
         if let designatedJSON = json["designated"] {

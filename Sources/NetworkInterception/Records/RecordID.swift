@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 
 extension UUID {
-    /// As random as `UUID()` for telling records apart, no secret, and a tenth of its cost: that one opens
-    /// `/dev/urandom` each time. The seed is drawn once per process.
+    /// Returns a random id for a record. It is not secret, and costs a tenth of `UUID()`, which opens `/dev/urandom` on
+    /// each call. The seed is drawn once per process.
     static func unique() -> UUID {
         let (high, low) = sequence.withLock { state in
             state.0 &+= 0x9E37_79B9_7F4A_7C15
@@ -21,7 +21,7 @@ extension UUID {
 
     private static let sequence = Locked((UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)))
 
-    /// One for one, so that a sequence without repetition stays one.
+    /// Mixes the bits. The function is injective, so that a sequence without repetition stays one.
     private static func mixed(_ number: UInt64) -> UInt64 {
         var number = number
         number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9

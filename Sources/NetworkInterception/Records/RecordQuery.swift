@@ -1,27 +1,37 @@
 import Foundation
 import HTTPCore
 
-/// Which of the stored records are looked for: those that meet everything that is said.
+/// A search for stored records. A record must meet all conditions of the query.
 ///
 ///     RecordQuery("method:post host:*.example.com status:5xx \"no such customer\"")
 public struct RecordQuery: Sendable, Hashable {
-    /// How a request ended.
+    /// The result of an exchange.
     public enum Outcome: Sendable, Hashable {
-        /// With an answer of one of these statuses.
+        /// A response with one of these statuses.
         case status(ClosedRange<Int>)
-        /// With an error.
+        /// A failure.
         case failed
-        /// Not yet.
+        /// No result yet.
         case underway
     }
 
-    /// Texts that all occur, without regard to case, in the method, a URL, a header, the status, a body or the error's text.
+    /// Texts that must all occur in the method, a URL, a header, the status, a body or the error. Case is ignored.
     public var texts: [String]
+    /// The method of the request.
     public var method: HTTPRequest.Method?
-    /// A host as `RecordSelector.host` takes it: with a port if that is to count, `*.example.com` for all below.
+    /// The host as `RecordSelector.host` takes it: `*.example.com` matches every subdomain. A port counts if it is
+    /// given.
     public var host: String?
+    /// The result of the exchange.
     public var outcome: Outcome?
 
+    /// Creates a query. A condition that is `nil` or empty is met by every record.
+    ///
+    /// - Parameters:
+    ///   - texts: Texts that must all occur.
+    ///   - method: The method of the request.
+    ///   - host: The host, as `RecordSelector.host` takes it.
+    ///   - outcome: The result of the exchange.
     public init(texts: [String] = [], method: HTTPRequest.Method? = nil, host: String? = nil, outcome: Outcome? = nil) {
         self.texts = texts.filter { !$0.isEmpty }
         self.method = method
@@ -29,11 +39,13 @@ public struct RecordQuery: Sendable, Hashable {
         self.outcome = outcome
     }
 
-    /// Every record.
+    /// The query that every record matches.
     public static let all = RecordQuery()
 
-    /// What somebody typed: words, phrases in quotes, and `method:`, `host:` and `status:` (`404`, `4xx`, `failed`,
-    /// `underway`). What is none of these is looked for as text, so nothing that is typed is an error.
+    /// Parses a query that a user typed: words, phrases in quotation marks, and `method:`, `host:` and `status:`
+    /// (`404`, `4xx`, `failed`, `underway`). Everything else is a text to search for, so no input is an error.
+    ///
+    /// - Parameter typed: The input of the user.
     public init(_ typed: String) {
         self.init()
         for word in Self.words(typed) {
@@ -45,7 +57,10 @@ public struct RecordQuery: Sendable, Hashable {
         }
     }
 
-    /// The items `text` (as `init(_:)` takes it), `method`, `host` and `status` of a query; empty ones count as absent.
+    /// Creates a query from the items `text` (in the syntax of `init(_:)`), `method`, `host` and `status` of a URL.
+    /// Empty items count as absent.
+    ///
+    /// - Parameter query: The query of a URL.
     public init(_ query: HTTPQuery) {
         self.init(query["text"] ?? "")
         for name in ["method", "host", "status"] {
@@ -53,9 +68,10 @@ public struct RecordQuery: Sendable, Hashable {
         }
     }
 
-    /// Whether this says anything.
+    /// Whether the query has no condition.
     public var isEmpty: Bool { self == .all }
 
+    /// Whether `record` meets all conditions.
     public func matches(_ record: Record) -> Bool {
         if let method, record.designatedRequest.method.rawValue.uppercased() != method.rawValue.uppercased() {
             return false
@@ -99,7 +115,7 @@ public struct RecordQuery: Sendable, Hashable {
 }
 
 extension RecordQuery.Outcome {
-    /// `404`, `4xx`, `failed`, `underway`.
+    /// Parses `404`, `4xx`, `failed` or `underway`.
     fileprivate init?(typed: String) {
         switch typed {
         case "failed": self = .failed
@@ -118,10 +134,10 @@ extension RecordQuery.Outcome {
     }
 }
 
-/// A text that is looked for without regard to case.
+/// A text to search for without regard to case.
 private struct Needle {
     private let bytes: [UInt8]
-    /// Set for a text of letters whose case only Unicode knows.
+    /// The lower-case text, for letters outside of ASCII, whose case needs Unicode.
     private let text: String?
 
     init(_ text: String) {

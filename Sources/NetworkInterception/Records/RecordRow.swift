@@ -3,9 +3,9 @@ import HTTPCore
 import Primitives
 import SQLStorage
 
-/// Records as rows of a database.
+/// Records as rows of a SQLite database.
 enum RecordRow {
-    /// What is to be done with a row.
+    /// A change of a row.
     enum Change: Sendable {
         case store(Record)
         case remove(Record.ID)
@@ -14,9 +14,10 @@ enum RecordRow {
         var byteCount: Int { if case .store(let record) = self { record.recordedBytes } else { 0 } }
     }
 
-    /// Append-only. `number` is the order in which records were first stored; `tally` what all rows count for. Bodies stand
-    /// behind everything else, so that a walk over the rows does not read them; a designated body that is the original's is
-    /// NULL.
+    /// The schema; migrations are only added.
+    ///
+    /// `number` is the order in which records were first stored, and `tally` has the totals of all rows. Bodies are the
+    /// last columns, so that a scan of the rows does not read them. A designated body that equals the original is NULL.
     static let migrations = [
         SQLMigration(
             "0001 records",
@@ -104,7 +105,7 @@ enum RecordRow {
         }
     }
 
-    /// Takes the oldest rows away until the rest fits. Of what is too large the newest stays.
+    /// Removes the oldest rows beyond `capacity`. The newest row stays, even if it is too large.
     static func trim(_ connection: any SQLConnection, to capacity: RecordCapacity, startedSince oldest: Date?) throws {
         var tally = try Tally(connection)
         guard oldest != nil || tally.records > capacity.records || tally.bytes > capacity.bytes else { return }
@@ -130,7 +131,7 @@ enum RecordRow {
         try tally.write(connection)
     }
 
-    /// What all rows count for.
+    /// The totals of all rows.
     private struct Tally {
         var records: Int64
         var bytes: Int64

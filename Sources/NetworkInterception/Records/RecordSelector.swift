@@ -1,20 +1,23 @@
 import HTTPCore
 
-/// Which requests an interceptor handles: one that is not selected passes as if there were no interceptor.
+/// Selects the requests that an interceptor handles. Other requests pass as if there were no interceptor.
 ///
-/// Asked once before the request is sent, and once more when the answer's head is there: a record that is then no longer
-/// selected is taken out of the storage again. Its traffic is not changed by that.
+/// The selector runs before the request is sent, and again when the head of the response has arrived. A record that it
+/// no longer selects then is removed from the storage, and its traffic is not affected.
 ///
 ///     configuration.recordSelector = .host("api.example.com") && !.path("/healthz")
 public struct RecordSelector: Sendable {
     let selects: @Sendable (Record) -> Bool
 
+    /// Creates a selector from a function.
+    ///
+    /// - Parameter selects: Whether a record is selected.
     public init(selects: @escaping @Sendable (Record) -> Bool) { self.selects = selects }
 
-    /// Every request.
+    /// Selects every request.
     public static func all() -> RecordSelector { RecordSelector { _ in true } }
 
-    /// Requests and answers whose bodies have at most `bytesize` bytes each, as far as their length is known.
+    /// Selects requests and responses whose bodies have at most `bytesize` bytes each, as far as the lengths are known.
     public static func max(bytesize: Int) -> RecordSelector {
         RecordSelector { record in
             (record.designatedRequest.body.length ?? 0) <= bytesize
@@ -22,8 +25,10 @@ public struct RecordSelector: Sendable {
         }
     }
 
-    /// Requests to this host, compared without case; `*.example.com` is every host below `example.com`. A port counts
-    /// only if one is given.
+    /// Selects requests to a host.
+    ///
+    /// - Parameter pattern: The host, compared without case. `*.example.com` matches every host below `example.com`,
+    ///   and a port counts only if it is given.
     public static func host(_ pattern: String) -> RecordSelector {
         let pattern = pattern.lowercased()
         return RecordSelector { record in
@@ -35,19 +40,23 @@ public struct RecordSelector: Sendable {
         }
     }
 
-    /// Requests with this method.
+    /// Selects requests with this `method`.
     public static func method(_ method: HTTPRequest.Method) -> RecordSelector {
         RecordSelector { $0.designatedRequest.method == method }
     }
 
-    /// Requests whose path, without its query, matches: `*` stands for anything within a segment, `**` for anything.
+    /// Selects requests by their path.
+    ///
+    /// - Parameter pattern: The path without a query. `*` matches any characters within a segment, and `**` matches any
+    ///   characters.
     public static func path(_ pattern: String) -> RecordSelector {
         let pattern = PathPattern(pattern)
         return RecordSelector { pattern.matches($0.designatedRequest.path) }
     }
 
-    /// Answers of this media type, parameters left out: `application/json`, `image/*`. A request that has no answer yet
-    /// is selected, one that failed is not.
+    /// Selects responses by their media type. A request without a response yet is selected; a failed one is not.
+    ///
+    /// - Parameter type: The media type without parameters, such as `application/json` or `image/*`.
     public static func contentType(_ type: String) -> RecordSelector {
         let wanted = type.lowercased()
         return RecordSelector { record in
@@ -72,6 +81,6 @@ public struct RecordSelector: Sendable {
 }
 
 extension HTTPResponse {
-    /// The body's length, counted or announced.
+    /// The length of the body, or the one that `Content-Length` announces.
     fileprivate var announcedLength: Int? { body.length ?? headers["Content-Length"].flatMap(Int.init) }
 }

@@ -1,34 +1,46 @@
 import Foundation
 import HTTPCore
 
-/// Where records are kept. The interceptor gives each record when its request begins, when its answer's head is there and
-/// when its body has been read: same id, same record. What it gives has been redacted, and all its bodies are bytes.
+/// A storage of records.
+///
+/// The interceptor stores each record when its request begins, when the head of its response arrives and when its body
+/// has been read, with the same id each time. The records are redacted, and all their bodies are bytes.
 public protocol RecordStorage: Sendable {
-    /// Adds the record as the newest, or puts it in the place of the one that has its id.
+    /// Adds `record` as the newest, or replaces the stored record with its id.
     func store(_ record: Record) async
 
-    /// At most `count` records, newest first: those older than `record`, or the newest of all when it is `nil` or not
-    /// kept any more.
+    /// Returns stored records, newest first.
+    ///
+    /// - Parameters:
+    ///   - count: The greatest number of records.
+    ///   - record: The record after which the list continues with older ones. The list begins with the newest record if
+    ///     it is `nil` or is no longer stored.
     func records(_ count: Int, after record: Record?) async -> [Record]
 
-    /// The same of those records that `query` describes.
+    /// Returns stored records that match `query`, newest first.
+    ///
+    /// - Parameters:
+    ///   - count: The greatest number of records.
+    ///   - record: The record after which the list continues with older ones. The list begins with the newest record if
+    ///     it is `nil` or is no longer stored.
+    ///   - query: The conditions.
     func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record]
 
-    /// Every record that is stored from now on; of what a reader has not taken yet, the newest 1 000. Each call begins a stream of its own.
+    /// A new stream of the records that are stored from now on. It buffers the newest 1 000 records for a slow reader.
     var updates: AsyncStream<Record> { get }
 
-    /// The record of this id; `nil` when it is not kept any more.
+    /// Returns the record with this `id`, or `nil` if it is not stored.
     func record(_ id: Record.ID) async -> Record?
 
-    /// Takes the record of this id out, if it is there.
+    /// Removes the record with this `id`, if it is stored.
     func remove(_ id: Record.ID) async
 
-    /// Takes all records out. Who shows them hears of it when it is done by `Interceptor.removeRecords()`.
+    /// Removes all records. ``Interceptor/removeRecords()`` also notifies the views that show them.
     func removeAll() async
 }
 
 extension RecordStorage {
-    /// Looks through all older records, a page at a time.
+    /// Searches all older records, a page at a time.
     public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
         guard !query.isEmpty else { return await records(count, after: record) }
         var found: [Record] = []
@@ -36,14 +48,14 @@ extension RecordStorage {
         while found.count < count {
             let page = await records(100, after: last)
             found += page.filter(query.matches).prefix(count - found.count)
-            // A record that was taken out meanwhile would lead back to the newest.
+            // A last record that was removed meanwhile would restart the list with the newest one.
             guard page.count == 100, let end = page.last, await self.record(end.id) != nil else { break }
             last = end
         }
         return found
     }
 
-    /// Looks through all records; a storage that has them by id does better.
+    /// Searches all records. A storage with an index of ids should replace this.
     public func record(_ id: Record.ID) async -> Record? {
         var last: Record?
         while true {
@@ -54,9 +66,9 @@ extension RecordStorage {
         }
     }
 
-    /// Keeps them: a storage that cannot forget single records need not.
+    /// Does nothing, for a storage that cannot remove single records.
     public func remove(_ id: Record.ID) async {}
 
-    /// Keeps them: a storage that cannot forget records need not.
+    /// Does nothing, for a storage that cannot remove records.
     public func removeAll() async {}
 }

@@ -3,36 +3,36 @@ import HTTPCore
 import Primitives
 import SQLStorage
 
-/// The newest records, in a SQLite file: they outlive the process, and another process may read them meanwhile.
+/// The newest records in a SQLite file, which outlives the process and can be read by another one at the same time.
 ///
 ///     let storage = try SQLiteRecordStorage(path: "records.sqlite")
 ///     configuration.storage = storage
 ///     …
 ///     await storage.close()
 ///
-/// A request does not wait for the disk: what is stored is written behind it, in order and in batches, and is in memory
-/// until then; a process that dies loses at most the last batch, never the file. When records come faster than they can be
-/// written, `store` waits. Reading sees all that was stored before.
+/// Requests do not wait for the disk: records are written in order and in batches, and stay in memory until then. A
+/// crash loses at most the last batch and does not damage the file. `store` waits when records arrive faster than they
+/// can be written. Reads return everything that was stored before.
 ///
-/// What cannot be written or read is reported to `onFailure` and left out; the traffic goes on.
+/// Records that cannot be written or read are reported to `onFailure` and skipped. The traffic continues.
 public final class SQLiteRecordStorage: RecordStorage {
     fileprivate struct State {
-        /// What waits to be written, in the order in which it was first stored. Only the last state of a record is written.
+        /// The changes to write, in the order in which they were added. Only the last state of a record is written.
         var waiting: [RecordRow.Change] = []
         var places: [Record.ID: Int] = [:]
         var waitingBytes = 0
-        /// How many changes came, and how many of these were written.
+        /// The numbers of changes that were added and that were written.
         var added = 0
         var written = 0
-        /// Writes one batch, and begins the next when there is one.
+        /// The task that writes one batch, and starts the next one if there is one.
         var writer: Task<Void, Never>?
-        /// Records that this process stored: who follows another one tells nothing about them.
+        /// The records that this process stored, which its follower of other processes skips.
         var own: Set<Record.ID> = []
         var follower: Task<Void, Never>?
         var isClosed = false
     }
 
-    /// So much may wait before `store` does.
+    /// The changes that may wait before `store` waits.
     private static let waitingLimit = (changes: 512, bytes: 16 << 20)
 
     private let database: SQLiteDatabase
@@ -43,12 +43,17 @@ public final class SQLiteRecordStorage: RecordStorage {
     private let state = Locked(State())
     private let news = Broadcast<Record>()
 
-    /// Opens the file at `path`, and makes it if there is none. What it holds beyond `capacity` goes when something is
-    /// stored. `clock` judges the age of records. With `following` the file is looked at so often for what another process
-    /// stores there, and `updates` tells of that too; not of what it takes out.
+    /// Opens the file at `path`, and creates it if it does not exist.
     ///
-    /// Throws `InterceptionError.storageFailed` when the file cannot be opened, is no database, or is one of something
-    /// else or of a newer version.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - capacity: The limits beyond which the oldest records are removed when a record is stored.
+    ///   - clock: The clock for the age of records.
+    ///   - interval: The polling interval for records that another process stores. They become part of `updates`.
+    ///     Removals by another process are not reported. `nil` does not poll.
+    ///   - onFailure: Receives the errors of writes and reads.
+    /// - Throws: `InterceptionError.storageFailed` if the file cannot be opened, is not a database of records or has a
+    ///   newer version.
     public init(
         path: String, capacity: RecordCapacity = .standard, clock: any WallClock = SystemClock(),
         following interval: Duration? = nil, onFailure: @escaping @Sendable (InterceptionError) -> Void = { _ in }
@@ -68,7 +73,8 @@ public final class SQLiteRecordStorage: RecordStorage {
         if let follower, let interval { follow(follower, every: interval) }
     }
 
-    /// Writes what waits and closes the file. Nothing is stored or found afterwards; streams of updates end.
+    /// Writes the waiting changes and closes the file. Afterwards the storage stores and returns nothing, and the
+    /// streams of updates end.
     public func close() async {
         let follower = state.withLock { state in
             state.isClosed = true
@@ -81,7 +87,7 @@ public final class SQLiteRecordStorage: RecordStorage {
         news.finish()
     }
 
-    /// Returns when all that was stored so far is in the file.
+    /// Returns when everything that was stored so far is in the file.
     public func settled() async {
         let added = state.withLock { $0.added }
         while let writer = state.withLock({ $0.written < added ? $0.writer : nil }) { await writer.value }
@@ -180,7 +186,7 @@ public final class SQLiteRecordStorage: RecordStorage {
 // MARK: - Following
 
 extension SQLiteRecordStorage {
-    /// So many own records are known; of a forgotten one is told again.
+    /// The number of own records that are remembered. A forgotten one is reported again.
     private static let ownLimit = 10_000
 
     private func follow(_ follower: RecordFollower, every interval: Duration) {
@@ -207,7 +213,7 @@ extension SQLiteRecordStorage {
 // MARK: - Writing
 
 extension SQLiteRecordStorage.State {
-    /// Puts a change in the place of the one that waits for the same record.
+    /// Adds a change, and replaces a waiting state of the same record.
     fileprivate mutating func add(_ change: RecordRow.Change, _ id: Record.ID) {
         waitingBytes += change.byteCount
         added += 1

@@ -1,38 +1,38 @@
 import HTTPCore
 import Primitives
 
-/// A JWS (RFC 7515) that an App Store simulator signed, decoded: what it says, not whether that is true.
+/// The decoded header and claims of a JWS (RFC 7515) that an App Store simulator signed. The signature is not verified.
 ///
-/// Redaction takes every JWS out of a record, since whoever has one can present it. A simulator's are test data, and what
-/// they say is what a tester looks for. So header and claims are kept beside the record, without their secrets; the
-/// signature is not kept, so the JWS cannot be put together again. Nothing is verified here: a text counts as a
-/// simulator's when the last certificate in its header names itself so, which anybody can have it do.
+/// Redaction removes every JWS from a record, because its holder can present it. The JWS of a simulator is test data,
+/// whose content a tester needs. Its header and claims are therefore stored beside the record, without their secrets.
+/// Without the signature, the JWS cannot be restored. A JWS counts as a simulator's if the last certificate in its
+/// header has the name of a simulator's root. Anyone can issue such a certificate.
 struct SignedText: Sendable, Hashable {
-    /// The message of the exchange that it passed in.
+    /// The message that contained the JWS.
     enum Place: String, Sendable { case request, response }
 
     let place: Place
-    /// JSON, indented, without secrets. In `x5c` the name and the digest of each certificate stand for it.
+    /// Indented JSON without secrets. In `x5c`, the name and the digest of each certificate replace it.
     let header: String
-    /// JSON, indented, without secrets.
+    /// Indented JSON without secrets.
     let claims: String
     /// The common name of the last certificate's subject.
     let root: String
     /// SHA-256 of the last certificate in DER, as lower-case hexadecimal.
     let digest: String
 
-    /// How the roots of `souk simulate` name themselves.
+    /// The common names of the root certificates of `souk simulate`.
     static let simulatorRoots: Set<String> = ["Souk Test Root CA"]
-    /// So many are decoded in one message.
+    /// The greatest number that is decoded in one message.
     private static let countLimit = 32
-    /// Longer parts are not decoded, in bytes of base64.
+    /// The greatest length of a part that is decoded, in bytes of base64.
     private static let partLimit = 128 << 10
-    /// A notification has transactions in it, which are signed themselves.
+    /// The depth of nesting that is decoded. A notification contains signed transactions.
     private static let depthLimit = 2
 }
 
 extension SignedText {
-    /// Those in the bodies of a record that was not redacted.
+    /// The JWS in the bodies of a record that is not redacted.
     static func found(in record: Record, _ redaction: Redaction) -> [SignedText] {
         found(in: record.designatedRequest.body.buffered ?? [], .request, redaction)
             + found(in: record.response?.body.buffered ?? [], .response, redaction)
@@ -51,13 +51,14 @@ extension SignedText {
         return found
     }
 
-    /// Where header and claims of each JWS stand: `eyJ` after the first dot begins an object, as it does the header.
+    /// The ranges of the header and the claims of each JWS. Both begin with `eyJ`, which encodes the start of an
+    /// object.
     private static func parts(in body: [UInt8]) -> [(header: Range<Int>, claims: Range<Int>)] {
         guard body.count > 8 else { return [] }
         return body.withUnsafeBufferPointer { text in
             var parts: [(header: Range<Int>, claims: Range<Int>)] = []
             var position = 1
-            // What lies before has been looked at, so no byte is looked at twice from each side.
+            // The bytes before this position were scanned, so that none is scanned again from each side.
             var floor = 0
             while position < text.count - 4 {
                 guard text[position] == dot, isObject(text, at: position + 1) else {
@@ -83,7 +84,7 @@ extension SignedText {
 
     private static let dot = UInt8(ascii: ".")
 
-    /// Whether base64 of an object stands there: `{"` and whatever follows.
+    /// Whether the text at `place` is base64 of a JSON object that begins with `{"`.
     private static func isObject(_ text: UnsafeBufferPointer<UInt8>, at place: Int) -> Bool {
         text[place] == UInt8(ascii: "e") && text[place + 1] == UInt8(ascii: "y") && text[place + 2] == UInt8(ascii: "J")
     }
@@ -95,7 +96,7 @@ extension SignedText {
         }
     }
 
-    /// The text, and its claims as they stood; `nil` where it is no JWS of a simulator.
+    /// Decodes a JWS, and returns its claims also as bytes. `nil` if it is not a simulator's JWS.
     private static func decoded(
         _ body: [UInt8], _ parts: (header: Range<Int>, claims: Range<Int>), _ place: Place, _ redaction: Redaction
     ) -> (SignedText, claims: [UInt8])? {
@@ -114,8 +115,8 @@ extension SignedText {
         return (text, claims)
     }
 
-    /// The common name of the subject, which stands after the issuer's (RFC 5280 section 4.1): the second attribute of the
-    /// type 2.5.4.3, or the only one. `nil` where there is none, or it is longer than 127 bytes.
+    /// The common name of a certificate's subject, which follows the issuer's (RFC 5280 section 4.1): the second
+    /// attribute of type 2.5.4.3, or the only one. `nil` if there is none or a name is longer than 127 bytes.
     private static func commonName(inCertificate der: [UInt8]) -> String? {
         let type: [UInt8] = [0x06, 0x03, 0x55, 0x04, 0x03]
         var names: [String] = []
@@ -136,10 +137,10 @@ extension SignedText {
     }
 }
 
-// MARK: - For people
+// MARK: - Presentation
 
 extension SignedText {
-    /// What it is about and where it passed.
+    /// A title with the kind of payload and the message that contained it.
     var title: String {
         let claims = try? JSONValue(parsing: self.claims)
         func text(_ name: String) -> String? { claims?[name]?.stringValue }
@@ -158,7 +159,7 @@ extension SignedText {
         return "\(subject), in the \(place.rawValue)"
     }
 
-    /// What the reader may conclude.
+    /// A note that the signature was not checked.
     var notice: String {
         """
         Decoded only: the signature was not checked. Its certificates end at one that names itself "\(root)" (SHA-256 \
