@@ -1,20 +1,23 @@
 import HTTPCore
 import Primitives
 
-/// Makes bodies that stream into bytes, for the florets after it. Put it before those that read bodies.
+/// Converts streamed bodies to bytes for the florets after it. Place it before florets that read bodies.
 ///
-/// A body of more than `maximumConvertedByteSize` bytes goes on as a stream, with what was read at its beginning. Whoever
-/// waits for an answer waits until its body has come, or that many bytes of it; event streams are left alone, and give it
-/// a `RecordSelector` where other answers never end.
+/// A body of more than ``maximumConvertedByteSize`` bytes stays a stream that begins with the bytes already read. The
+/// app receives a response only when its body, or that many bytes of it, has arrived. Event streams are not converted.
+/// Use a ``RecordSelector`` to exclude other responses without an end.
 public final class BodyStreamFloret: InterceptableFloret {
+    /// The greatest number of bytes of a body that is converted.
     public let maximumConvertedByteSize: Int
     private let selector: RecordSelector
     private let power: Switch
 
+    /// Creates a floret.
+    ///
     /// - Parameters:
-    ///   - maximumConvertedByteSize: the size in bytes up to which a body is converted.
-    ///   - selector: whose bodies; asked before the request and again when there is an answer.
-    ///   - enabled: whether the floret is on at first.
+    ///   - maximumConvertedByteSize: The greatest number of bytes of a body that is converted.
+    ///   - selector: The records whose bodies are converted. It runs before the request and again with the response.
+    ///   - enabled: Whether the floret is initially enabled.
     public init(maximumConvertedByteSize: Int = 50 << 10, selector: RecordSelector = .all(), enabled: Bool = true) {
         self.maximumConvertedByteSize = max(0, maximumConvertedByteSize)
         self.selector = selector

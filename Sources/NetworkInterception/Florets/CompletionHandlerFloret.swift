@@ -1,14 +1,23 @@
 import HTTPCore
 import Primitives
 
-/// A floret written with completion handlers, as the seed declares it. Conforming is all it takes: the interceptor sees
-/// an `InterceptableFloret`.
+/// A floret with the completion handlers of the Cauli library, which the interceptor runs as an `InterceptableFloret`.
 ///
-/// Each handler is to be called exactly once, on any thread. A second call is ignored and reported. When none comes within
-/// `Interceptor.Configuration.floretDeadline`, the request goes on with the record as it was, and that is reported.
+/// Call each handler exactly once, on any thread. A second call is ignored and reported. If no call comes within
+/// `Interceptor.Configuration.floretDeadline`, the request continues with the unchanged record, and that is reported.
 public protocol CompletionHandlerFloret: InterceptableFloret {
+    /// Processes a record before its request is sent.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - completionHandler: Takes the record, changed or not.
     func willRequest(
         _ record: Record, modificationCompletionHandler completionHandler: @escaping @Sendable (Record) -> Void)
+    /// Processes a record when the head of its response, or its failure, has arrived.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - completionHandler: Takes the record, changed or not.
     func didRespond(
         _ record: Record, modificationCompletionHandler completionHandler: @escaping @Sendable (Record) -> Void)
 }
@@ -31,7 +40,7 @@ extension CompletionHandlerFloret {
         }
         let answer = Promise<Record>()
         let ending = Locked(Ending.open)
-        // What is to be reported is reported before the request goes on.
+        // Reports before the request continues.
         let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, tell in
             let before = ending.withLock { state in
                 defer { if state == .open { state = how } }
@@ -59,7 +68,7 @@ extension CompletionHandlerFloret {
         }
         defer { deadline.cancel() }
         return await withTaskCancellationHandler {
-            // What is handed over never failed.
+            // The promise is never rejected.
             (try? await answer.value()) ?? record
         } onCancel: {
             _ = end(.givenUp, record) {}
@@ -67,5 +76,5 @@ extension CompletionHandlerFloret {
     }
 }
 
-/// How the waiting for a completion handler came to its end.
+/// How the wait for a completion handler ended.
 private enum Ending { case open, answered, givenUp }

@@ -2,14 +2,15 @@ import PluginHub
 import Primitives
 
 extension DisplayableFloret {
-    /// The refusal of an action that no row or button of the floret's screen has.
+    /// The error for an action that no row and no button of the floret's screen has.
     func unknown(_ action: ViewDocument.Action) -> InterceptionError {
         InterceptionError(.unknownAction, "The floret \"\(name)\" has no action \"\(action.id)\".")
     }
 }
 
 extension ViewDocument.Action {
-    /// Throws `InterceptionError` code `invalidSetting`, naming the value, when it is something else.
+    /// The value `name` as a Boolean. Throws `InterceptionError.invalidSetting`, which names the value, if it is not
+    /// one.
     func bool(_ name: String) throws -> Bool {
         guard let value = values[name]?.boolValue else { throw invalid(name, "true or false") }
         return value
@@ -20,7 +21,7 @@ extension ViewDocument.Action {
         return value
     }
 
-    /// A number of a list's entry.
+    /// The value `name` as an index of a list with `count` entries.
     func index(_ name: String, below count: Int) throws -> Int {
         guard let value = values[name]?.intValue, (0..<count).contains(value) else {
             throw invalid(name, "a whole number from 0 to \(count - 1)")

@@ -2,14 +2,14 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Changes requests and answers by rules: headers, URLs, and text in bodies.
+/// Changes requests and responses by rules: headers, URLs, and text in bodies.
 ///
 ///     FindReplaceFloret(
 ///         willRequest: [.header(.set("X-Tester", "anna")), .url(replacing: .literal("/v1/"), with: "/v2/")],
 ///         didRespond: [.body(replacing: try .regularExpression(#""price":\d+"#), with: #""price":0"#)])
 ///
-/// The modifiers of a side are applied in their order, each to what those before it made of the record. A request that
-/// has been answered already is left as it is.
+/// The modifiers of a side are applied in order, each to the result of the one before. A request that already has a
+/// result is not changed.
 public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
     public let name: String
     public let summary: String?
@@ -17,6 +17,14 @@ public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
     private let didRespondModifiers: [RecordModifier]
     private let power: Switch
 
+    /// Creates a floret.
+    ///
+    /// - Parameters:
+    ///   - willRequestModifiers: The changes of requests.
+    ///   - didRespondModifiers: The changes of responses.
+    ///   - name: The name on screens and in records.
+    ///   - summary: A sentence about the floret.
+    ///   - enabled: Whether the floret is initially enabled.
     public init(
         willRequest willRequestModifiers: [RecordModifier] = [], didRespond didRespondModifiers: [RecordModifier] = [],
         name: String = "FindReplaceFloret", summary: String? = nil, enabled: Bool = true
@@ -65,6 +73,6 @@ public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
 }
 
 extension InterceptionReport.Code {
-    /// Something that a floret would have changed passed as it was; the message says why.
+    /// A message was left unchanged although a floret should have changed it. The report gives the reason.
     public static var leftUnchanged: Self { Self(rawValue: "leftUnchanged") }
 }

@@ -5,12 +5,14 @@ import PluginHub
     import UIKit
 #endif
 
-/// A small plugin of an `Interceptor`. Alone it has no effect, and the interceptor says so: conform to
-/// `InterceptableFloret`, to `DisplayableFloret`, or to both.
+/// A small plugin of an ``Interceptor``.
+///
+/// Conform to ``InterceptableFloret``, to ``DisplayableFloret``, or to both. A floret that conforms to neither has no
+/// effect, which the interceptor reports.
 public protocol Floret: AnyObject, Sendable {
-    /// What it is called on screens, in records and reports; the type's name unless it says otherwise.
+    /// The name on screens, in records and in reports. By default the name of the type.
     var name: String { get }
-    /// A sentence about what it does; `nil` unless it says otherwise.
+    /// A sentence about the floret. By default `nil`.
     var summary: String? { get }
 }
 
@@ -19,7 +21,7 @@ extension Floret {
     public var summary: String? { nil }
 }
 
-/// A floret that looks at requests before they are sent and at answers when they are there, and may change both.
+/// A floret that inspects and changes requests before they are sent, and responses when they arrive.
 ///
 ///     final class Stamp: InterceptableFloret {
 ///         private let isOn = Locked(true)
@@ -32,18 +34,28 @@ extension Floret {
 ///         }
 ///     }
 ///
-/// Florets are asked in the order the interceptor was given them, both ways. Which of them are enabled is looked at once
-/// for each request, so whoever saw `willRequest` also sees `didRespond`. Both have a default that changes nothing.
+/// Florets run in the order of the interceptor's list, both for requests and for responses. The interceptor reads
+/// `enabled` once per request, so that a floret that receives `willRequest` also receives `didRespond`. By default,
+/// both functions change nothing.
 public protocol InterceptableFloret: Floret {
-    /// Whether it takes part in requests that begin from now on.
+    /// Whether the floret handles requests that begin from now on.
     var enabled: Bool { get set }
 
-    /// Before the request is sent: inspect it, change the `designatedRequest`, fail it (`result = .failure`), or answer
-    /// it (`result = .success`). Once there is a result the network is not asked; the florets that follow still see the
-    /// record, and `didRespond` still runs.
+    /// Processes a record before its request is sent.
+    ///
+    /// The floret may inspect the record, change its `designatedRequest`, fail it (`result = .failure`), or answer it
+    /// (`result = .success`). A request with a result is not sent. The florets that follow still receive the record,
+    /// and `didRespond` still runs.
+    ///
+    /// - Parameter record: The record.
+    /// - Returns: The record, changed or not.
     func willRequest(_ record: Record) async -> Record
 
-    /// After the head of the answer came, or the failure: inspect or change the `result`.
+    /// Processes a record when the head of its response, or its failure, has arrived. The floret may change the
+    /// `result`.
+    ///
+    /// - Parameter record: The record.
+    /// - Returns: The record, changed or not.
     func didRespond(_ record: Record) async -> Record
 }
 
@@ -52,18 +64,26 @@ extension InterceptableFloret {
     public func didRespond(_ record: Record) async -> Record { record }
 }
 
-/// A floret with a screen, for its settings or for what it has to show.
+/// A floret with a screen for its settings or its content.
 public protocol DisplayableFloret: Floret {
-    /// The screen as it is now; `nil`, as unless it says otherwise, and the floret is not listed. The interceptor is the
-    /// one that shows it: its storage has the records.
+    /// Returns the current screen, or `nil` to leave the floret out of the list of screens. By default `nil`.
+    ///
+    /// - Parameter interceptor: The interceptor that shows the screen, whose storage has the records.
     func view(_ interceptor: Interceptor) -> ViewDocument?
 
-    /// What the user did on the screen. Throws `InterceptionError` codes `unknownAction` and `invalidSetting`.
+    /// Performs an action of the user on the screen.
+    ///
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - interceptor: The interceptor that shows the screen.
+    /// - Throws: `InterceptionError` with the code `unknownAction` or `invalidSetting`.
     func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws
 
     #if canImport(UIKit) && canImport(SwiftUI) && !os(watchOS)
-        /// Returns the screen as a view controller, each time a list of florets appears: by default the document of
-        /// `view(_:)` as a form. A floret with a view controller of its own needs no document.
+        /// Returns the screen as a view controller, each time a list of florets appears. By default it shows the
+        /// document of `view(_:)` as a form. A floret with its own view controller needs no document.
+        ///
+        /// - Parameter interceptor: The interceptor that shows the screen.
         @MainActor func viewController(_ interceptor: Interceptor) -> UIViewController
     #endif
 }

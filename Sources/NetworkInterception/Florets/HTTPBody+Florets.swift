@@ -2,10 +2,10 @@ import HTTPCore
 import Primitives
 
 extension HTTPBody {
-    /// The body as bytes, if it has at most `limit` of them. A longer one is a stream that begins with what was read to
-    /// find that out, and so is one that fails on the way: its reader gets what came, then the failure. Nothing is lost.
+    /// Returns the body as bytes if it has at most `limit` of them, when it has ended or is known to be longer.
     ///
-    /// Returns when the body has ended or is known to be too long.
+    /// A longer body, and one that fails, becomes a stream that begins with the bytes already read. Its reader receives
+    /// those bytes, then the rest or the failure.
     func gathered(upTo limit: Int) async -> HTTPBody {
         guard case .stream(let stream) = self else { return self }
         if let length = stream.length, length > limit { return self }
@@ -23,7 +23,7 @@ extension HTTPBody {
         }
     }
 
-    /// Tells whoever sends a body that nobody reads it.
+    /// Informs the sender that the body will not be read.
     func abandon() {
         if case .stream(let stream) = self { stream.cancel() }
     }
@@ -33,12 +33,12 @@ extension HTTPHeaders {
     /// The media type, in lower case and without its parameters.
     var mediaType: String? { self["Content-Type"].map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() } }
 
-    /// Whether the body may never end (the HTML standard's server-sent events), so that nobody should wait for it.
+    /// Whether the body may have no end (server-sent events, HTML standard), so that code must not wait for its end.
     var isOfEventStream: Bool { mediaType == "text/event-stream" }
 }
 
 extension HTTPBodyStream {
-    /// What was read of a stream, then the rest of it, or the failure it ended with.
+    /// A stream of the chunks that were already read, then of the rest or the failure.
     fileprivate init(_ chunks: [[UInt8]], before rest: HTTPBodyStream, failure: (any Error)? = nil) {
         let read = Locked(chunks[...])
         self.init(

@@ -2,13 +2,13 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Shows the records of its interceptor as a screen: newest first, page by page, searched, one of them in detail.
+/// Shows the records of its interceptor on a screen: newest first, in pages, with a search and with details.
 ///
-/// A screen is drawn at once, so it shows what was loaded last: `inspector.refresh` loads the newest, `inspector.search`
-/// those that a `RecordQuery` describes, `inspector.older` the next page, `inspector.show` one record, and
-/// `inspector.list` goes back.
+/// A screen is drawn synchronously, so it shows the records that were loaded last. The action `inspector.refresh` loads
+/// the newest records, `inspector.search` those that match a ``RecordQuery``, `inspector.older` the next page, and
+/// `inspector.show` one record. `inspector.list` returns to the list.
 public final class InspectorFloret: DisplayableFloret {
-    /// Records on a page.
+    /// The number of records on a page.
     public static let pageSize = 20
 
     private struct State {
@@ -20,11 +20,14 @@ public final class InspectorFloret: DisplayableFloret {
 
     private let state = Locked(State())
 
+    /// Creates a floret without loaded records.
     public init() {}
 
     public var summary: String? { "Shows what passed." }
 
-    /// Loads the newest records, so that `view(_:)` shows them.
+    /// Loads the newest records, which `view(_:)` then shows.
+    ///
+    /// - Parameter storage: The storage of the records.
     public func refresh(from storage: any RecordStorage) async { await load(after: nil, from: storage) }
 
     public func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {
@@ -85,7 +88,7 @@ public final class InspectorFloret: DisplayableFloret {
 }
 
 extension Record {
-    /// The status, that it failed, or that it is on its way.
+    /// The status, the error, or a dash while there is no result.
     fileprivate var outcome: String {
         switch result {
         case .success(let response): "\(response.status)"
@@ -123,7 +126,7 @@ extension Record {
 }
 
 extension HTTPBody {
-    /// How long it is, and what it says where that is text.
+    /// Rows with the length of the body and, for text, its content.
     fileprivate func rows(_ passage: Record.Passage?) -> [ViewDocument.Row] {
         guard let bytes = buffered, !bytes.isEmpty else { return [] }
         let length = "\(passage?.byteCount ?? bytes.count) bytes" + (passage?.isCut == true ? ", cut" : "")

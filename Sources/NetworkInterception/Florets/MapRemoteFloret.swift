@@ -3,7 +3,7 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Sends requests elsewhere: to a test server, to another version of an API, to the machine of a colleague.
+/// Redirects requests to another server, another version of an API or another machine.
 ///
 ///     MapRemoteFloret([
 ///         .init(
@@ -11,15 +11,20 @@ import Primitives
 ///             to: .init(protocol: .http, host: "127.0.0.1", port: 8080, path: "/v2/$1"))
 ///     ])
 ///
-/// The mappings that are switched on are applied in their order, each to what those before it made of the URL. A `Host`
-/// header follows the URL. A request that a floret has answered already stays as it is.
+/// The enabled mappings are applied in order, each to the result of the one before. A `Host` header is updated with the
+/// URL. A request that already has a result is not changed.
 public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
-    /// The mappings in the order they are applied.
+    /// The mappings in the order in which they are applied.
     public let mappings: [Mapping]
     private let power: Switch
-    /// The mappings that are switched off.
+    /// The indices of the disabled mappings.
     private let off: Locked<Set<Int>>
 
+    /// Creates a floret.
+    ///
+    /// - Parameters:
+    ///   - mappings: The mappings in the order in which they are applied.
+    ///   - enabled: Whether the floret is initially enabled.
     public init(_ mappings: [Mapping], enabled: Bool = true) {
         self.mappings = mappings
         power = Switch(enabled)
@@ -33,7 +38,11 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
         set { power.isOn = newValue }
     }
 
-    /// Switches all mappings of this name on or off, from the next request on.
+    /// Enables or disables all mappings with a name, for requests that begin from now on.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the mappings.
+    ///   - enabled: Whether the mappings are enabled.
     public func setMapping(_ name: String, enabled: Bool) {
         let indices = mappings.indices.filter { mappings[$0].name.hasSameBytes(as: name) }
         off.withLock { if enabled { $0.subtract(indices) } else { $0.formUnion(indices) } }
@@ -69,22 +78,32 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
 }
 
 extension MapRemoteFloret {
-    /// What a location does not say is anything in a source, and stays as it was in a destination.
+    /// Parts of a URL. In a source, an absent part matches anything; in a destination, it is left unchanged.
     public struct Location: Sendable, Hashable {
+        /// The schemes of HTTP.
         public enum Scheme: String, Sendable, Hashable, CaseIterable { case http, https }
 
+        /// The scheme.
         public var `protocol`: Scheme?
-        /// Compared without case; as a source `*.example.com` is every host below `example.com`. An address of IPv6 with
-        /// or without its brackets.
+        /// The host, compared without case. In a source, `*.example.com` matches every host below `example.com`. The
+        /// brackets of an IPv6 address are optional.
         public var host: String?
-        /// As a source it also matches the protocol's own port where the URL names none.
+        /// The port. In a source, the default port of the scheme also matches a URL without a port.
         public var port: Int?
-        /// As a source `*` stands for anything within a segment and `**` for anything, and a destination takes what they
-        /// stood for as `$1`, `$2`, … `/` and the empty path are one.
+        /// The path. In a source, `*` matches any characters within a segment and `**` matches any characters. A
+        /// destination inserts the matched parts as `$1`, `$2`, … `/` equals the empty path.
         public var path: String?
-        /// With or without its `?`; empty is no query.
+        /// The query, with or without its `?`. An empty one means no query.
         public var query: String?
 
+        /// Creates a location.
+        ///
+        /// - Parameters:
+        ///   - protocol: The scheme.
+        ///   - host: The host.
+        ///   - port: The port.
+        ///   - path: The path.
+        ///   - query: The query, with or without its `?`.
         public init(
             protocol: Scheme? = nil, host: String? = nil, port: Int? = nil, path: String? = nil, query: String? = nil
         ) {
@@ -96,14 +115,24 @@ extension MapRemoteFloret {
         }
     }
 
-    /// Where requests to `source` go instead.
+    /// Redirects requests from a source to a destination.
     public struct Mapping: Sendable {
+        /// The name.
         public let name: String
+        /// The URLs that are redirected.
         public let source: Location
+        /// The parts that replace those of the URL.
         public let destination: Location
         let isInitiallyEnabled: Bool
         private let path: NSRegularExpression?
 
+        /// Creates a mapping.
+        ///
+        /// - Parameters:
+        ///   - name: The name.
+        ///   - source: The URLs that are redirected.
+        ///   - destination: The parts that replace those of the URL.
+        ///   - enabled: Whether the mapping is initially enabled.
         public init(_ name: String, from source: Location, to destination: Location, enabled: Bool = true) {
             self.name = name
             self.source = source
@@ -112,7 +141,7 @@ extension MapRemoteFloret {
             path = source.path.flatMap { try? NSRegularExpression(pattern: Self.expression($0)) }
         }
 
-        /// Where a request to `url` goes; `nil` when it is not from the source.
+        /// Returns the URL to which a request to `url` is redirected, or `nil` if the source does not match it.
         public func url(for url: String) -> String? {
             guard var parts = URLParts(url), source.covers(parts) else { return nil }
             let written = parts.path.isEmpty ? "/" : parts.path
@@ -151,7 +180,7 @@ extension MapRemoteFloret {
             return expression + "\\z"
         }
 
-        /// `template` with `$1` to `$9` replaced.
+        /// Returns `template` with `$1` to `$9` replaced.
         private static func filled(_ template: String, _ part: (Int) -> String) -> String {
             var filled = ""
             var rest = template[...]
@@ -171,7 +200,7 @@ extension MapRemoteFloret {
 }
 
 extension MapRemoteFloret.Location {
-    /// Whether a URL is from here, its path aside.
+    /// Whether this source matches the URL, without regard to its path.
     fileprivate func covers(_ url: URLParts) -> Bool {
         if let scheme = self.protocol, !url.scheme.equalsIgnoringCase(scheme.rawValue) { return false }
         if let host {

@@ -1,15 +1,17 @@
 import HTTPCore
 import Primitives
 
-/// Makes every answer a fresh one: requests carry no condition and ask caches to stand aside, answers carry nothing that
-/// a cache could use.
+/// Prevents caching: requests have no condition and bypass caches, and responses have no information for a cache.
 ///
-/// Takes `If-Modified-Since` and `If-None-Match` out of requests, so no server has a reason for 304. One that answers so all
-/// the same has answered nothing: the request fails with `HTTPError.protocolError`, and an app that kept no copy need not
-/// know about 304.
+/// Removes `If-Modified-Since` and `If-None-Match` from requests, so that a server has no reason to respond with 304.
+/// If a server does so anyway, the request fails with `HTTPError.protocolError`, so that an app without a copy need not
+/// handle 304.
 public final class NoCacheFloret: InterceptableFloret {
     private let power: Switch
 
+    /// Creates a floret.
+    ///
+    /// - Parameter enabled: Whether the floret is initially enabled.
     public init(enabled: Bool = true) { power = Switch(enabled) }
 
     public var summary: String? { "Nothing is taken from a cache, and nothing is put there." }

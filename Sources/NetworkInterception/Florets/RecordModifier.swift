@@ -1,22 +1,32 @@
 import HTTPCore
 import Primitives
 
-/// One change to a record, as a value: what a `FindReplaceFloret` is made of.
+/// A change of a record, as a ``FindReplaceFloret`` applies it.
 public struct RecordModifier: Sendable {
-    /// Which message of the record is changed: the designated request before it is sent, or the answer.
+    /// The message that is changed: the designated request before it is sent, or the response.
     enum Side: Sendable, Hashable { case request, response }
 
-    /// What it does, in a few words.
+    /// The name of the change on screens.
     public let name: String
-    /// The changed record, and why nothing was changed where somebody should know.
+    /// Returns the changed record, and a warning if a message was left unchanged for a reason that should be reported.
     let modify: @Sendable (Record, Side) async -> (Record, complaint: String?)
 
+    /// Creates a change from a function.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the change on screens.
+    ///   - modify: Returns the changed record.
     public init(_ name: String = "Own change", modify: @escaping @Sendable (Record) async -> Record) {
         self.name = name
         self.modify = { record, _ in (await modify(record), nil) }
     }
 
-    /// Changes one property of the record.
+    /// Creates a change of one property of the record.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the change on screens.
+    ///   - keyPath: The property.
+    ///   - modifier: Returns the new value of the property.
     public init<Value>(
         _ name: String = "Own change", keyPath: any WritableKeyPath<Record, Value> & Sendable,
         modifier: @escaping @Sendable (Value) -> Value
@@ -35,7 +45,7 @@ public struct RecordModifier: Sendable {
         self.modify = modify
     }
 
-    /// The same, only for records that `selector` selects.
+    /// Returns the same change, restricted to records that `selector` selects.
     public func when(_ selector: RecordSelector) -> RecordModifier {
         RecordModifier(
             name, changing: { [modify] in selector.selects($0) ? await modify($0, $1) : ($0, nil) })
@@ -43,14 +53,15 @@ public struct RecordModifier: Sendable {
 }
 
 extension RecordModifier {
-    /// What becomes of the lines of a header; names compare without case.
+    /// A change of the lines of a header. Names are compared without case.
     public enum HeaderChange: Sendable, Hashable {
-        /// One line with this value, in place of all of that name.
+        /// Replaces all lines of this name with one line of this value.
         case set(String, String)
-        /// One line more.
+        /// Adds a line.
         case append(String, String)
+        /// Removes all lines of this name.
         case remove(String)
-        /// In the value of every line of that name.
+        /// Replaces text in the value of every line of this name.
         case replace(String, TextPattern, with: String)
 
         fileprivate func apply(to headers: inout HTTPHeaders) {
@@ -75,7 +86,9 @@ extension RecordModifier {
         }
     }
 
-    /// Changes a header, and then the others, of the side it is used for.
+    /// Changes a header of the request or of the response, depending on the list that contains the modifier.
+    ///
+    /// - Parameter change: The change.
     public static func header(_ change: HeaderChange) -> RecordModifier {
         RecordModifier(
             change.sentence,
@@ -91,8 +104,13 @@ extension RecordModifier {
             })
     }
 
-    /// Replaces in the URL of the request, in its percent-encoded form; a `Host` header follows. In an answer it changes
-    /// nothing. What is no absolute http or https URL afterwards is left as it was, and reported.
+    /// Replaces text in the percent-encoded URL of the request, and updates a `Host` header. A response is not changed.
+    ///
+    /// If the result is not an absolute http or https URL, the URL is left unchanged, which is reported.
+    ///
+    /// - Parameters:
+    ///   - pattern: The text to replace.
+    ///   - replacement: The replacement.
     public static func url(replacing pattern: TextPattern, with replacement: String) -> RecordModifier {
         RecordModifier(
             "Replace \(pattern) in the URL",
@@ -108,11 +126,16 @@ extension RecordModifier {
             })
     }
 
-    /// Replaces in the text of a body of at most `limit` bytes; a `Content-Length` that was there follows.
+    /// Replaces text in a body of at most `limit` bytes, and updates a `Content-Length`.
     ///
-    /// A body that is compressed, longer, or not UTF-8 is left alone, and that is reported. One that streams is read
-    /// first, so whoever waits for its head waits longer. Event streams, which may never end, and what by its
-    /// `Content-Type` is no text pass untouched.
+    /// A body that is compressed, longer or not UTF-8 is left unchanged, which is reported. A streamed body is read
+    /// completely first, which delays the head of a response. Event streams, which may have no end, and bodies with the
+    /// `Content-Type` of binary data are left unchanged.
+    ///
+    /// - Parameters:
+    ///   - pattern: The text to replace.
+    ///   - replacement: The replacement.
+    ///   - limit: The greatest number of bytes of a body that is changed.
     public static func body(
         replacing pattern: TextPattern, with replacement: String, upTo limit: Int = 1 << 20
     ) -> RecordModifier {
@@ -141,7 +164,7 @@ private struct BodyChange: Sendable {
     let replacement: String
     let limit: Int
 
-    /// Answers why the body was left as it is, where somebody should know.
+    /// Changes the body. Returns the reason if the body was left unchanged and that should be reported.
     func apply(to body: inout HTTPBody, _ headers: inout HTTPHeaders) async -> String? {
         guard body.length != 0, !headers.isOfEventStream, Self.isText(headers.mediaType) else { return nil }
         let encodings = headers.values("Content-Encoding").filter { !$0.equalsIgnoringCase("identity") }
@@ -162,7 +185,7 @@ private struct BodyChange: Sendable {
         return nil
     }
 
-    /// A body without a type may be text.
+    /// Whether the media type is text. A body without a type may be text.
     private static func isText(_ type: String?) -> Bool {
         guard let type else { return true }
         return type.hasPrefix("text/") || type == "application/x-www-form-urlencoded" || type == "application/graphql"

@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 
 extension RecordSelector {
-    /// Requests whose body has this text in it. Only a body that is at hand is looked at; see `BodyStreamFloret`.
+    /// Selects requests whose body contains `text`. Only buffered bodies are searched; see ``BodyStreamFloret``.
     public static func body(containing text: String) -> RecordSelector {
         RecordSelector { record in
             guard let bytes = record.designatedRequest.body.buffered else { return false }
@@ -10,8 +10,10 @@ extension RecordSelector {
         }
     }
 
-    /// Requests whose body is JSON that says at least what `value` says: an object may have more members, everything
-    /// else is equal. Only a body that is at hand is looked at.
+    /// Selects requests whose body is JSON that contains a value. Only buffered bodies are compared.
+    ///
+    /// - Parameter value: The JSON to compare with. An object in the body may have more members; other values must be
+    ///   equal.
     public static func bodyJSON(_ value: JSONValue) -> RecordSelector {
         RecordSelector { record in
             guard let bytes = record.designatedRequest.body.buffered, let body = try? JSONValue(parsing: bytes) else {

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Whether something is on. Any thread may look and switch.
+/// A Boolean that any thread may read and set.
 final class Switch: Sendable {
     private let state: Locked<Bool>
 

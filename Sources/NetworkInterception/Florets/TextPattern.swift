@@ -1,17 +1,18 @@
 import Foundation
 
-/// What is looked for in a text.
+/// A text or a regular expression to search for.
 public struct TextPattern: Sendable, CustomStringConvertible {
     private enum Kind: Sendable { case literal(String), expression(NSRegularExpression) }
 
     private let kind: Kind
 
-    /// This text, letter by letter.
+    /// A pattern that matches exactly this `text`.
     public static func literal(_ text: String) -> TextPattern { TextPattern(kind: .literal(text)) }
 
-    /// A regular expression in ICU's syntax; its replacement may refer to its groups as `$1`, `$2`, …
+    /// A pattern that matches a regular expression. Its replacement may refer to groups as `$1`, `$2`, …
     ///
-    /// Throws `InterceptionError` code `invalidSetting` for what is none.
+    /// - Parameter text: The expression in ICU's syntax.
+    /// - Throws: `InterceptionError` with the code `invalidSetting` if the expression is malformed.
     public static func regularExpression(_ text: String) throws -> TextPattern {
         do {
             return TextPattern(kind: .expression(try NSRegularExpression(pattern: text)))
@@ -20,7 +21,11 @@ public struct TextPattern: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The text with everything that was found replaced.
+    /// Returns a text with all matches replaced.
+    ///
+    /// - Parameters:
+    ///   - text: The text to search.
+    ///   - replacement: The replacement.
     public func replacing(in text: String, with replacement: String) -> String {
         switch kind {
         case .literal(let wanted): wanted.isEmpty ? text : text.replacingOccurrences(of: wanted, with: replacement)

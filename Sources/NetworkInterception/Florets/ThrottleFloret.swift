@@ -2,20 +2,26 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Makes the network slow: so many bytes a second up and down, and a delay before each request.
+/// Slows the network down: it limits the bytes per second in each direction and delays each request.
 ///
-/// Bodies that stream are paced piece by piece; for those at hand the time they would take is waited at once. Every
-/// exchange has its rate for itself. Heads cost nothing.
+/// Streamed bodies are delayed chunk by chunk, and buffered bodies all at once. Each exchange has its own rate. Headers
+/// do not count.
 public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
-    /// How slow.
+    /// The limits of the network.
     public struct Limits: Sendable, Hashable {
-        /// Bytes of request bodies a second; `nil` is no limit.
+        /// Bytes of request bodies per second; `nil` is no limit.
         public var up: Int?
-        /// Bytes of answers' bodies a second; `nil` is no limit.
+        /// Bytes of response bodies per second; `nil` is no limit.
         public var down: Int?
-        /// Before a request is sent.
+        /// The delay of each request.
         public var latency: Duration
 
+        /// Creates limits.
+        ///
+        /// - Parameters:
+        ///   - up: Bytes of request bodies per second; `nil` is no limit.
+        ///   - down: Bytes of response bodies per second; `nil` is no limit.
+        ///   - latency: The delay of each request.
         public init(up: Int? = nil, down: Int? = nil, latency: Duration = .zero) {
             self.up = up.map { max(1, $0) }
             self.down = down.map { max(1, $0) }
@@ -27,10 +33,12 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
     private let current: Locked<Limits>
     private let wait: @Sendable (Duration) async throws -> Void
 
+    /// Creates a floret.
+    ///
     /// - Parameters:
-    ///   - limits: how slow the network is.
-    ///   - enabled: whether the floret is on at first.
-    ///   - wait: returns after that long, or throws when its task is cancelled.
+    ///   - limits: The limits of the network.
+    ///   - enabled: Whether the floret is initially enabled.
+    ///   - wait: Returns after the duration, or throws when its task is cancelled.
     public init(
         _ limits: Limits, enabled: Bool = true,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -47,7 +55,7 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         set { power.isOn = newValue }
     }
 
-    /// Holds for requests and answers from now on.
+    /// The limits for requests and responses from now on.
     public var limits: Limits {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }
@@ -56,7 +64,7 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
     public func willRequest(_ record: Record) async -> Record {
         let limits = limits
         var record = record
-        // Whoever waits and is cancelled goes on: the transport ends a cancelled request.
+        // A cancelled wait is ignored: the transport ends the cancelled request.
         if limits.latency > .zero { try? await wait(limits.latency) }
         if let rate = limits.up, record.result == nil {
             record.designatedRequest.body = await paced(record.designatedRequest.body, rate)
@@ -82,7 +90,7 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         }
     }
 
-    /// The stream in pieces of at most a tenth of a second, each handed on when its time is over.
+    /// Returns the stream in chunks of at most a tenth of a second, each returned when its time is over.
     private func paced(_ stream: HTTPBodyStream, _ rate: Int) -> HTTPBodyStream {
         let piece = max(1, rate / 10)
         let rest = Locked<ArraySlice<UInt8>>([])

@@ -1,19 +1,19 @@
 import HTTPCore
 
-/// The parts of an absolute URL, exactly as they are written (RFC 3986 section 3).
+/// The parts of an absolute URL without normalization (RFC 3986 section 3).
 struct URLParts: Hashable {
     var scheme: String
     var userInfo: String?
-    /// An IPv6 address in its brackets.
+    /// The host. An IPv6 address is in brackets.
     var host: String
     var port: Int?
-    /// Empty when the URL has none.
+    /// The path. Empty if the URL has none.
     var path: String
-    /// Without the `?`; `nil` when there is none.
+    /// The query without the `?`; `nil` if there is none.
     var query: String?
     var fragment: String?
 
-    /// `nil` when `url` is not absolute or its port is no number.
+    /// Parses a URL. `nil` if it is not absolute or its port is not a number.
     init?(_ url: String) {
         guard let mark = url.firstRange(of: "://"), mark.lowerBound != url.startIndex else { return nil }
         scheme = String(url[..<mark.lowerBound])
@@ -49,17 +49,17 @@ struct URLParts: Hashable {
             + (fragment.map { "#\($0)" } ?? "")
     }
 
-    /// Host and port as a `Host` header has them.
+    /// The host and port as in a `Host` header.
     var authority: String { host + (port.map { ":\($0)" } ?? "") }
 
-    /// The port that is connected to.
+    /// The port of the connection.
     var effectivePort: Int? {
         port ?? (scheme.equalsIgnoringCase("https") ? 443 : scheme.equalsIgnoringCase("http") ? 80 : nil)
     }
 }
 
 extension HTTPRequest {
-    /// Sends the request elsewhere. A `Host` header that was there follows; without one the transport writes it.
+    /// Changes the URL and updates a `Host` header. Without one, the transport adds it.
     mutating func redirect(to url: String) {
         let before = authority
         self.url = url

@@ -1,16 +1,16 @@
 import HTTPCore
 import Primitives
 
-/// Something that goes wrong with an exchange.
+/// A failure or a delay that a ``FaultFloret`` injects into an exchange.
 public struct Fault: Sendable {
-    /// Where a connection ends.
+    /// The phase of an exchange in which its connection ends.
     public enum Moment: String, Sendable, Hashable, CaseIterable {
-        /// Nothing arrives: the request fails with `HTTPError.connectionFailed`.
+        /// The server receives nothing. The request fails with `HTTPError.connectionFailed`.
         case beforeSending
-        /// It arrives and is acted on; the answer does not come back: `HTTPError.connectionLost`.
+        /// The server processes the request, but the response is lost: `HTTPError.connectionLost`.
         case afterSending
-        /// The answer's head comes and the first half of its body, or at most 1 KiB where the length is not known; then
-        /// `HTTPError.connectionLost`.
+        /// The head of the response and the first half of its body arrive, or at most 1 KiB if the length is not known.
+        /// Then the exchange fails with `HTTPError.connectionLost`.
         case inAnswer
     }
 
@@ -24,24 +24,30 @@ public struct Fault: Sendable {
 
     let kind: Kind
 
-    /// The request is sent that much later.
+    /// Sends the request later by the time that `latency` gives.
     public static func latency(_ latency: Latency) -> Fault { Fault(kind: .latency(latency)) }
 
-    /// The connection ends.
+    /// Ends the connection in this `phase`.
     public static func drop(_ moment: Moment) -> Fault { Fault(kind: .drop(moment)) }
 
-    /// Somebody answers with this status. Unless `afterSending`, the request never gets to its server; else the server's
-    /// own answer is lost.
+    /// Replaces the response.
+    ///
+    /// - Parameters:
+    ///   - status: The status of the response.
+    ///   - headers: The headers of the response.
+    ///   - body: The body of the response.
+    ///   - afterSending: Whether the server receives the request and its own response is lost. Otherwise the request is
+    ///     not sent.
     public static func status(
         _ status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], afterSending: Bool = false
     ) -> Fault {
         Fault(kind: .status(status, headers, body, isSent: afterSending))
     }
 
-    /// The answer's body ends after `count` bytes as if that were all; its headers say what they said.
+    /// Ends the body of the response after `count` bytes, as if it were complete. The headers are unchanged.
     public static func truncated(after count: Int) -> Fault { Fault(kind: .truncation(max(0, count))) }
 
-    /// One byte in each `every` bytes of the answer's body is another one.
+    /// Changes one byte in each `every` bytes of the response body.
     public static func corrupted(every: Int = 64) -> Fault { Fault(kind: .corruption(every: max(1, every))) }
 }
 
@@ -59,10 +65,10 @@ extension Fault: CustomStringConvertible {
     }
 }
 
-// MARK: - What it does
+// MARK: - Application
 
 extension Fault {
-    /// What happens to a request before it is sent; `nil` when it is sent.
+    /// The result of the request if the fault prevents its sending; `nil` if the request is sent.
     func resultInsteadOfSending() -> Result<Response, any Error>? {
         switch kind {
         case .drop(.beforeSending):
@@ -73,7 +79,7 @@ extension Fault {
         }
     }
 
-    /// What becomes of an answer, if anything does.
+    /// The result that replaces `response`, or `nil` if the fault does not change it.
     func result(insteadOf response: Response, seed: UInt64, request: UInt64) -> Result<Response, any Error>? {
         var response = response
         switch kind {
@@ -97,7 +103,7 @@ extension Fault {
 }
 
 extension HTTPBody {
-    /// The first bytes, and then `failure` or the end. A body with fewer bytes fails at its end.
+    /// Returns the first bytes, followed by `failure` or the end. A shorter body fails at its end.
     fileprivate func ending(after count: Int, _ failure: HTTPError?) -> HTTPBody {
         let source: HTTPBodyStream
         switch self {
@@ -126,7 +132,7 @@ extension HTTPBody {
             guard !bytes.isEmpty else { return bytes }
             var bytes = bytes
             for number in (offset / block)...((offset + bytes.count - 1) / block) {
-                // A damage at a place follows from the place alone, however the body is cut into pieces.
+                // The damage depends only on the position, not on the division of the body into chunks.
                 var draws = SeededDraws(seed: seed, for: request, UInt64(number))
                 let position = number * block + Int(draws.next() % UInt64(block)) - offset
                 if bytes.indices.contains(position) { bytes[position] ^= UInt8(1 + draws.next() % 255) }
@@ -150,7 +156,7 @@ extension HTTPBody {
     }
 }
 
-/// How many bytes of a body may still pass, and how many did. A stream has one reader, so calls come one after another.
+/// Counts the bytes of a body that passed and that may still pass. A stream has one reader, so calls are serial.
 private final class Countdown: Sendable {
     private let state: Locked<(left: Int, taken: Int)>
 
@@ -159,7 +165,7 @@ private final class Countdown: Sendable {
     var taken: Int { state.withLock { $0.taken } }
     var isOver: Bool { state.withLock { $0.left == 0 } }
 
-    /// How many of `count` bytes pass.
+    /// Returns how many of `count` bytes may pass.
     func take(_ count: Int) -> Int {
         state.withLock { state in
             let passing = min(count, state.left)

@@ -2,28 +2,39 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Lets requests go wrong as networks do, by rules and by chance: slow, refused, lost, cut, damaged.
+/// Injects the faults of real networks by rules and probabilities: delays, refused and lost connections, cut and
+/// damaged bodies.
 ///
 ///     FaultFloret([
 ///         .init(.latency(.pareto(minimum: .milliseconds(80), shape: 1.5))),
 ///         .init(.drop(.afterSending), .path("/v1/purchases"), probability: 0.1),
 ///     ], seed: 7)
 ///
-/// All rules that hit are applied, in their order, until the request has an end. Chance is drawn from the seed for the
-/// number of the request and the number of the rule, so the same requests in the same order meet the same faults, in
-/// whatever order their answers come.
+/// All rules that apply are used in order, until the request has a result. The random choices depend only on the seed,
+/// the number of the request and the number of the rule. The same requests in the same order get the same faults,
+/// regardless of the order of their responses.
 public final class FaultFloret: InterceptableFloret, DisplayableFloret {
-    /// What goes wrong, where, and how often.
+    /// A fault, the requests that it affects, and its probability.
     public struct Rule: Sendable {
+        /// The name on the screen.
         public var name: String
+        /// The fault.
         public var fault: Fault
-        /// Asked before the request; a fault of the answer asks again when the answer is there, of the request as it was.
+        /// Selects the requests. A fault of the response selects again with the response and the original request.
         public var selector: RecordSelector
-        /// From 0, never, to 1, always.
+        /// The probability, from 0 to 1.
         public var probability: Double
-        /// Which of the requests that are selected, counted from 1; `nil` is all.
+        /// The numbers of the selected requests that are affected, counted from 1; `nil` is all.
         public var requests: ClosedRange<Int>?
 
+        /// Creates a rule.
+        ///
+        /// - Parameters:
+        ///   - fault: The fault.
+        ///   - selector: Selects the requests.
+        ///   - name: The name on the screen. By default the description of the fault.
+        ///   - probability: The probability, from 0 to 1.
+        ///   - requests: The numbers of the selected requests that are affected, counted from 1; `nil` is all.
         public init(
             _ fault: Fault, _ selector: RecordSelector = .all(), name: String? = nil, probability: Double = 1,
             requests: ClosedRange<Int>? = nil
@@ -36,11 +47,11 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         }
     }
 
-    /// What became of a rule so far.
+    /// How often a rule selected and affected requests.
     package struct Count: Sendable, Hashable {
-        /// Requests its selector selected.
+        /// The number of selected requests.
         package var selected = 0
-        /// Of those, how many met the fault.
+        /// The number of selected requests that got the fault.
         package var hit = 0
 
         package init(selected: Int = 0, hit: Int = 0) {
@@ -53,29 +64,33 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         var off: Set<Int> = []
         var requests: UInt64 = 0
         var counts: [Count]
-        /// Each request under way whose answer meets a fault.
+        /// The active requests whose responses get a fault.
         var awaited: [Record.ID: Awaited] = [:]
     }
 
     private struct Awaited {
         let number: UInt64
-        /// As it was asked: florets that follow may send another one.
+        /// The request before the florets that follow could change it.
         let request: HTTPRequest
-        /// The rules it meets.
+        /// The indices of the rules that apply.
         let rules: [Int]
     }
 
+    /// The rules in the order in which they are applied.
     public let rules: [Rule]
+    /// The seed of the random choices.
     public let seed: UInt64
     private let power: Switch
     private let state: Locked<State>
     private let wait: @Sendable (Duration) async throws -> Void
 
+    /// Creates a floret.
+    ///
     /// - Parameters:
-    ///   - rules: which requests fail, and how.
-    ///   - seed: the seed of the random choices; the same seed chooses the same.
-    ///   - enabled: whether the floret is on at first.
-    ///   - wait: returns after that long, or throws when its task is cancelled.
+    ///   - rules: The rules in the order in which they are applied.
+    ///   - seed: The seed of the random choices. The same seed makes the same choices.
+    ///   - enabled: Whether the floret is initially enabled.
+    ///   - wait: Returns after the duration, or throws when its task is cancelled.
     public init(
         _ rules: [Rule], seed: UInt64 = 1, enabled: Bool = true,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -94,10 +109,10 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         set { power.isOn = newValue }
     }
 
-    /// For each rule, in their order: the requests that its selector selected, and how many of them met the fault.
+    /// For each rule, in order: the number of requests that it selected, and how many of those got the fault.
     public var counts: [(selected: Int, hit: Int)] { state.withLock { $0.counts.map { ($0.selected, $0.hit) } } }
 
-    /// Begins anew: counts are zero, and the next request is the first.
+    /// Resets the counts to zero. The next request is the first one again.
     public func reset() {
         state.withLock { [rules] state in
             state.counts = rules.map { _ in Count() }
@@ -125,7 +140,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
             if case .latency(let latency) = rules[index].fault.kind {
                 var draws = SeededDraws(seed: seed, for: request, UInt64(index), 1)
                 count(index)
-                // Whoever waits and is cancelled goes on: the transport ends a cancelled request.
+                // A cancelled wait is ignored: the transport ends the cancelled request.
                 try? await wait(latency.drawn(&draws))
             } else if let result = rules[index].fault.resultInsteadOfSending() {
                 count(index)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How long something takes, drawn anew each time. Never below zero and never above `Latency.maximum`.
+/// A random duration, drawn anew each time, from zero to ``maximum``.
 public struct Latency: Sendable, Hashable {
-    /// An hour: what is drawn longer is cut.
+    /// The longest duration, one hour. Longer ones are cut.
     public static let maximum = Duration.seconds(3600)
 
     private enum Shape: Sendable, Hashable {
@@ -15,29 +15,37 @@ public struct Latency: Sendable, Hashable {
 
     private let shape: Shape
 
+    /// Always this `duration`.
     public static func constant(_ duration: Duration) -> Latency { Latency(shape: .constant(duration.seconds)) }
 
-    /// Everything between is as likely.
+    /// A uniform distribution over this `range`.
     public static func uniform(_ range: ClosedRange<Duration>) -> Latency {
         Latency(shape: .uniform(range.lowerBound.seconds, range.upperBound.seconds))
     }
 
-    /// The bell curve; what falls below zero is zero.
+    /// A normal distribution. Negative values become zero.
+    ///
+    /// - Parameters:
+    ///   - mean: The mean.
+    ///   - deviation: The standard deviation.
     public static func normal(mean: Duration, deviation: Duration) -> Latency {
         Latency(shape: .normal(mean: mean.seconds, deviation: deviation.seconds))
     }
 
-    /// Mostly short, sometimes long.
+    /// An exponential distribution with this `mean`: mostly short, sometimes long.
     public static func exponential(mean: Duration) -> Latency { Latency(shape: .exponential(mean: mean.seconds)) }
 
-    /// The heavy tail of real networks: at least `minimum`; the smaller `shape`, the longer the longest. 1.2 is harsh,
-    /// 3 is mild.
+    /// A Pareto distribution, which has the heavy tail of real networks.
+    ///
+    /// - Parameters:
+    ///   - minimum: The shortest duration.
+    ///   - shape: The shape. The smaller it is, the longer are the longest durations: 1.2 is harsh, 3 is mild.
     public static func pareto(minimum: Duration, shape: Double) -> Latency {
         Latency(shape: .pareto(minimum: minimum.seconds, shape: max(0.1, shape)))
     }
 
     func drawn(_ draws: inout SeededDraws) -> Duration {
-        // 1 minus it, because the logarithm of zero is no time.
+        // Greater than zero, because the logarithm of zero is infinite.
         let unit = 1 - draws.unit()
         let seconds =
             switch shape {

@@ -1,5 +1,4 @@
-/// Random numbers that follow from a seed (SplitMix64), and from what they are drawn for: whoever draws first makes no
-/// difference.
+/// Random numbers from a seed and a purpose (SplitMix64). They do not depend on the order of draws for other purposes.
 struct SeededDraws: RandomNumberGenerator {
     private var state: UInt64
 
@@ -16,6 +15,6 @@ struct SeededDraws: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// At least 0 and less than 1.
+    /// Returns a number from 0 to less than 1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }
