@@ -2,25 +2,28 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A record's request as a command for a POSIX shell: what was sent, byte for byte, when `curl` runs it.
+/// A record's request as a command for a POSIX shell, which sends the same bytes.
 ///
 ///     print(CurlCommand(record).text)       // curl --globoff … 'https://example.com/v1/things'
 ///
-/// Only the headers of the record are sent: those that curl would add are switched off. A body that cannot stand in a
-/// command, because it is no text, has control characters or is too long, is to be in a file beside it.
+/// The command sends only the headers of the record and disables those that curl adds. The body is in a separate file
+/// if it is not text, has control characters or is too long for a command.
 ///
-/// The command is one line without control characters, whatever the record holds, so it can be pasted into a terminal. There
-/// an interrupt character would end the word that it is in, and what follows would run as a command.
+/// The command is one line without control characters, so that it can be pasted into a terminal. A control character
+/// could end a quoted word, and the text after it would run as a command.
 public struct CurlCommand: Sendable {
     /// The command, without a line end.
     public let text: String
-    /// The file that the command reads the body from, in the folder that it is run in; `nil` when the body is in the command.
+    /// The file from which the command reads the body, relative to the working directory; `nil` if the body is in the
+    /// command.
     public let file: (name: String, bytes: [UInt8])?
 
-    /// The longest body that stands in the command: a system takes no longer word.
+    /// The longest body in a command, because systems limit the length of an argument.
     private static let longestWord = 100_000
 
-    /// The command for the request that was sent. A body that was cut is what was recorded of it.
+    /// Creates the command for the designated request of a record. Of a cut body it sends the recorded bytes.
+    ///
+    /// - Parameter record: The record.
     public init(_ record: Record) {
         let request = record.designatedRequest
         let body = request.body.buffered ?? []
@@ -34,7 +37,7 @@ public struct CurlCommand: Sendable {
         words += request.headers.fields.filter { !$0.name.equalsIgnoringCase("Content-Length") }.flatMap { field in
             ["--header", Self.quoted(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")]
         }
-        // Curl's own, where the record has none; `Expect` it would add to a long body.
+        // Disables the headers that curl adds; it adds `Expect` for a long body.
         for name in ["User-Agent", "Accept", "Content-Type", "Expect"] where !request.headers.contains(name) {
             if ["Content-Type", "Expect"].contains(name), !Self.sendsBody(request) { continue }
             words += ["--header", Self.quoted("\(name):")]
@@ -55,20 +58,21 @@ public struct CurlCommand: Sendable {
         }
     }
 
-    /// Requests that say how long their body is send it, also when it is empty.
+    /// Whether curl sends a body, which may be empty.
     private static func sendsBody(_ request: HTTPRequest) -> Bool {
         request.method != .head
             && (request.body.length != 0 || [.post, .put, .patch].contains(request.method))
     }
 
-    /// Whether a terminal, or who reads the command in it, may take this for something else: a control character, or one
+    /// Whether a terminal can interpret the character, or its reader can be misled by it: a control character, or one
     /// that changes the direction of the text.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }
 
-    /// One word for a POSIX shell. With unsafe characters it is what `printf` writes. Line ends are among them, because a
-    /// shell reads a command line by line, and old ones expand `!` and cut long lines, each of which can end the quotes.
+    /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of `printf`. Line ends are
+    /// unsafe, because a shell reads a command line by line. Old shells expand `!` and cut long lines, and each can end
+    /// the quotation.
     static func quoted(_ word: String) -> String {
         if word.unicodeScalars.contains(where: isUnsafe) {
             return "\"$(printf -- '\(word.unicodeScalars.map(printed).joined())')\""
@@ -82,7 +86,7 @@ public struct CurlCommand: Sendable {
         return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
     }
 
-    /// A character in the first argument of `printf`, in single quotes inside of double quotes.
+    /// Returns a character for the first argument of `printf`, in single quotation marks inside of double ones.
     private static func printed(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\n": "\\n"

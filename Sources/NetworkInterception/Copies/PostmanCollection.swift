@@ -2,16 +2,19 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Records as a collection in Postman's format 2.1, each request with the answer it got.
+/// Records as a Postman collection (format 2.1). Each request has its response.
 ///
 ///     let file = PostmanCollection(records, name: "Checkout").encoded()
 public struct PostmanCollection: Sendable {
+    /// The collection as JSON.
     public let json: JSONValue
 
+    /// Creates a collection.
+    ///
     /// - Parameters:
-    ///   - records: the requests of the collection, in order.
-    ///   - name: the name that Postman shows.
-    ///   - id: the collection's own; two with one id are one collection to Postman.
+    ///   - records: The records, in the order of the collection.
+    ///   - name: The name that Postman shows.
+    ///   - id: The id of the collection. Postman treats two collections with the same id as one.
     public init(_ records: [Record], name: String, id: UUID = UUID()) {
         json = [
             "info": [
@@ -22,6 +25,7 @@ public struct PostmanCollection: Sendable {
         ]
     }
 
+    /// Returns the content of the file.
     public func encoded() -> [UInt8] { Array((json.text(pretty: true) + "\n").utf8) }
 
     private static func item(_ record: Record) -> JSONValue {
@@ -53,14 +57,14 @@ public struct PostmanCollection: Sendable {
         .array(headers.fields.map { ["key": .string($0.name), "value": .string($0.value)] })
     }
 
-    /// The parts undecoded, as Postman has them.
+    /// The parts of the URL without decoding, as in Postman's format.
     private static func url(_ request: HTTPRequest) -> JSONValue {
         var members: JSONMembers = ["raw": .string(request.url)]
         if let mark = request.url.firstRange(of: "://") {
             members["protocol"] = .string(String(request.url[..<mark.lowerBound]))
         }
         if let authority = request.authority {
-            // An address of IPv6 has colons of its own.
+            // An IPv6 address contains colons.
             let port = authority.hasSuffix("]") ? nil : authority.lastIndex(of: ":")
             let host = port.map { String(authority[..<$0]) } ?? authority
             members["host"] = .array(

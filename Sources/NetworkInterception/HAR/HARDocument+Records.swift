@@ -3,26 +3,34 @@ import HTTPCore
 import Primitives
 
 extension HARDocument {
-    /// What goes into a file.
+    /// The settings of an export.
     public struct ExportOptions: Sendable {
-        /// Longer bodies are left out, and the file says so; `nil` is any length that was recorded.
+        /// The greatest number of bytes of a body. A longer one is left out, with a comment; `nil` is no limit.
         public var maximumBodyBytes: Int?
-        /// Is asked once more, for records that no storage has redacted.
+        /// The rules that remove secrets. They also run for records that were redacted by a storage.
         public var redaction = Redaction.standard
-        /// The program that writes.
+        /// The name and version of the program that writes the file.
         public var creator = (name: "Souk", version: "0.2.0")
 
+        /// Creates the standard settings.
         public init() {}
     }
 
-    /// The records as a file, the earliest first; those that began at one time stay in the order of the others, which is
-    /// a storage's, the newest first, or that of a file.
+    /// Creates a document from records, sorted by their start. Records with the same start keep the order of the list,
+    /// which may be newest or oldest first.
     ///
-    /// What was sent is the entry's request. Beside what HAR knows stands, under names with an underscore as browsers use
-    /// them: `_id`, `_original` (what the app asked, where a floret changed it), `_changes`, and for a request without an
-    /// answer, whose status is 0, `_error`, `_errorKind` and `_errorCode`, or `_underway`; for an answer's body that did not
-    /// come to its end `_end` (`Record.Passage.End`). A body that is no UTF-8 text is
-    /// base64; of a request that is said by `_encoding`.
+    /// The request of an entry is the designated request. Members with an underscore extend HAR:
+    ///
+    /// - `_id`, and `_changes` with the changes that florets made.
+    /// - `_original`: the app's request, if a floret changed it.
+    /// - `_error`, `_errorKind` and `_errorCode` of a failed request, or `_underway` of one without a result. The
+    ///   status is 0.
+    /// - `_end`: how the transfer of the response body ended, if not completely (``Record/Passage/End``).
+    /// - `_encoding`: `base64` for a request body that is not UTF-8. A response body has `encoding` instead.
+    ///
+    /// - Parameters:
+    ///   - records: The records.
+    ///   - options: The settings of the export.
     public init(_ records: [Record], options: ExportOptions = ExportOptions()) {
         let instants = records.map { $0.timing.started ?? .distantPast }
         let isNewestFirst = zip(instants, instants.dropFirst()).contains { $0 > $1 }
@@ -67,7 +75,7 @@ private struct HARWriter {
         return .object(entry)
     }
 
-    /// In microseconds, so that they add up to the digit.
+    /// Durations in microseconds, so that they add up exactly.
     private struct Times {
         let blocked, wait, receive: Int
 
@@ -86,7 +94,7 @@ private struct HARWriter {
 
     private static func milliseconds(_ microseconds: Int) -> JSONValue { .number(Double(microseconds) / 1000) }
 
-    /// Always with milliseconds: some readers expect them.
+    /// Formats a date with milliseconds, which some programs expect.
     private static func text(_ date: Date) -> String {
         let text = RFC3339.string(from: date)
         return text.contains(".") ? text : "\(text.dropLast()).000Z"
@@ -132,7 +140,7 @@ private struct HARWriter {
             "size": .number(max(record.bodies.response?.byteCount ?? 0, body.count)),
             "mimeType": .string(headers["Content-Type"] ?? ""),
         ]
-        // Readers expect a text, also of what is not there.
+        // Programs expect a text, even without a body.
         if isLeftOut(body) {
             content["text"] = ""
         } else if let text = String(utf8: body) {
@@ -174,7 +182,7 @@ private struct HARWriter {
         .array(headers.fields.map { ["name": .string($0.name), "value": .string($0.value)] })
     }
 
-    /// The items of the query, decoded where they can be.
+    /// The items of the query, decoded where possible.
     private static func query(_ request: HTTPRequest) -> JSONValue {
         let items =
             request.query?.items.map { ($0.name, $0.value) }

@@ -2,25 +2,26 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// An HTTP archive (HAR 1.2), as browsers and proxies write it.
+/// An HTTP archive (HAR 1.2), the file format of browsers and proxies for recorded traffic.
 ///
 ///     let archive = try HARDocument(parsing: bytes)         // somebody's file
 ///     for entry in archive.entries { print(entry.record.originalRequest.url) }
 ///     let ours = HARDocument(await interceptor.storage.records(100, after: nil))
 ///
-/// What is read is kept and written again as it stood: members that HAR does not know, the order of members, headers,
-/// cookies and query items, the text of numbers.
+/// The document keeps the file as it is: unknown members, the text of numbers, and the order of members, headers,
+/// cookies and query items.
 public struct HARDocument: Sendable, Hashable {
-    /// The whole document: an object with the member `log`.
+    /// The whole document, an object with the member `log`.
     public let json: JSONValue
-    /// What is doubtful in it: timings that do not add up, figures that are missing. Browsers write such files.
+    /// Warnings, for example timings that do not add up and missing numbers. Browsers write such files.
     package let warnings: [HARFinding]
 
-    /// Reads a file, with or without a byte order mark. Half of a surrogate pair, as JavaScript may write it, is read as
-    /// U+FFFD. The caller bounds the size.
+    /// Parses a file, with or without a byte order mark. A lone surrogate, which JavaScript may write, is read as
+    /// U+FFFD. The caller limits the size.
     ///
-    /// Throws `InterceptionError.invalidFile`, naming line and column of what is no JSON, or the place, as a JSON pointer, of
-    /// the first thing that makes it no HAR.
+    /// - Parameter bytes: The content of the file.
+    /// - Throws: `InterceptionError.invalidFile`, with the line and column if the content is not JSON, or with the JSON
+    ///   pointer of the first error if it is not HAR.
     public init(parsing bytes: [UInt8]) throws(InterceptionError) {
         let json = try Self.json(bytes)
         let findings = HARRules.findings(in: json)
@@ -31,7 +32,7 @@ public struct HARDocument: Sendable, Hashable {
         warnings = findings
     }
 
-    /// Everything that is wrong or doubtful in a file, in its order. Throws as `init` does for what is no JSON.
+    /// Returns all errors and warnings of a file, in order. Throws like `init(parsing:)` if the content is not JSON.
     package static func findings(in bytes: [UInt8]) throws(InterceptionError) -> [HARFinding] {
         HARRules.findings(in: try json(bytes))
     }
@@ -41,7 +42,9 @@ public struct HARDocument: Sendable, Hashable {
         warnings = []
     }
 
-    /// The file: what was read, without a byte order mark.
+    /// Returns the content of the file, without a byte order mark.
+    ///
+    /// - Parameter pretty: Whether the JSON is indented.
     public func encoded(pretty: Bool = false) -> [UInt8] { Array((json.text(pretty: pretty) + "\n").utf8) }
 
     /// The exchanges, in the order of the file.
@@ -50,7 +53,7 @@ public struct HARDocument: Sendable, Hashable {
     /// The exchanges as records, in the order of the file.
     public var records: [Record] { entries.map(\.record) }
 
-    /// Which program wrote it, for example `WebInspector 537.36`.
+    /// The program that wrote the file, for example `WebInspector 537.36`.
     public var creator: String {
         let creator = json["log"]?["creator"]
         return [creator?["name"]?.stringValue, creator?["version"]?.stringValue].compactMap { $0 }.joined(
@@ -67,17 +70,18 @@ public struct HARDocument: Sendable, Hashable {
     }
 }
 
-/// What is wrong or doubtful in a HAR file.
+/// An error or a warning in a HAR file.
 package struct HARFinding: Sendable, Hashable {
-    /// Whether the file cannot be used so; otherwise it is a warning.
+    /// Whether it is an error, which prevents the use of the file.
     package let isError: Bool
-    /// Where, as an RFC 6901 pointer.
+    /// The location, as an RFC 6901 pointer.
     package let pointer: String
     package let reason: String
 }
 
 extension [UInt8] {
-    /// JSON text in which every escape of half a surrogate pair is one of U+FFFD, of the same length.
+    /// Replaces the escape sequence of every lone surrogate in JSON text with that of U+FFFD, which has the same
+    /// length.
     fileprivate func repairingSurrogates() -> [UInt8] {
         var text = self
         var place = 0

@@ -3,14 +3,14 @@ import HTTPCore
 import Primitives
 
 extension Redaction {
-    /// The exchange of a file without its secrets, as it may be shown. Files of other programs have secrets in the clear.
+    /// Returns the exchange without its secrets, for display. Files of other programs are not redacted.
     ///
-    /// URLs, headers, items and bodies are looked through as in a record, everything else as JSON, members that HAR does
-    /// not know included. The values of cookies go whatever they are.
+    /// URLs, headers, items and bodies are redacted as in a record, and everything else as JSON, including unknown
+    /// members. All values of cookies are removed.
     package func redacted(_ entry: HAREntry) -> HAREntry {
         guard case .object(var members) = entry.json else { return entry }
         let (plain, shown) = (entry.record, redactedAsDecoded(entry.record))
-        // Bodies and cookies are put back after everything else was looked through: they were already.
+        // Bodies and cookies are already redacted, and replaced after the redaction of the rest.
         var done: [(path: [String], value: JSONValue)] = []
         let requests = ["request": (plain.designatedRequest.body, shown.designatedRequest.body)].merging(
             members["_original"] == nil
@@ -51,7 +51,7 @@ extension Redaction {
         return HAREntry(json)
     }
 
-    /// Takes secrets out of what a request and an answer have beside their bodies.
+    /// Removes secrets from the parts of a request or response other than its body.
     private func redactHead(_ message: inout JSONMembers) {
         for name in ["url", "redirectURL"] {
             if let url = message[name]?.stringValue { message[name] = .string(redacted(url: url)) }
@@ -60,13 +60,13 @@ extension Redaction {
         message["queryString"] = message["queryString"].map(items)
     }
 
-    /// The cookies without their values, whatever these are.
+    /// Returns the cookies without their values.
     private func cookies(_ list: JSONValue) -> JSONValue {
         let list = changed(list) { _, _ in SensitiveHeaders.replacement }
         return (try? JSONValue(parsing: Array(redacted(list.text()).utf8))) ?? []
     }
 
-    /// The list of objects with each `value` changed.
+    /// Returns the list of objects with each `value` changed.
     private func changed(_ list: JSONValue, _ change: (_ name: String, _ value: String) -> String) -> JSONValue {
         guard case .array(let elements) = list else { return list }
         return .array(
@@ -79,14 +79,14 @@ extension Redaction {
             })
     }
 
-    /// A header's value. HTTP/2 writes what is no header with a colon: `:path` is a URL.
+    /// Redacts a header value. HTTP/2 pseudo-header fields begin with a colon; `:path` is a URL.
     private func header(_ name: String, _ value: String) -> String {
         if name == ":path" { return redacted(url: value) }
         let field = HTTPHeaders.Field(name: String(name.drop { $0 == ":" }), value: value)
         return redacted(HTTPHeaders([field])).fields.first?.value ?? value
     }
 
-    /// Items of a query or a form, each looked through as in a URL.
+    /// Redacts the items of a query or a form, each as in a URL.
     private func items(_ list: JSONValue) -> JSONValue {
         changed(list) { name, value in
             let url = "/?" + HTTPQuery([(name, value)]).encoded
@@ -97,7 +97,7 @@ extension Redaction {
         }
     }
 
-    /// The member `text` of a body without its secrets; `nil` where it has none.
+    /// Returns the member `text` of a body without its secrets, or `nil` if it has none.
     private func text(
         _ members: JSONMembers, _ encoding: JSONValue?, _ plain: HTTPBody, _ shown: HTTPBody
     ) -> String? {
@@ -111,7 +111,7 @@ extension Redaction {
 }
 
 extension JSONValue {
-    /// Puts a value in the place of a member of members.
+    /// Replaces a nested member.
     fileprivate mutating func put(_ value: JSONValue, at path: ArraySlice<String>) {
         guard let name = path.first else { return self = value }
         guard case .object(var members) = self, var inner = members[name] else { return }

@@ -4,21 +4,21 @@ import Primitives
 
 /// One exchange of a HAR file.
 package struct HAREntry: Sendable, Hashable {
-    /// The entry as it stands in the file.
+    /// The entry as in the file.
     package let json: JSONValue
 
     init(_ json: JSONValue) { self.json = json }
 
-    /// When the request began.
+    /// The start of the request.
     package var started: Date? { json["startedDateTime"]?.stringValue.flatMap(Self.date) }
 
-    /// How long the exchange took; `nil` when the file does not say.
+    /// The duration of the exchange, or `nil` if the file does not have it.
     package var duration: Duration? {
         json["time"]?.doubleValue.flatMap { $0 >= 0 && $0 < 1e12 ? .microseconds(Int64($0 * 1000)) : nil }
     }
 
-    /// The exchange as a record. A status of 0, which stands for a request that got no answer, is a failure; a body that is
-    /// not in the file is marked as cut. Records that Souk wrote get their ids back.
+    /// The exchange as a record. A status of 0 means a request without a response and becomes a failure. A body that is
+    /// not in the file is marked as cut. A record that Souk wrote keeps its id.
     package var record: Record {
         var record = Record(
             Self.request(json["_original"] ?? json["request"]),
@@ -53,7 +53,7 @@ package struct HAREntry: Sendable, Hashable {
         return record
     }
 
-    /// In milliseconds, some four months: a time that is longer is not believed.
+    /// The longest time in milliseconds, about four months. Longer times are treated as errors and cut.
     private static let longest = 1e10
 
     private var timing: Record.Timing {
@@ -64,14 +64,14 @@ package struct HAREntry: Sendable, Hashable {
         }
         let (before, received) = (span("blocked", "dns", "connect"), span("receive"))
         var waited = span("send", "wait")
-        // Who does not tell the parts may tell the whole.
+        // Some programs write only the total.
         if before + waited + received == 0 { waited = milliseconds(json["time"]) / 1000 }
         let sent = started.addingTimeInterval(before)
         let answered = sent.addingTimeInterval(waited)
         return .init(started: started, sent: sent, answered: answered, ended: answered.addingTimeInterval(received))
     }
 
-    /// RFC 3339, and offsets without a colon, which ISO 8601 allows too.
+    /// Parses RFC 3339, and offsets without a colon, which ISO 8601 also permits.
     static func date(_ text: String) -> Date? {
         if let date = RFC3339.date(from: text) { return date }
         let bytes = text.utf8
@@ -85,8 +85,8 @@ package struct HAREntry: Sendable, Hashable {
             headers: headers(json?["headers"]), body: .bytes(posted(json?["postData"])))
     }
 
-    /// HTTP/2 has what is no header among its headers (`:method`); that is told otherwise. Some writers put the lines of
-    /// one name, as `Set-Cookie` has them, into one value.
+    /// Reads headers without the pseudo-header fields of HTTP/2, such as `:method`. Some programs join the lines of one
+    /// name, such as `Set-Cookie`, in one value.
     private static func headers(_ json: JSONValue?) -> HTTPHeaders {
         HTTPHeaders(
             (json?.arrayValue ?? []).flatMap { header -> [HTTPHeaders.Field] in
@@ -107,11 +107,11 @@ package struct HAREntry: Sendable, Hashable {
         let items = (json?["params"]?.arrayValue ?? []).map {
             ($0["name"]?.stringValue ?? "", $0["value"]?.stringValue ?? "")
         }
-        // As forms are sent (WHATWG URL section 5.2).
+        // The encoding of forms (WHATWG URL section 5.2).
         return Array(HTTPQuery(items).encoded.replacing("%20", with: "+").utf8)
     }
 
-    /// Whether this is a multipart form of which only the parts are told: what stood between them is not known.
+    /// Whether this is a multipart form with only its parts. The bytes between the parts are unknown.
     private static func isUntoldForm(_ json: JSONValue?) -> Bool {
         json?["mimeType"]?.stringValue?.lowercased().hasPrefix("multipart/") == true
             && json?["params"]?.arrayValue?.isEmpty == false && json?["text"]?.stringValue?.isEmpty != false
@@ -126,7 +126,7 @@ package struct HAREntry: Sendable, Hashable {
         return base64(text) ?? []
     }
 
-    /// What base64 stands for, with line breaks and without padding too.
+    /// Decodes base64, also with line breaks and without padding.
     static func base64(_ text: String) -> [UInt8]? {
         let digits = text.filter { !$0.isWhitespace && $0 != "=" }
         let padding = String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)
@@ -139,8 +139,8 @@ package struct HAREntry: Sendable, Hashable {
         return .init(byteCount: size, isCut: size > recorded || isUntoldForm(json?["postData"]))
     }
 
-    /// A text has other bytes in UTF-8 than it came in, and none for a byte order mark; otherwise what is shorter than its
-    /// size is cut.
+    /// The transfer details of a text or of bytes that are shorter than their size. A text in UTF-8 can be shorter than
+    /// the original encoding, and lacks a byte order mark; other shorter bodies are cut.
     private static func passage(of content: JSONValue?, _ body: [UInt8]) -> Record.Passage {
         let size = max(content?["size"]?.intValue ?? body.count, body.count)
         let isText = !body.isEmpty && content?["encoding"]?.stringValue?.isEmpty != false

@@ -1,6 +1,6 @@
 import Primitives
 
-/// What HAR 1.2 demands, as a table, and what is wrong by it.
+/// The schema of HAR 1.2 and its validation.
 enum HARRules {
     private indirect enum Shape: Sendable {
         case text, number, flag, date
@@ -11,12 +11,13 @@ enum HARRules {
     private struct Member: Sendable {
         enum Need: Sendable {
             case required
-            /// It has to be there, but some write `null`, as Charles does for what HTTP/2 does not have.
+            /// Required. `null` is a warning, because Charles writes it for values that HTTP/2 does not have.
             case nullable
+            /// Browsers leave it out or write `null`, which is a warning.
             /// Browsers leave it out, or write `null`: that is doubtful only.
             case expected
             case optional
-            /// Nobody here reads it, and browsers write it in their own ways: what is wrong with it is doubtful only.
+            /// Not used here, and written differently by browsers. A violation is a warning.
             case incidental
         }
 
@@ -86,7 +87,7 @@ enum HARRules {
         optional(.list(page), "pages"), required(.list(entry), "entries"), comment)
     private static let document = object(required(log, "log"))
 
-    /// In the order of the document.
+    /// Returns the errors and warnings in the order of the document.
     static func findings(in json: JSONValue) -> [HARFinding] {
         var check = Check()
         check.value(json, document, at: "")
@@ -141,7 +142,7 @@ enum HARRules {
             }
         }
 
-        /// What has the right shape and still makes no sense.
+        /// Checks the values of a document with a valid schema.
         mutating func meaning(of json: JSONValue) {
             let log = json["log"] ?? .null
             if let version = log["version"]?.stringValue, version != "1.2", version != "1.1" {

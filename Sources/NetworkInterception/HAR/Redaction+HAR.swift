@@ -2,8 +2,8 @@ import HTTPCore
 import Primitives
 
 extension Redaction {
-    /// The record without its secrets, its bodies looked through as what they are in a HAR: decoded, though the headers
-    /// still tell how they were encoded. What is no text is as encoded as its headers say.
+    /// Returns the record without its secrets. As in HAR, text bodies are already decoded, although the headers still
+    /// name their encoding. Other bodies have the encoding that their headers name.
     package func redactedAsDecoded(_ record: Record) -> Record {
         var record = record
         let signed = SignedText.found(in: record, self)
@@ -25,7 +25,7 @@ extension Redaction {
         return record
     }
 
-    /// The lines that say how a text was encoded, and where they stood.
+    /// Removes and returns the `Content-Encoding` lines of a text body, with their positions.
     private static func takeEncoding(
         from headers: inout HTTPHeaders, of body: HTTPBody
     ) -> [(Int, HTTPHeaders.Field)] {

@@ -1,30 +1,33 @@
 import HTTPCore
 
-/// Answers each request with what a server behind it answers, over a transport that an interceptor may watch.
+/// Forwards each request to a server, over a transport whose traffic an interceptor may record.
 ///
 ///     let proxy = try ReverseProxy(upstream: "http://127.0.0.1:8080", over: interceptor.transport(wrapping: CurlTransport()))
 ///     let listener = HTTPListener(handler: proxy)
 ///
-/// Messages pass as they came, but for what belongs to one connection (RFC 9110 section 7.6.1), `Host`, which names the
-/// server, and a `Location` behind this proxy, which is turned to point here, over plain http. Unlike what section 7.6.3 asks
-/// of proxies no `Via` is added: being watched is not to change what is watched. Answers stream. A server that gives no
-/// answer, or half of one, is told as it is: the client's connection is closed there.
+/// Messages pass unchanged, except for the fields of one connection (RFC 9110 section 7.6.1), `Host`, which names the
+/// server, and a `Location` behind this proxy, which is rewritten to this address over plain http. Contrary to section
+/// 7.6.3, the proxy adds no `Via`, so that it does not change the recorded traffic. Responses stream. If the server
+/// sends no response, or a part of one, the proxy closes the client's connection at the same point.
 ///
-/// It speaks HTTP/1.1 to both sides. A WebSocket's handshake is refused (501); every other `Upgrade`, HTTP/2's too, is
-/// left out, as RFC 9110 section 7.8 allows, so the exchange stays with HTTP/1.1.
+/// The proxy uses HTTP/1.1 on both sides. It refuses the handshake of a WebSocket with 501. It removes any other
+/// `Upgrade`, including that to HTTP/2, as RFC 9110 section 7.8 permits, so that the exchange continues with HTTP/1.1.
 public struct ReverseProxy: HTTPHandler {
-    /// Scheme, host and port of the server.
+    /// The scheme, host and port of the server.
     private let origin: String
     private let authority: String
-    /// What stands before each target.
+    /// The path that is prepended to each target.
     private let prefix: String
     private let transport: any HTTPTransport
     private let preservesHost: Bool
 
-    /// `upstream` is an absolute http or https URL; a path at its end stands before each target. With `preservesHost` the
-    /// server gets the `Host` the client sent.
+    /// Creates a proxy.
     ///
-    /// Throws `HTTPError` code `invalidURL`.
+    /// - Parameters:
+    ///   - upstream: The absolute http or https URL of the server. Its path is prepended to each target.
+    ///   - transport: The transport to the server.
+    ///   - preservesHost: Whether the server receives the `Host` that the client sent.
+    /// - Throws: `HTTPError` with the code `invalidURL`.
     public init(upstream: String, over transport: any HTTPTransport, preservesHost: Bool = false) throws {
         let request = HTTPRequest(method: .get, url: upstream)
         guard let scheme = upstream.firstRange(of: "://"), let authority = request.authority, !authority.isEmpty,
@@ -74,15 +77,15 @@ public struct ReverseProxy: HTTPHandler {
         var forwarded = request
         forwarded.url = origin + prefix + (request.url == "*" ? "" : request.url)
         forwarded.headers = request.headers.endToEnd
-        // Who listens has already told the client to continue.
+        // The listener has already sent 100 (Continue).
         forwarded.headers["Expect"] = nil
         if !preservesHost { forwarded.headers["Host"] = authority }
-        // A stream may go on for long; it ends when the client goes.
+        // A stream may take long. It ends when the client disconnects.
         forwarded.timeout = .seconds(24 * 60 * 60)
         return forwarded
     }
 
-    /// The answer as it is given at this place, which the client called `host`.
+    /// Returns the response with its `Location` rewritten to `host`, the client's name of this proxy.
     private func here(_ response: HTTPResponse, _ host: String?) -> HTTPResponse {
         var response = response
         response.headers = response.headers.endToEnd
@@ -92,17 +95,17 @@ public struct ReverseProxy: HTTPHandler {
         return response
     }
 
-    /// Where a client goes that is told to go to `location`; `nil` when it may go there as it is told to.
+    /// Returns the rewritten location, or `nil` if it stays as it is.
     private func place(_ location: String, _ host: String) -> String? {
         let isAbsolute = location.lowercased().hasPrefix(origin.lowercased())
-        // What has no path of its own begins where the request went.
+        // A location without a path is relative to the request.
         guard isAbsolute || (!prefix.isEmpty && location.hasPrefix("/") && !location.hasPrefix("//")) else {
             return nil
         }
         let target = isAbsolute ? location.dropFirst(origin.count) : location[...]
         let below = target.dropFirst(prefix.count)
         guard target.hasPrefix(prefix), below.isEmpty || "/?#".contains(below.first ?? "/") else {
-            // At the server, but not behind this proxy; or at another server, whose name only begins alike.
+            // On the server but outside of this proxy, or on another server whose name has the same prefix.
             return isAbsolute ? nil : origin + location
         }
         return isAbsolute ? "http://\(host)\(below)" : below.hasPrefix("/") ? String(below) : "/\(below)"
@@ -130,7 +133,7 @@ public struct ReverseProxy: HTTPHandler {
 }
 
 extension HTTPHeaders {
-    /// The fields that are meant for the other end, not for the next connection (RFC 9110 section 7.6.1).
+    /// The end-to-end fields, without those of one connection (RFC 9110 section 7.6.1).
     fileprivate var endToEnd: HTTPHeaders {
         let own = Set(tokens(of: "Connection")).union([
             "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "transfer-encoding", "upgrade",

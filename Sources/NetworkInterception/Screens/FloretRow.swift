@@ -1,10 +1,10 @@
-/// One floret in a list of them, as it is now.
+/// The current state of one floret for a list.
 struct FloretRow: Hashable, Sendable {
     var name: String
     var summary: String?
-    /// Whether it takes part in requests; `nil` for a floret that cannot be switched.
+    /// Whether the floret handles requests; `nil` if it cannot be disabled.
     var isEnabled: Bool?
-    /// Whether it has a document to show.
+    /// Whether the floret has a document to show.
     var hasDocument: Bool
 
     init(_ floret: any Floret, in interceptor: Interceptor) {

@@ -1,14 +1,14 @@
 import PluginHub
 
-/// The screen of a floret while it is shown: the document as it is now, and the user's actions, one after the other.
+/// The visible screen of a floret: its current document, and the user's actions, one after another.
 ///
-/// Whatever draws the document sets `onChange`, and calls `perform(_:)` for each action.
+/// The view that draws the document sets `onChange` and calls `perform(_:)` for each action.
 @MainActor final class FloretScreen {
     private let floret: any DisplayableFloret
     private let interceptor: Interceptor
     private var last: Task<Void, Never>?
 
-    /// Called after each action. The sentence says why the action was refused; `nil` when it was not.
+    /// Called after each action, with the reason if the action failed.
     var onChange: (_ refusal: String?) -> Void = { _ in }
 
     init(_ floret: any DisplayableFloret, in interceptor: Interceptor) {
@@ -21,12 +21,12 @@ import PluginHub
     var name: String { floret.name }
     var document: ViewDocument? { floret.view(interceptor) }
 
-    /// Performs an action after those before it. The task ends when `onChange` has been called.
+    /// Performs an action after the earlier ones. The task ends after the call of `onChange`.
     @discardableResult
     func perform(_ action: ViewDocument.Action) -> Task<Void, Never> {
         let task = Task { [weak self, floret, interceptor, last] in
             await last?.value
-            // An action that waited for another one does not outlive the screen.
+            // A waiting action is dropped with the screen.
             guard !Task.isCancelled, self != nil else { return }
             var refusal: String?
             do {
@@ -42,6 +42,6 @@ import PluginHub
         return task
     }
 
-    /// Returns the sentence that a person reads about an action that failed.
+    /// Returns the sentence about a failed action for the user.
     nonisolated static func sentence(for error: any Error) -> String { (error as? PluginError)?.sentence ?? "\(error)" }
 }

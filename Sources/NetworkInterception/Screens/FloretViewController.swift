@@ -19,10 +19,10 @@
             draw()
         }
 
-        /// No storyboard has a floret to show.
+        /// Returns `nil`: a storyboard has no floret to show.
         required init?(coder: NSCoder) { nil }
 
-        /// Whether the floret has something to show.
+        /// Whether the floret has a document.
         var hasDocument: Bool { screen.document != nil }
 
         override func viewWillAppear(_ animated: Bool) {
@@ -48,6 +48,8 @@
 
     extension DisplayableFloret {
         /// Draws the document of `view(_:)` as a form.
+        ///
+        /// - Parameter interceptor: The interceptor that shows the screen.
         @MainActor public func viewController(_ interceptor: Interceptor) -> UIViewController {
             FloretViewController(self, in: interceptor)
         }

@@ -2,19 +2,19 @@
     import Foundation
     import UIKit
 
-    /// A list of an interceptor's florets: the name and the summary of each, a switch for those that can be switched, and
-    /// the screen of the one that is tapped.
+    /// A list of an interceptor's florets, with the name, summary and switch of each. A tap shows the screen of the
+    /// floret.
     ///
     ///     navigationController.pushViewController(FloretsViewController(interceptor), animated: true)
     ///
-    /// It needs a navigation controller above it. Each time the list appears it asks the displayable florets for their
-    /// view controllers. A switch holds for requests that begin later.
+    /// It needs a navigation controller above it. Each time the list appears, it requests the view controllers of the
+    /// displayable florets. A switch affects requests that begin later.
     public final class FloretsViewController: UITableViewController {
         private let interceptor: Interceptor
-        /// One for each floret, `nil` for a floret without a screen.
+        /// The screen of each floret, `nil` for a floret without one.
         private var screens: [UIViewController?]
 
-        /// Creates the list of the interceptor's florets, in the order in which they are asked.
+        /// Creates the list of the florets of `interceptor`, in the order in which they run.
         public init(_ interceptor: Interceptor) {
             self.interceptor = interceptor
             screens = interceptor.florets.map { _ in nil }
@@ -22,7 +22,7 @@
             title = "Florets"
         }
 
-        /// Returns `nil`: no storyboard has an interceptor.
+        /// Returns `nil`: a storyboard has no interceptor.
         public required init?(coder: NSCoder) { nil }
 
         public override func viewWillAppear(_ animated: Bool) {
@@ -79,7 +79,8 @@
     }
 
     extension Interceptor {
-        /// Returns a list of the florets, with a switch and the screen of each. It needs a navigation controller above it.
+        /// Returns a list of the florets, with a switch and the screen of each. It needs a navigation controller above
+        /// it.
         @MainActor public func viewController() -> UIViewController { FloretsViewController(self) }
     }
 #endif

@@ -2,14 +2,14 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// A value of a JSON file and where it stands (RFC 6901), so that every refusal names its place.
+/// A value of a JSON file with its location (RFC 6901), which each error names.
 struct FileValue {
     let json: JSONValue
     let pointer: String
 
-    /// An object whose members are all among `names`.
+    /// Checks that the value is an object whose members are all in `names`.
     ///
-    /// Throws `InterceptionError` code `invalidFile` otherwise, with the name that may have been meant.
+    /// Throws `InterceptionError.invalidFile` otherwise, with the most similar name.
     func object(_ names: String...) throws -> FileValue {
         guard case .object(let members) = json else { throw refusal("must be an object") }
         for name in members.keys where !names.contains(name) {
@@ -19,7 +19,7 @@ struct FileValue {
         return self
     }
 
-    /// A member; `nil` when it is not there.
+    /// The member `name`, or `nil` if there is none.
     subscript(name: String) -> FileValue? {
         json[name].map { FileValue(json: $0, pointer: place(name)) }
     }
@@ -59,7 +59,7 @@ struct FileValue {
         return double
     }
 
-    /// Seconds, up to an hour.
+    /// A number of seconds from 0 to 3600.
     func duration() throws -> Duration { .seconds(try double(0...3600)) }
 
     func date() throws -> Date {
@@ -72,7 +72,7 @@ struct FileValue {
         return array.enumerated().map { FileValue(json: $1, pointer: "\(pointer)/\($0)") }
     }
 
-    /// The case of this name.
+    /// The case with this raw value.
     func oneOf<Value: CaseIterable & RawRepresentable<String>>(_ type: Value.Type) throws -> Value {
         guard let value = try Value(rawValue: text()) else {
             throw refusal("must be one of " + Value.allCases.map(\.rawValue).joined(separator: ", "))

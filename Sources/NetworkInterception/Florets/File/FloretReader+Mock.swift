@@ -3,7 +3,7 @@ import Primitives
 
 extension FloretReader {
     private enum Mode: String, CaseIterable { case record, mock, forced }
-    /// The largest HAR file that is read.
+    /// The greatest size of a HAR file that is read.
     private static let maximumSessionBytes = 256 << 20
 
     func mock(_ value: FileValue) throws -> MockFloret {
@@ -47,7 +47,7 @@ extension FloretReader {
         return path.hasPrefix("/") ? path : "\(folder)/\(path)"
     }
 
-    /// What a HAR file tells, oldest first.
+    /// Reads the exchanges of a HAR file, oldest first.
     private func records(_ value: FileValue) throws -> [Record] {
         let path = try path(value)
         let content: [UInt8]?
@@ -68,7 +68,7 @@ extension FloretReader {
             name: try value["name"]?.text() ?? "Rule")
     }
 
-    /// An answer; the paths of its files begin at this file's folder.
+    /// Reads a response. Paths of files in it are relative to the folder of this file.
     func response(_ value: FileValue, _ more: String = "status") throws -> Response {
         try MessageReader(folder: folder).response(value, more)
     }

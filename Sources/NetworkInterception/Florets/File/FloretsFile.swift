@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 
 /// A JSON file that says which florets there are, in their order, and how they are set. Documentation/Formats.md
-/// describes it.
+/// A JSON file with a list of florets and their settings. Documentation/Formats.md describes it.
 ///
 ///     let florets = try FloretsFile(contentsOfFile: "florets.json").florets
 ///     let interceptor = Interceptor(florets)
@@ -11,12 +11,15 @@ package struct FloretsFile: Sendable {
     /// Made anew by each reading of a file.
     package let florets: [any Floret]
 
+    /// Parses the content of a file.
+    ///
     /// - Parameters:
-    ///   - folder: where the paths in the file begin.
-    ///   - redaction: what a `mock` floret takes out of what it records.
-    ///   - wait: how florets that make things slow wait.
-    /// Throws `InterceptionError` code `invalidFile`, whose sentence names the place in the file (RFC 6901), and
-    /// `storageFailed` when recordings cannot be read.
+    ///   - bytes: The content.
+    ///   - folder: The folder to which paths in the file are relative.
+    ///   - redaction: The rules that remove secrets from the recordings of a `mock` floret.
+    ///   - wait: The wait function of florets that cause delays.
+    /// - Throws: `InterceptionError` with the code `invalidFile`, whose reason names the location in the file (RFC
+    ///   6901), and `storageFailed` if recordings cannot be read.
     package init(
         parsing bytes: some Sequence<UInt8>, folder: String = ".", redaction: Redaction = .standard,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -31,8 +34,8 @@ package struct FloretsFile: Sendable {
         florets = try file.object("florets").required("florets").array().map { try reader.floret($0) }
     }
 
-    /// Reads a file; paths in it begin at its folder. Throws as `init(parsing:)`, its sentence beginning with the path,
-    /// and `storageFailed` when the file cannot be read.
+    /// Reads a file. Paths in it are relative to its folder. Throws the errors of `init(parsing:)` with the path of the
+    /// file, and `InterceptionError.storageFailed` if the file cannot be read.
     package init(
         contentsOfFile path: String, redaction: Redaction = .standard,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -52,7 +55,7 @@ package struct FloretsFile: Sendable {
     }
 }
 
-/// Makes florets of what a file says.
+/// Creates florets from the values of a file.
 struct FloretReader {
     private enum Kind: String, CaseIterable {
         case inspector, mock, findReplace, noCache, mapRemote, bodyStream, fault, throttle
@@ -107,10 +110,10 @@ struct FloretReader {
     }
 }
 
-// MARK: - Which records
+// MARK: - Selectors
 
 extension FloretReader {
-    /// What the member `match` selects; everything when it is not there.
+    /// Returns the selector of the member `match`, or one that selects everything.
     func selector(_ value: FileValue) throws -> RecordSelector { try value["match"].map(matcher) ?? .all() }
 
     private func matcher(_ value: FileValue) throws -> RecordSelector {
@@ -134,7 +137,7 @@ extension FloretReader {
     }
 }
 
-// MARK: - The florets' parts
+// MARK: - Settings
 
 extension FloretReader {
     private enum Change: String, CaseIterable { case setHeader, appendHeader, removeHeader, replace }

@@ -2,12 +2,12 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A `record.json` as Cauli's own MockFloret writes it, with its bodies in files beside it.
+/// A `record.json` that the MockFloret of Cauli wrote, with its bodies in files beside it.
 struct CauliRecording {
     let root: String
     let file: String
 
-    /// The exchange. Cauli tells when its request began, in seconds since 2001.
+    /// Reads the exchange. Cauli stores the start of the request in seconds since 2001.
     func recording() throws -> MockRecording {
         let json = try json()
         let asked = try json.required("designatedRequest")

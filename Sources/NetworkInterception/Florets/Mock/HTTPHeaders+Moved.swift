@@ -14,7 +14,7 @@ extension HTTPHeaders {
             })
     }
 
-    /// `nil` for what is no date, or would be none.
+    /// Moves a date. `nil` if the text is not a date or the result is out of range.
     private static func date(_ text: some StringProtocol, movedBy seconds: Int64) -> String? {
         // Cookies are written with hyphens in their dates too (RFC 6265 section 5.1.1).
         guard let date = HTTPDate.seconds(String(text).replacing("-", with: " ")) else { return nil }
@@ -22,7 +22,7 @@ extension HTTPHeaders {
         return isTooFar || !years.contains(moved) ? nil : HTTPDate.text(of: moved)
     }
 
-    /// Of four digits, in seconds since 1970.
+    /// The range of years with four digits, in seconds since 1970.
     private static let years: Range<Int64> = -62_135_596_800..<253_402_300_800
 
     private static func cookie(_ text: String, movedBy seconds: Int64) -> String {

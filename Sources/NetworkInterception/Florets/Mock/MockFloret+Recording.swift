@@ -3,7 +3,7 @@ import HTTPCore
 extension MockFloret {
     public func didRespond(_ record: Record) async -> Record {
         let asked = state.withLock { $0.asked.removeValue(forKey: record.id) }
-        // What another floret answered is not what the server says.
+        // A response that another floret set is not the server's.
         guard let asked, mode == .record, folder != nil, record.timing.sent != nil,
             case .success(var response)? = record.result
         else { return record }
@@ -15,7 +15,7 @@ extension MockFloret {
         }
         var record = record
         let (interceptor, name, limit) = (Interceptor.current, name, configuration.maximumBodyBytes)
-        // Recorded before its reader is told that the body is over.
+        // Writes the recording before the reader receives the end of the body.
         response.body = response.body.tapped(upTo: limit) { [self, record, response] bytes, passage in
             guard passage.end == .complete, !passage.isCut else {
                 let why = passage.isCut ? "has more than \(limit) bytes" : "did not come whole"

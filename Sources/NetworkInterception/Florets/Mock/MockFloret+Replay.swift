@@ -2,18 +2,22 @@ import HTTPCore
 import Primitives
 
 extension MockFloret {
-    /// Answers requests like this record's as it was answered, in place of what was recorded for them; until this floret
-    /// is gone, in no file.
+    /// Answers requests that match a record with its response, which replaces their recordings. The response is kept in
+    /// memory only.
     ///
-    /// Throws `InterceptionError` code `invalidSetting` for a record without a whole answer.
+    /// - Parameter record: The record.
+    /// - Throws: `InterceptionError` with the code `invalidSetting` if the record has no complete response.
     public func replay(_ record: Record) throws {
         guard replay([record]) == 1 else {
             throw InterceptionError(.invalidSetting, "The record has no whole answer that could be given again.")
         }
     }
 
-    /// The same for records of a session, oldest first, as `HARDocument.records` gives them: several answers of one
-    /// request come in their order. Answers how many of them can be given again; those without a whole answer cannot.
+    /// Answers requests that match records with their responses, which replace their recordings. Several responses to
+    /// one request are used in order.
+    ///
+    /// - Parameter records: The records of a session, oldest first, as `HARDocument.records` returns them.
+    /// - Returns: The number of records that can be replayed. Those without a complete response cannot.
     @discardableResult
     public func replay(_ records: [Record]) -> Int {
         let recordings = records.compactMap(MockRecording.init)
@@ -29,12 +33,12 @@ extension MockFloret {
 }
 
 extension MockRecording {
-    /// `nil` for a record without a whole answer.
+    /// `nil` if the record has no complete response.
     fileprivate init?(_ record: Record) {
         guard var response = record.response, response.status != 0, let body = response.body.buffered,
             record.bodies.response.map({ !$0.isCut && $0.end == .complete }) ?? true
         else { return nil }
-        // What browsers write down is decoded, whatever its headers say.
+        // Browsers write decoded bodies, with headers that still name the encoding.
         if !body.isEmpty, !body.isEncoded(as: response.headers["Content-Encoding"] ?? "") {
             response.headers["Content-Encoding"] = nil
         }
@@ -46,7 +50,7 @@ extension MockRecording {
 }
 
 extension [UInt8] {
-    /// What is encoded is no text, and most encodings are known by how they begin.
+    /// Whether the bytes have this content encoding. Most encodings have a signature, and encoded bytes are not UTF-8.
     fileprivate func isEncoded(as encoding: String) -> Bool {
         switch encoding.lowercased() {
         case "gzip", "x-gzip": starts(with: [0x1F, 0x8B])

@@ -2,57 +2,69 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Answers requests without the network, by mappings, by rules, and by what it recorded earlier.
+/// Answers requests without the network, from mappings, rules and recordings.
 ///
 ///     let recorder = try MockFloret(.record, folder: "Mocks")             // once, with the network
 ///     let mock = try MockFloret(.mock(forced: true), folder: "Mocks")     // from then on, without
 ///
-/// A request is looked for among the mappings that were added, then among the rules, then among the recordings; the first
-/// that has an answer gives it. The recorded answers of one request come in the order they were recorded. What was
-/// recorded is free of secrets (`Configuration.redaction`), and so are requests before they are looked for.
+/// A request is matched with the mappings, then with the rules, then with the recordings. The first match answers it.
+/// The recorded responses to one request are used in the order in which they were recorded. Recordings have no secrets
+/// (``Configuration/redaction``), and secrets are also removed from a request before it is matched.
 ///
-/// Forced, a request without a mock fails with `InterceptionError.noMock`, whose sentence says which recording was
-/// nearest and what differed; otherwise it goes to the network.
+/// In the forced mode, a request without a match fails with `InterceptionError.noMock`, whose reason names the nearest
+/// recording and the differences. Otherwise it is sent.
 public final class MockFloret: InterceptableFloret {
+    /// The modes of the floret.
     public enum Mode: Sendable, Hashable {
-        /// Requests go to the network, and each of its answers that comes whole is recorded.
+        /// Requests are sent, and each complete response is recorded.
         case record
-        /// Requests are answered.
+        /// Requests are answered. If forced, a request without a match fails.
         case mock(forced: Bool)
     }
 
-    /// How recordings are made and found.
+    /// The settings for recordings and their matching.
     public struct Configuration: Sendable {
+        /// The parts of a request that are compared.
         public var matching = Matching.standard
-        /// What follows the last recorded answer of a request.
+        /// The behaviour after the last recorded response to a request.
         public var whenUsedUp = WhenUsedUp.repeatLast
-        /// Whether recorded answers are given as if they came now: `Date`, `Expires`, `Last-Modified` and the end of cookies
-        /// move on by the time since they were recorded. Otherwise they are given as they were.
+        /// Whether the dates of recorded responses are moved by the time since the recording: `Date`, `Expires`,
+        /// `Last-Modified` and the expiry of cookies. Otherwise they are unchanged.
         public var refreshesDates = false
-        /// What is taken out of recordings.
+        /// The rules that remove secrets from recordings.
         public var redaction = Redaction.standard
-        /// Bodies of more bytes are not recorded, which is reported.
+        /// The greatest number of bytes of a recorded body. A larger one is not recorded, which is reported.
         public var maximumBodyBytes = 8 << 20
-        /// More answers of one request are not recorded, which is reported.
+        /// The greatest number of recorded responses to one request. Further ones are not recorded, which is reported.
         public var maximumAnswers = 1000
 
+        /// Creates the standard settings.
         public init() {}
 
+        /// The standard settings.
         public static var standard: Configuration { Configuration() }
     }
 
-    /// What `addMapping` made, for `removeMapping`.
+    /// Identifies a mapping, for ``MockFloret/removeMapping(_:)``.
     public struct MappingToken: Sendable, Hashable {
         fileprivate let number: Int
     }
 
-    /// Figures since it was made.
+    /// Counts since the creation of the floret.
     public struct Counts: Sendable, Hashable {
+        /// The number of requests that were answered.
         public var answered = 0
+        /// The number of responses that were recorded.
         public var recorded = 0
-        /// Looked for and not found.
+        /// The number of requests without a match.
         public var missed = 0
 
+        /// Creates counts.
+        ///
+        /// - Parameters:
+        ///   - answered: The number of requests that were answered.
+        ///   - recorded: The number of responses that were recorded.
+        ///   - missed: The number of requests without a match.
         public init(answered: Int = 0, recorded: Int = 0, missed: Int = 0) {
             self.answered = answered
             self.recorded = recorded
@@ -66,26 +78,33 @@ public final class MockFloret: InterceptableFloret {
         var mode: Mode
         var mappings: [(token: MappingToken, answer: Mapping)] = []
         var mappingCount = 0
-        /// Answers given by each rule.
+        /// The number of answers that each rule gave.
         var used: [Int]
         var recordings: [MockKey: [MockRecording]] = [:]
-        /// Recordings used of each request.
+        /// The number of recordings of each request that were used.
         var replayed: [MockKey: Int] = [:]
-        /// Requests whose answers will be recorded, as they were asked: florets that follow may send others.
+        /// The requests whose responses will be recorded, before florets that follow can change them.
         var asked: [Record.ID: HTTPRequest] = [:]
-        /// The last number taken in each folder.
+        /// The last number that was used in each folder.
         var numbers: [String: Int] = [:]
         var counts = Counts()
         var lastMisses: [String] = []
     }
 
+    /// The rules in the order in which they are matched.
     public let rules: [Rule]
+    /// The settings.
     public let configuration: Configuration
     let folder: MockFolder?
     private let power = Switch(true)
     let state: Locked<State>
 
-    /// A floret without a folder.
+    /// Creates a floret without a folder.
+    ///
+    /// - Parameters:
+    ///   - mode: The initial mode.
+    ///   - rules: The rules in the order in which they are matched.
+    ///   - configuration: The settings.
     public init(
         _ mode: Mode = .mock(forced: false), rules: [Rule] = [], configuration: Configuration = .standard
     ) {
@@ -95,10 +114,15 @@ public final class MockFloret: InterceptableFloret {
         state = Locked(State(mode: mode, used: rules.map { _ in 0 }))
     }
 
-    /// A floret with the recordings of a folder, its own or Cauli's; one that records begins the folder if need be.
+    /// Creates a floret with the recordings of a folder, which this floret or Cauli wrote.
     ///
-    /// Throws `InterceptionError`: `storageFailed` when the folder cannot be read, `invalidFile` for a recording that is
-    /// none, with its path and the place in it.
+    /// - Parameters:
+    ///   - mode: The initial mode. In the mode `record`, a missing folder is created.
+    ///   - folder: The path of the folder.
+    ///   - rules: The rules in the order in which they are matched.
+    ///   - configuration: The settings.
+    /// - Throws: `InterceptionError` with the code `storageFailed` if the folder cannot be read, and `invalidFile` if a
+    ///   recording is malformed, with its path and the location of the error.
     public init(
         _ mode: Mode = .mock(forced: false), folder: String, rules: [Rule] = [],
         configuration: Configuration = .standard
@@ -124,15 +148,16 @@ public final class MockFloret: InterceptableFloret {
         set { power.isOn = newValue }
     }
 
-    /// Holds for requests that begin from now on.
+    /// The mode for requests that begin from now on.
     public var mode: Mode {
         get { state.withLock { $0.mode } }
         set { state.withLock { $0.mode = newValue } }
     }
 
+    /// The counts since the creation of the floret.
     public var counts: Counts { state.withLock { $0.counts } }
 
-    /// Begins anew: every sequence starts with its first answer.
+    /// Restarts every sequence of answers with its first one.
     public func rewind() {
         state.withLock { state in
             state.used = state.used.map { _ in 0 }
@@ -142,7 +167,10 @@ public final class MockFloret: InterceptableFloret {
 
     // MARK: - Mappings
 
-    /// Asks `answer` for each request, before the mappings that are added later. `nil` is no answer.
+    /// Adds a mapping, which runs for each request before the mappings that are added later.
+    ///
+    /// - Parameter answer: Returns the response, or `nil` if the mapping does not answer the request.
+    /// - Returns: The token for ``removeMapping(_:)``.
     @discardableResult
     public func addMapping(
         with answer: @escaping @Sendable (HTTPRequest, MockFloret) async -> Response?
@@ -155,7 +183,12 @@ public final class MockFloret: InterceptableFloret {
         }
     }
 
-    /// The same for requests with exactly this path.
+    /// Adds a mapping for requests with exactly this path.
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - answer: Returns the response, or `nil` if the mapping does not answer the request.
+    /// - Returns: The token for ``removeMapping(_:)``.
     @discardableResult
     public func addMapping(
         forURLPath path: String, with answer: @escaping @Sendable (HTTPRequest, MockFloret) async -> Response?
@@ -163,7 +196,12 @@ public final class MockFloret: InterceptableFloret {
         addMapping { request, floret in request.path == path ? await answer(request, floret) : nil }
     }
 
-    /// The same for requests with exactly this URL.
+    /// Adds a mapping for requests with exactly this URL.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - answer: Returns the response, or `nil` if the mapping does not answer the request.
+    /// - Returns: The token for ``removeMapping(_:)``.
     @discardableResult
     public func addMapping(
         forURL url: String, with answer: @escaping @Sendable (HTTPRequest, MockFloret) async -> Response?
@@ -171,12 +209,15 @@ public final class MockFloret: InterceptableFloret {
         addMapping { request, floret in request.url == url ? await answer(request, floret) : nil }
     }
 
+    /// Removes the mapping with this `token`.
     public func removeMapping(_ token: MappingToken) {
         state.withLock { $0.mappings.removeAll { $0.token == token } }
     }
 
-    /// The recorded answer at this path of the folder, as `GET_api_example_com_v1-0011223344556677/0001.json`; `nil` when
-    /// there is none or its exchange failed.
+    /// Returns a recorded response.
+    ///
+    /// - Parameter path: The path in the folder, for example `GET_api_example_com_v1-0011223344556677/0001.json`.
+    /// - Returns: The response, or `nil` if there is no recording or its exchange failed.
     public func answer(at path: String) -> Response? {
         let recording = state.withLock { state in
             state.recordings.values.lazy.joined().first { $0.path == path }
@@ -231,7 +272,7 @@ extension MockFloret {
     private func refreshed(_ response: Response, of recording: MockRecording) -> Response {
         guard configuration.refreshesDates, let recorded = recording.recorded else { return response }
         let now = (Interceptor.current?.configuration ?? .standard).clock.now()
-        // A file may name any time, also one that no number of seconds reaches.
+        // The date in a file can be out of the range of Int64.
         guard let seconds = Int64(exactly: now.timeIntervalSince(recorded).rounded(.down)) else { return response }
         var response = response
         response.headers = response.headers.moved(by: seconds)
@@ -240,7 +281,7 @@ extension MockFloret {
 
     private func answered(_ record: Record, _ response: Response) -> Record {
         var (record, response) = (record, response)
-        // Redaction may have changed the length of what was recorded.
+        // Redaction may have changed the length of the recorded body.
         if record.designatedRequest.method != .head, let length = response.body.length,
             response.headers.contains("Content-Length")
         {
@@ -297,13 +338,13 @@ extension MockFloret {
 }
 
 extension MockFloret.Configuration {
-    /// What counts of a request, its secrets taken out as they are in recordings.
+    /// Returns the compared parts of a request, without secrets, as in recordings.
     func key(of request: HTTPRequest) -> MockKey {
         MockKey(redaction.redacted(Record(request)).designatedRequest, matching)
     }
 }
 
 extension InterceptionError.Code {
-    /// A `MockFloret` that is forced has no answer for the request.
+    /// A forced `MockFloret` has no answer to the request.
     public static var noMock: Self { Self(rawValue: "noMock") }
 }

@@ -2,17 +2,17 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A folder of recorded exchanges: a folder for each request, in it a file for each answer, in their order.
+/// A folder of recorded exchanges, with a folder for each request and numbered files of its responses.
 struct MockFolder: Sendable {
-    /// More are not read.
+    /// The greatest number of recordings that are read.
     static let maximumRecordings = 10_000
 
     let path: String
 
-    /// Every exchange, by folder and file name; folders recorded by Cauli too.
+    /// Reads all exchanges, by folder and file name, including those that Cauli recorded.
     ///
-    /// Throws `InterceptionError`: `storageFailed` when the folder cannot be read, `invalidFile`, naming file and place,
-    /// for a file that is no recording.
+    /// Throws `InterceptionError.storageFailed` if the folder cannot be read, and `invalidFile` if a file is malformed,
+    /// with its path and the location of the error.
     func recordings() throws -> [MockRecording] {
         var files: [String] = []
         guard let names = FileManager.default.enumerator(atPath: path), FileManager.default.fileExists(atPath: path)
@@ -31,7 +31,7 @@ struct MockFolder: Sendable {
         return try files.filter(isRecording).map(recording) + foreign
     }
 
-    /// A JSON file beside the recordings, as a body's, is none of them.
+    /// Whether the file is a recording. Other JSON files, for example bodies, have names that are not numbers.
     private func isRecording(_ file: String) -> Bool {
         let name = file.split(separator: "/").last ?? ""
         return name.dropLast(".json".count).allSatisfy(\.isNumber)
@@ -59,7 +59,7 @@ struct MockFolder: Sendable {
         }
     }
 
-    /// Writes one exchange whole or not at all.
+    /// Writes one exchange atomically.
     func write(_ request: HTTPRequest, _ response: Response, recorded: Date?, as file: String) throws -> MockRecording {
         let target = "\(path)/\(file)"
         do {
@@ -73,14 +73,14 @@ struct MockFolder: Sendable {
         return try recording(file)
     }
 
-    /// How many answers a request has that were recorded earlier.
+    /// The number of responses to a request that were recorded earlier.
     func count(in folder: String) -> Int {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
         return names.compactMap { $0.hasSuffix(".json") ? Int($0.dropLast(".json".count)) : nil }.max() ?? 0
     }
 
-    /// The folder of a request: what can be read of method and URL, and a digest, so that any URL of any length has a
-    /// name of its own on any file system.
+    /// The folder of a request: the readable part of its method and URL, and a digest. The name is unique for each URL
+    /// and valid on every file system.
     static func name(for request: HTTPRequest, _ matching: MockFloret.Matching) -> String {
         let parts = URLParts(request.url)
         let text = "\(request.method.rawValue)_\(parts?.host ?? "")\(request.path)"

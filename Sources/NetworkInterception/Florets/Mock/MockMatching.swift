@@ -2,32 +2,34 @@ import HTTPCore
 import Primitives
 
 extension MockFloret {
-    /// When a request is the one that was recorded. Method and URL always count, but for what is left out here; the order
-    /// of query items of different names never does.
+    /// The parts of a request that are compared with a recording: the method, the URL, and those chosen here. The order
+    /// of query items with different names is never compared.
     public struct Matching: Sendable, Hashable {
-        /// Protocol, host and port do not count.
+        /// Whether the scheme, host and port are ignored.
         public var ignoresHost = false
-        /// The port does not count.
+        /// Whether the port is ignored.
         public var ignoresPort = false
-        /// The query does not count.
+        /// Whether the query is ignored.
         public var ignoresQuery = false
-        /// Query items that do not count, such as a time.
+        /// The names of query items that are ignored, for example a timestamp.
         public var ignoredQueryItems: Set<String> = []
-        /// Headers that count as well.
+        /// The names of headers that are compared too.
         public var headers: [String] = []
-        /// The body counts as well: JSON by its values, a form by its items or parts, whatever
-        /// stands between them, everything else byte for byte.
+        /// Whether the body is compared too: JSON by its values, a form by its items or parts, and anything else byte
+        /// for byte.
         public var comparesBody = false
-        /// Members of a JSON body, or items or parts of a form, that do not count.
+        /// The names of ignored members of a JSON body, or of ignored items or parts of a form.
         public var ignoredBodyItems: Set<String> = []
 
+        /// Creates the standard matching.
         public init() {}
 
+        /// Compares the method and the URL.
         public static var standard: Matching { Matching() }
     }
 }
 
-/// What counts of a request when it is looked for among recordings.
+/// The parts of a request that are compared with recordings.
 struct MockKey: Hashable {
     enum Body: Hashable {
         case none, bytes([UInt8]), json(JSONValue), form([HTTPQuery.Item]), parts([MultipartForm.Part])
@@ -58,7 +60,7 @@ struct MockKey: Hashable {
     }
 
     private static func items(_ text: String) -> [HTTPQuery.Item] {
-        // What is no query of a form is compared as it stands.
+        // Text that is not a form's query is compared as it is.
         HTTPQuery(parsing: text)?.items ?? [.init(name: text, value: "")]
     }
 
@@ -80,7 +82,7 @@ struct MockKey: Hashable {
 }
 
 extension [HTTPQuery.Item] {
-    /// By name; items of one name stay in their order.
+    /// The items ordered by name. Items with the same name keep their order.
     fileprivate var inOrder: [HTTPQuery.Item] {
         enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
     }
@@ -89,7 +91,7 @@ extension [HTTPQuery.Item] {
 // MARK: - Near misses
 
 extension MockKey {
-    /// How a recording differs from what is asked, and how far away that is.
+    /// The differences between a request and a recording, with a weight for their size.
     struct Difference {
         var weight = 0
         var sentences: [String] = []
@@ -100,7 +102,7 @@ extension MockKey {
         }
     }
 
-    /// What of `recorded` is otherwise than here. Without values of headers and bodies.
+    /// Returns the differences to `recorded`, without the values of headers and bodies.
     func difference(from recorded: MockKey) -> Difference {
         var difference = Difference()
         if method != recorded.method { difference.note(8, "the method is \(recorded.method) there and \(method) here") }
@@ -155,7 +157,7 @@ extension MockKey {
 }
 
 extension JSONValue {
-    /// The place (RFC 6901) of the first difference; `nil` when there is none.
+    /// The pointer (RFC 6901) to the first difference; `nil` if there is none.
     fileprivate func pointer(toDifferenceFrom other: JSONValue) -> String? {
         switch (self, other) {
         case (.object(let mine), .object(let theirs)):

@@ -2,20 +2,20 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// An exchange in a folder of recordings: its request, and where its answer is read when it is wanted.
+/// An exchange in a folder of recordings: its request, and a function that reads its response.
 struct MockRecording: Sendable {
-    /// From the folder of the recordings on.
+    /// The path in the folder of the recordings.
     let path: String
-    /// Its body is bytes.
+    /// The request, whose body is bytes.
     let request: HTTPRequest
-    /// When the answer came, where that is known.
+    /// The instant of the response, if it is known.
     let recorded: Date?
     let answer: @Sendable () throws -> Result<Response, any Error>
 }
 
 extension [MockRecording] {
-    /// The recordings of one request in the order in which they were made. In one folder they are numbered; requests that
-    /// are told apart when they are recorded and count as one later are in several.
+    /// The recordings of one request in the order in which they were made. Recordings in one folder are numbered.
+    /// Requests that differed at their recording, but match now, are in several folders.
     var inOrder: [MockRecording] {
         let folders = Set(map { ($0.path as NSString).deletingLastPathComponent })
         guard folders.count > 1 else { return self }
@@ -28,14 +28,14 @@ extension [MockRecording] {
 /// The file of one recorded exchange. Documentation/Formats.md describes it.
 struct MockFile {
     static let format = "souk.mock.1"
-    /// The largest that is read.
+    /// The greatest size of a file that is read.
     static let maximumBytes = 64 << 20
 
     let request: HTTPRequest
     let recorded: Date?
     let result: Result<Response, any Error>
 
-    /// The file's content; bodies of both have to be bytes.
+    /// Returns the content of the file. Both bodies must be bytes.
     static func content(_ request: HTTPRequest, _ response: Response, recorded: Date?) -> [UInt8] {
         var file = JSONMembers([("format", .string(format))])
         file["recorded"] = recorded.map { .string(RFC3339.string(from: $0)) }
@@ -47,7 +47,7 @@ struct MockFile {
         return Array((JSONValue.object(file).text(pretty: true) + "\n").utf8)
     }
 
-    /// Throws `InterceptionError` code `invalidFile`, naming the place in the file.
+    /// Parses a file. Throws `InterceptionError.invalidFile` with the location of the error.
     init(parsing bytes: [UInt8], folder: String) throws {
         let json: JSONValue
         do { json = try JSONValue(parsing: bytes) } catch {
@@ -74,12 +74,12 @@ struct MockFile {
     }
 }
 
-/// Reads messages as files have them: headers as an object, or as pairs where a name repeats, and the body as `text`,
-/// `base64`, `json`, or the name of a `file` in the folder.
+/// Reads the messages of a file. Headers are an object, or pairs if a name repeats. The body is `text`, `base64`,
+/// `json`, or the name of a `file` in the folder.
 struct MessageReader {
     let folder: String
 
-    /// - Parameter more: members beside those of an answer.
+    /// Reads a response. `more` is the name of one more member that is permitted.
     func response(_ value: FileValue, _ more: String = "status") throws -> Response {
         _ = try value.object("status", "headers", "text", "base64", "json", "file", more)
         let message = try message(value)

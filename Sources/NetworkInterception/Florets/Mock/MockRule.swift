@@ -1,16 +1,26 @@
 import HTTPCore
 
 extension MockFloret {
-    /// What a request is answered with: one answer after the other.
+    /// Answers to the requests that a selector selects, used in order.
     ///
     ///     .init(.path("/v1/orders/*"), [Response(status: 202), Response(json: ["state": "done"])])
     public struct Rule: Sendable {
+        /// The name on the screen.
         public var name: String
+        /// Selects the requests.
         public var selector: RecordSelector
-        /// Their bodies are bytes, so that each can be given again.
+        /// The responses. Their bodies must be bytes, so that each can be used again.
         public var answers: [Response]
+        /// The behaviour after the last answer.
         public var whenUsedUp: WhenUsedUp
 
+        /// Creates a rule.
+        ///
+        /// - Parameters:
+        ///   - selector: Selects the requests.
+        ///   - answers: The responses, whose bodies must be bytes.
+        ///   - whenUsedUp: The behaviour after the last answer.
+        ///   - name: The name on the screen.
         public init(
             _ selector: RecordSelector, _ answers: [Response], whenUsedUp: WhenUsedUp = .repeatLast,
             name: String = "Rule"
@@ -22,16 +32,16 @@ extension MockFloret {
         }
     }
 
-    /// What follows the last answer of a sequence.
+    /// The behaviour after the last answer of a sequence.
     public enum WhenUsedUp: String, Sendable, Hashable, CaseIterable {
-        /// The last answer, again and again.
+        /// The last answer is repeated.
         case repeatLast = "repeat"
-        /// The first one, and so on.
+        /// The sequence starts again.
         case cycle
-        /// Nothing: the request is looked for among the next rules, and then it has no mock.
+        /// The rule gives no answer. The next rules are matched.
         case fail
 
-        /// The answer that is next after `used` answers of `count`.
+        /// The index of the next answer after `used` answers of `count`, or `nil` if there is none.
         func index(after used: Int, of count: Int) -> Int? {
             guard used >= count else { return used }
             guard count > 0 else { return nil }

@@ -1,27 +1,27 @@
 import HTTPCore
 
-/// A body of `multipart/form-data` (RFC 7578), taken apart so that two with other boundaries can be compared.
+/// The parts of a `multipart/form-data` body (RFC 7578), so that bodies with different boundaries can be compared.
 struct MultipartForm {
     struct Part: Hashable {
-        /// Of its field; empty when it has none.
+        /// The name of the field. Empty if it has none.
         let name: String
-        /// Head and content, without the line ends around them.
+        /// The head and the content, without the line ends around them.
         let bytes: [UInt8]
 
-        /// For telling what differs, not for the content.
+        /// The part for a description of differences. Its value is not exact.
         var item: HTTPQuery.Item { .init(name: name, value: String(decoding: bytes, as: UTF8.self)) }
     }
 
     let parts: [Part]
 
-    /// `nil` for what is no multipart body with a boundary.
+    /// Parses a body. `nil` if it is not a multipart body with a boundary.
     init?(_ body: [UInt8], contentType: String) {
         guard contentType.lowercased().hasPrefix("multipart/"),
             let boundary = Self.parameter("boundary", of: contentType)
         else { return nil }
         let mark = Array("--\(boundary)".utf8)
         guard let first = body.firstRange(of: mark) else { return nil }
-        // What stands before the first boundary is for nobody, and so is what follows the last.
+        // The text before the first and after the last boundary is ignored (RFC 2046 section 5.1.1).
         var rest = body[first.upperBound...]
         var parts: [Part] = []
         while !rest.starts(with: "--".utf8), !rest.isEmpty {
@@ -32,7 +32,7 @@ struct MultipartForm {
         self.parts = parts
     }
 
-    /// A parameter of a header's value, without its quotes.
+    /// A parameter of a header value, without quotation marks.
     fileprivate static func parameter(_ name: String, of value: some StringProtocol) -> String? {
         for member in value.split(separator: ";").dropFirst() {
             let halves = member.split(separator: "=", maxSplits: 1)
