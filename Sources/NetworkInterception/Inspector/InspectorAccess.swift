@@ -1,34 +1,35 @@
 import HTTPCore
 import Primitives
 
-/// Who may use an `InspectorPage`.
+/// The clients that may use an `InspectorPage`.
 ///
-/// Whatever it is, a request that another site's page makes is refused: what changes something needs a header, or a word
-/// from the page itself, that such a page cannot send.
+/// A request from another site's page is always refused: each change requires a header or a secret of the page, which
+/// such a page cannot send.
 package struct InspectorAccess: Sendable {
     private enum Kind { case loopback, token(digest: [UInt8]) }
 
     private let kind: Kind
 
-    /// Whoever reaches it by the name `localhost`, `127.0.0.1` or `::1`: for a listener on a loopback address. A name that
-    /// somebody else lets point to this machine (DNS rebinding) is refused.
+    /// Clients that use the host `localhost`, `127.0.0.1` or `::1`, for a listener on a loopback address. Other names
+    /// that resolve to this machine (DNS rebinding) are refused.
     package static let loopback = InspectorAccess(kind: .loopback)
 
-    /// Whoever knows `token`, by any name: for a listener that others can reach. It is given once as `?token=` to the page,
-    /// which keeps it in a cookie, or with each request as `Authorization: Bearer`. Over plain http it can be read on the
-    /// way.
+    /// Clients that have `token`, by any host name, for a listener that other machines can reach. A client sends it
+    /// once as `?token=` to the page, which stores it in a cookie, or with each request as `Authorization: Bearer`.
+    /// Plain http does not protect the token.
     package static func token(_ token: String) -> InspectorAccess {
         InspectorAccess(kind: .token(digest: Array(SHA256.hash(token.utf8))))
     }
 }
 
 extension InspectorAccess {
-    /// The header that a page's own script sends with everything that changes something.
+    /// The header that the page's script sends with each change.
     static let header = "X-Souk-Inspector"
     private static let cookie = "souk_inspector"
     private static let localGate = LocalRequestGate()
 
-    /// What a request is answered that may not go on; also the redirect that turns a token into a cookie.
+    /// The response to a request that is refused, or the redirect that stores a token in a cookie; `nil` if it is
+    /// permitted.
     func refusal(of request: HTTPRequest, at path: String) -> HTTPResponse? {
         switch kind {
         case .loopback:
@@ -40,7 +41,7 @@ extension InspectorAccess {
     }
 
     private func refusal(of request: HTTPRequest, at path: String, without digest: [UInt8]) -> HTTPResponse? {
-        // Digests are compared, so what a comparison's duration tells is of no use.
+        // Comparing digests makes the duration of the comparison useless to an attacker.
         func fits(_ text: String) -> Bool { Array(SHA256.hash(text.utf8)) == digest }
         if let bearer = request.headers["Authorization"], bearer.lowercased().hasPrefix("bearer "),
             fits(String(bearer.dropFirst(7)))
@@ -73,12 +74,11 @@ extension InspectorAccess {
         let isAPI = request.path.hasPrefix(path + "/api/")
         let isReading = request.method == .get || request.method == .head
         if isReading && !isAPI { return nil }
-        // A link of another site to the page is followed; one to what the page reads is not, whatever the browser does with
-        // the answer.
+        // Another site may link to the page, but not to its API, even where the browser hides the response.
         if isAPI, let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
             return forbidden("foreign_site", "A web page of another site may not ask this.")
         }
-        // The forms of florets' settings carry `InspectorPage.proof`.
+        // Forms of floret settings send `InspectorPage.proof`.
         if let problem = LocalRequestGate.anyHost.refusal(of: request, isProven: !isAPI) { return problem.response }
         if !isReading, isAPI, !request.headers.contains(header) {
             return forbidden("header_required", "What changes something needs the header \(header).")

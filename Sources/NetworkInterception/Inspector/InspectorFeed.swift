@@ -3,19 +3,19 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// What happened, in order and numbered, for pages that listen: which records changed, what a hub decided. A page that was
-/// away for a while gets what it missed, as long as that is among the newest `limit` events.
+/// Numbered events for open pages: changed records and messages of a hub. A page that reconnects receives the events
+/// that it missed, as long as they are among the newest `limit` events.
 final class InspectorFeed: Sendable {
     enum Event: Sendable {
         case record(Record.ID)
         case trace(JSONValue)
-        /// Florets were switched, or the interceptor was.
+        /// A floret was enabled or disabled, or the interceptor was paused or resumed.
         case state
-        /// Records were taken out.
+        /// All records were removed.
         case cleared
     }
 
-    /// A place in the feed: of which feed, and the number of the last event seen.
+    /// A position in a feed: the id of the feed and the number of the last event.
     struct Position: Sendable, Hashable, CustomStringConvertible {
         let feed: String
         let number: UInt64
@@ -27,7 +27,7 @@ final class InspectorFeed: Sendable {
             self.number = number
         }
 
-        /// `nil` for what no feed has written.
+        /// Parses a position. `nil` if the text is malformed.
         init?(_ text: String) {
             guard let dash = text.lastIndex(of: "-"), let number = UInt64(text[text.index(after: dash)...]) else {
                 return nil
@@ -38,7 +38,7 @@ final class InspectorFeed: Sendable {
 
     enum Outcome: Sendable {
         case events([Event], Position)
-        /// What followed the position is not known any more: everything is to be read anew.
+        /// The events after the position are no longer available, so the page must reload everything.
         case lost(Position)
         case silence
         case closed
@@ -46,14 +46,14 @@ final class InspectorFeed: Sendable {
 
     private struct State {
         var events: [Event] = []
-        /// The number of the event that came last.
+        /// The number of the last event.
         var last: UInt64 = 0
         var trace: [JSONValue] = []
         var hasTrace = false
         var isClosed = false
     }
 
-    /// At least how many of the newest events are kept.
+    /// The least number of newest events that are kept.
     private let limit: Int
     private static let traceLimit = 1000
     private let name = UUID().uuidString
@@ -72,7 +72,7 @@ final class InspectorFeed: Sendable {
 
     func note(_ event: Event) {
         state.withLock { state in
-            // Twice the limit is kept so that forgetting one costs nothing.
+            // Keeps up to twice the limit, so that the cost of removal is amortized.
             if state.events.count >= 2 * limit { state.events.removeFirst(limit) }
             state.events.append(event)
             state.last += 1
@@ -96,21 +96,21 @@ final class InspectorFeed: Sendable {
         note(.trace(json))
     }
 
-    /// What a hub decided, newest first.
+    /// The newest messages of the hub, newest first.
     var traceList: JSONValue {
         ["entries": .array(state.withLock { Array($0.trace.suffix(Self.traceLimit).reversed()) })]
     }
 
-    /// Ends everything that listens.
+    /// Ends all waits for events.
     func close() {
         state.withLock { $0.isClosed = true }
         news.finish()
     }
 
-    /// What followed `position`, waited for as long as `silence`.
+    /// Returns the events after `position`, and waits for them until `silence` returns.
     func events(after position: Position, silence: @escaping @Sendable () async -> Void) async -> Outcome {
         while true {
-            // Listens before it looks, so that nothing can come in between.
+            // Subscribes before it reads, so that no event is lost in between.
             let arrivals = news.stream(keeping: 1)
             if let outcome = outcome(after: position) { return outcome }
             let isNews = await withTaskGroup(of: Bool.self) { group in

@@ -4,8 +4,8 @@ import PluginHub
 import Primitives
 import WebPages
 
-/// What an interceptor has seen, as a web page for an app to mount: a live list with search, each record in full, the
-/// florets with their settings, and requests to change and send again.
+/// A web page with the traffic of an interceptor, which an app can mount: a live list with search, the details of each
+/// record, the florets with their settings, and requests to edit and send again.
 ///
 ///     let page = InspectorPage(interceptor)
 ///     let listener = HTTPListener(handler: page)     // on 127.0.0.1
@@ -14,38 +14,48 @@ import WebPages
 ///     page.close()
 ///     await listener.stop()
 ///
-/// Nothing on it comes from elsewhere, and what came from the network is text there, whatever it says. It shows what is
-/// stored, so secrets that the interceptor's redaction took out are not on it. Only this machine may see it, unless its configuration requires a token; another site
-/// open in the same browser may neither read nor do anything.
+/// The page loads nothing from other servers, and shows content from the network as text. It shows stored records, so
+/// the secrets that redaction removed are not on it. Only this machine can open it, unless the configuration requires a
+/// token. Another site in the same browser can neither read it nor change anything.
 public final class InspectorPage: HTTPHandler {
+    /// The settings of a page.
     public struct Configuration: Sendable {
-        /// Above the list.
+        /// The title above the list.
         public var title = "Traffic"
-        /// The path it is mounted at, without a slash at its end; empty is the root.
+        /// The path at which the page is mounted, without a slash at its end. Empty is the root.
         public var path = ""
         package var access = InspectorAccess.loopback
-        /// Sends requests that were written or changed on the page, through the interceptor. `nil`, and none can be sent.
-        /// What was redacted is missing there: a transport that adds the credentials again can stand here.
+        /// Sends the requests that were written or edited on the page, through the interceptor. With `nil`, none can be
+        /// sent. Redacted headers are left out, so use a transport that adds the credentials again.
         public var transport: (any HTTPTransport)?
-        /// After how long of silence a listening page is told that the connection still works.
+        /// The interval of silence after which an open page receives a sign that the connection works.
         public var silence: Duration = .seconds(15)
-        /// How many events a page that was away can still be told: at least these, at most twice as many.
+        /// The least number of missed events that a page can receive when it reconnects. The greatest number is twice
+        /// that.
         package var eventLimit = 4096
 
+        /// Creates the standard settings.
         public init() {}
 
-        /// Shows the page to everyone who has the token, from anywhere, instead of to this machine alone.
+        /// Permits access from any machine with a token, instead of from this machine only.
+        ///
+        /// - Parameter token: The token.
         public mutating func requireToken(_ token: String) { access = .token(token) }
     }
 
     let interceptor: Interceptor
     let configuration: Configuration
     let feed: InspectorFeed
-    /// Stands in the forms of florets' settings: who has not read the page does not know it.
+    /// The secret in the forms of floret settings. A site that has not read the page does not have it.
     let proof = UUID().uuidString
     private let followers = Locked<[Task<Void, Never>]>([])
     private let router = Locked(Router())
 
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - interceptor: The interceptor whose traffic is shown.
+    ///   - configuration: The settings.
     public init(_ interceptor: Interceptor, configuration: Configuration = .init()) {
         self.interceptor = interceptor
         self.configuration = configuration
@@ -61,15 +71,16 @@ public final class InspectorPage: HTTPHandler {
 
     deinit { close() }
 
-    /// Shows what a hub decides beside the records, from now on. The newest thousand entries are kept.
+    /// Shows the messages of a hub beside the records, from now on. The newest 1 000 are kept.
+    ///
+    /// - Parameter trace: The trace of the hub.
     public func follow(_ trace: HubTrace) {
         let entries = trace.values()
         feed.hasTrace()
         follow { [feed] in for await entry in entries { feed.note(entry) } }
     }
 
-    /// Ends what listens and follows. To be called before the listener that serves the page stops, which would otherwise
-    /// wait for pages that are open.
+    /// Ends the updates of open pages. Call it before the listener stops, which otherwise waits for open pages.
     public func close() {
         let tasks = followers.withLock { followers in
             defer { followers = [] }

@@ -5,21 +5,23 @@ import HTTPCore
     import FoundationNetworking
 #endif
 
-/// An answer 401 that asks for a name and a password (RFC 7617), for the delegate of a session on Linux. URLSession asks
-/// for a protocol there as well, but waits for ever where the delegate has nothing to give, and takes no second answer.
+/// A response 401 that requests a name and a password (RFC 7617), for the delegate of a session on Linux. There,
+/// URLSession lets a protocol send a challenge too, but waits forever if the delegate has no credential, and takes no
+/// second one.
 struct BasicChallenge {
     enum Verdict: Sendable {
-        /// The value of `Authorization` to ask anew with.
+        /// The value of `Authorization` for the next request.
         case authorization(String)
-        /// Nobody has a credential: the answer is the last.
+        /// No credential is available, so the response is final.
         case none
         case cancelled
     }
 
     private let challenge: Unchecked<URLAuthenticationChallenge>
 
-    /// `nil` when `response` to a request of `url` asks nothing of the kind. `refusals` is how many credentials were
-    /// refused before.
+    /// Creates a challenge. `nil` if `response` has none.
+    ///
+    /// - Parameter refusals: The number of credentials that were already refused.
     init?(_ response: HTTPResponse, from url: String, refusals: Int) {
         #if canImport(Darwin)
             return nil
@@ -40,8 +42,8 @@ struct BasicChallenge {
         #endif
     }
 
-    /// Asks the task's delegate, or else its session's, on the queue of delegates. To be called where URLSession may be
-    /// told. `answer` is called as often as the delegate answers.
+    /// Passes the challenge to the delegate of the task or of its session, on the delegate queue. Call it where the
+    /// protocol client may be called. `answer` runs each time the delegate calls its completion handler.
     func ask(_ task: URLSessionTask?, _ answer: @escaping @Sendable (Verdict) -> Void) {
         guard let task, let session = Surroundings.session(of: task),
             let delegate = (task.delegate ?? session.delegate) as? any URLSessionTaskDelegate
@@ -60,7 +62,7 @@ struct BasicChallenge {
             #if canImport(FoundationNetworking)
                 delegate.urlSession(session, task: task, didReceive: challenge.value, completionHandler: done)
             #else
-                // Objective-C's delegates may lack the method.
+                // A delegate in Objective-C may lack the method.
                 let method: Void? = delegate.urlSession?(
                     session, task: task, didReceive: challenge.value, completionHandler: done)
                 if method == nil { done(.performDefaultHandling, nil) }
@@ -77,7 +79,7 @@ struct BasicChallenge {
         value.prefix { $0 != " " && $0 != "," }.lowercased() == "basic"
     }
 
-    /// The parameter of that name, a quoted text or a word.
+    /// The parameter `realm`, a quoted string or a token.
     private static func realm(in value: String) -> String? {
         guard let match = value.firstMatch(of: #/(?i)[\s,]realm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/#) else {
             return nil
@@ -88,7 +90,8 @@ struct BasicChallenge {
 }
 
 #if !canImport(Darwin)
-    /// A session's delegate answers by its completion handler; Foundation's own sender would end the process.
+    /// A sender without effect. The delegate answers through its completion handler, and Foundation's own sender would
+    /// end the process.
     private final class NobodysSender: NSObject, URLAuthenticationChallengeSender {
         func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
         func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}

@@ -6,30 +6,34 @@ import Primitives
     import FoundationNetworking
 #endif
 
-// WARNING: URLProtocol on Linux is a minefield. A call to the client from any queue but the task's own ends the process;
-// so do redirects told to the client, and downloads. The task's queue and the body of an upload are nowhere to be had but
-// by reflection; where that fails the request fails, with a sentence that says so. Prefer
-// `Interceptor.transport(wrapping:)` where you can.
+// WARNING: On Linux, a call to the URLProtocol client from a queue other than the task's ends the process; so do
+// reports of redirects, and downloads. Only reflection gives access to the task's queue and to the body of an upload.
+// If it fails, the request fails with an error that says so. Prefer `Interceptor.transport(wrapping:)`.
 
 extension Interceptor {
-    /// Watches the sessions that are made with `configuration` from now on, one line before
-    /// `URLSession(configuration:)`. This interceptor sees the traffic of no other session.
+    /// Handles the requests of sessions that are created with `configuration` after this call.
     ///
-    /// What florets let through is sent by a URLSession with the same settings, or by `transport`, which then has to bring
-    /// cookies, caches and decompression itself. Several interceptors may be installed: the last is asked first.
-    /// The interceptor is not kept alive: when it is gone, and while it pauses, sessions work as if it had never been.
+    /// Call it one line before `URLSession(configuration:)`. The interceptor does not handle the traffic of other
+    /// sessions. Several interceptors may be installed in one configuration; the last one runs first. A configuration
+    /// does not keep its interceptor alive. While the interceptor is paused or released, the sessions work as if it
+    /// were not installed.
     ///
-    /// Redirects are followed here, each one a request and a record of its own; the session's delegate is not asked about
-    /// them. On Linux it is asked for a password as URLSession asks (Basic); a 401 that nobody has one for reaches the
-    /// app at once, without its `WWW-Authenticate`, over which URLSession would wait for ever. Download tasks fail with
-    /// `InterceptionError.unsupported`.
+    /// The interceptor follows redirects itself, and each is a request with its own record. The session's delegate does
+    /// not receive them. On Linux the delegate receives challenges for a password (Basic). A 401 without a credential
+    /// reaches the app immediately and without its `WWW-Authenticate`, for which URLSession would wait forever.
+    /// Download tasks fail with `InterceptionError.unsupported`.
+    ///
+    /// - Parameters:
+    ///   - configuration: The configuration of the sessions.
+    ///   - transport: Sends the requests. By default a URLSession with the same settings. Another transport must handle
+    ///     cookies, caches and decompression.
     public func install(in configuration: URLSessionConfiguration, over transport: (any HTTPTransport)? = nil) {
         Attachment.attach(self, to: configuration, over: transport)
     }
 }
 
-/// What sessions ask for an answer in place of the network. Made by `Interceptor.install(in:over:)`; each configuration
-/// has a class of its own, because the class is all that URLSession hands on.
+/// The protocol class that sessions use instead of the network. `Interceptor.install(in:over:)` creates a class for
+/// each configuration, because URLSession passes on nothing but the class.
 class InterceptingURLProtocol: URLProtocol {
     private var loading: Loading?
 
@@ -62,7 +66,7 @@ class InterceptingURLProtocol: URLProtocol {
         loading?.begin()
     }
 
-    /// Called when the app cancels its task, and when it suspends it.
+    /// Called when the app cancels or suspends its task.
     override func stopLoading() {
         if task?.state == .suspended { loading?.hold() } else { loading?.stop() }
     }
@@ -73,9 +77,9 @@ class InterceptingURLProtocol: URLProtocol {
     }
 }
 
-// MARK: - Which session is whose
+// MARK: - Registered classes
 
-/// An interceptor's place in one configuration.
+/// The installation of an interceptor in one configuration.
 private final class Attachment: Sendable {
     private struct Weak { weak var interceptor: Interceptor? }
 
@@ -129,7 +133,7 @@ private final class Attachment: Sendable {
         registry.withLock { registry in orphans.map { registry.attachments.removeValue(forKey: $0) } }
     }
 
-    /// What the florets let through goes here: what comes after this interceptor in its configuration.
+    /// Sends the requests after the florets. By default a session with the protocol classes that follow this one.
     var transport: any HTTPTransport {
         made.withLock { [configuration, type] made in
             if let made { return made }
@@ -143,7 +147,7 @@ private final class Attachment: Sendable {
         }
     }
 
-    /// A class that no other number has: its type parameter spells the number.
+    /// Returns a class that is unique to the number, which its type parameter encodes in binary.
     private static func numbered<Digits>(_ digits: Digits.Type, _ number: Int) -> InterceptingURLProtocol.Type {
         if number == 0 { return Numbered<Digits>.self }
         return number & 1 == 0 ? numbered(Zero<Digits>.self, number >> 1) : numbered(One<Digits>.self, number >> 1)

@@ -6,22 +6,22 @@ import Primitives
     import FoundationNetworking
 #endif
 
-/// One task of a session on its way through an interceptor: asks, follows redirects, and tells URLSession, always where
-/// it may be told, and nothing after it has been stopped.
+/// The load of one session task through an interceptor: sends the request, follows redirects, and calls the protocol
+/// client on the task's queue, but not after the task was stopped.
 final class Loading: @unchecked Sendable {
-    // Sendable: `urlProtocol` and its client are used where `surroundings.tell` leads to alone.
+    // Sendable: `urlProtocol` and its client are used only inside `context.perform`.
 
     private struct State {
         var work: Task<Void, Never>?
         var held: [@Sendable () -> Void] = []
         var isHeld = false
-        /// The app thinks about a credential.
+        /// Whether a challenge waits for the app's delegate.
         var isAsking = false
         var isOver = false
         var lastSign = ContinuousClock.now
     }
 
-    /// The session keeps it as long as it has to be told something.
+    /// The session keeps it alive while calls of its client are pending.
     private weak var urlProtocol: URLProtocol?
     private let surroundings: Surroundings
     private let transport: any HTTPTransport
@@ -40,10 +40,10 @@ final class Loading: @unchecked Sendable {
         state.withLock { $0.work = work }
     }
 
-    /// The app has suspended its task: it is told nothing until it goes on.
+    /// Holds all calls of the client while the app's task is suspended.
     func hold() { state.withLock { $0.isHeld = true } }
 
-    /// The app goes on with its task. To be called where URLSession may be told.
+    /// Makes the held calls after the app resumed its task. Call it on the task's queue.
     func goOn() {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -72,7 +72,7 @@ final class Loading: @unchecked Sendable {
         }
     }
 
-    // MARK: - The way of the request
+    // MARK: - Request
 
     private func load() async {
         do {
@@ -95,7 +95,7 @@ final class Loading: @unchecked Sendable {
                     return end { client, it in client.urlProtocolDidFinishLoading(it) }
                 }
                 if case .stream = next.body { next.body = try bodyAnew() }
-                // A credential may have come before the app cancelled, and be read after it.
+                // The task may have been cancelled after the delegate gave a credential.
                 try Task.checkCancellation()
             }
         } catch {
@@ -103,12 +103,13 @@ final class Loading: @unchecked Sendable {
         }
     }
 
-    /// Gives the app the answer. When it asks for a credential and the app has one: that, for a further request.
+    /// Delivers the response. Returns the `Authorization` of a further request if the response is a challenge and the
+    /// app has a credential.
     private func authorization(
         after response: HTTPResponse, from url: String, _ refusals: Int
     ) async throws -> String? {
         let challenge = BasicChallenge(response, from: url, refusals: refusals)
-        // A data delegate is told of every answer, as URLSession tells it; who awaits one gets the last.
+        // A data delegate receives every response, as from URLSession; a completion handler receives only the last.
         let isTold = challenge == nil || surroundings.takesPieces
         if isTold { try await deliver(response, from: url) }
         guard let challenge else { return nil }
@@ -136,12 +137,12 @@ final class Loading: @unchecked Sendable {
         return await answers.first { _ in true } ?? .cancelled
     }
 
-    /// Reads an answer that nobody gets to its end, so that the connection can be used again; a long one is let go.
+    /// Reads an unused response to its end, so that the connection can be reused. A long one is abandoned.
     private func finish(_ response: HTTPResponse) async {
         _ = try? await response.body.collect(upTo: 64 << 10)
     }
 
-    /// The request as `HTTPRequest` has it: what the session adds is added, so that florets see it.
+    /// Converts the request, and adds the headers that the session adds, so that florets see them.
     private func asked() throws -> HTTPRequest {
         guard let url = request.url else { throw URLError(.badURL) }
         var headers = HTTPHeaders(
@@ -163,13 +164,13 @@ final class Loading: @unchecked Sendable {
         return .empty
     }
 
-    /// A redirect wants the body once more; the app's own stream has been read.
+    /// Returns the body again, for a redirect. A stream that the app supplied can be read only once.
     private func bodyAnew() throws -> HTTPBody {
         guard request.httpBodyStream == nil else { throw URLError(.requestBodyStreamExhausted) }
         return watched(body)
     }
 
-    /// The same body, of which each piece is a sign of life.
+    /// Returns the same body, and records activity with each chunk.
     private func watched(_ body: HTTPBody) -> HTTPBody {
         guard case .stream(let stream) = body else { return body }
         return .stream(
@@ -181,7 +182,7 @@ final class Loading: @unchecked Sendable {
                 }, cancel: { stream.cancel() }))
     }
 
-    // MARK: - What the app gets
+    // MARK: - Response
 
     private func deliver(_ response: HTTPResponse, from address: String) async throws {
         guard let url = URL(string: address),
@@ -209,7 +210,7 @@ final class Loading: @unchecked Sendable {
     private func fields(of response: HTTPResponse) -> [String: String] {
         var fields = response.headers.joined
         #if !canImport(Darwin)
-            // URLSession would wait for a credential, for ever where there is none.
+            // URLSession waits for a credential forever.
             if response.status == 401, !surroundings.cancelsChallenges,
                 let name = fields.keys.first(where: { $0.equalsIgnoringCase("WWW-Authenticate") })
             {
@@ -224,7 +225,7 @@ final class Loading: @unchecked Sendable {
         end { client, it in client.urlProtocol(it, didFailWithError: error) }
     }
 
-    // MARK: - Telling URLSession
+    // MARK: - Calls of the client
 
     private typealias Step = @Sendable (any URLProtocolClient, URLProtocol) -> Void
 
@@ -236,13 +237,13 @@ final class Loading: @unchecked Sendable {
         }
     }
 
-    /// The last word.
+    /// Makes the final call of the client.
     private func end(_ step: @escaping Step) {
         surroundings.tell { [self] in
             take { [self] in
                 guard stopTelling(), let urlProtocol, let client = urlProtocol.client else { return }
                 step(client, urlProtocol)
-                // A challenge is not the end: the session cancels the task, and has to be told so.
+                // The challenge is not the end: the session cancels the task and needs the client for that.
                 if !surroundings.cancelsChallenges { urlProtocol.forgetClient() }
             }
         }
@@ -255,7 +256,7 @@ final class Loading: @unchecked Sendable {
         }
     }
 
-    /// Where URLSession may be told: does it now, or when the app goes on, or never.
+    /// Runs the call now, or when the app resumes the task, or never. Runs on the task's queue.
     private func take(_ step: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             if state.isHeld { state.held.append(step) }
@@ -268,7 +269,7 @@ final class Loading: @unchecked Sendable {
 
     private func sign() { state.withLock { $0.lastSign = .now } }
 
-    /// URLSession does not look after a protocol's deadline: so long nothing may pass in either direction.
+    /// Fails the task after its timeout without activity, because URLSession does not apply timeouts to protocols.
     private func watchTheClock() async {
         let limit = Duration.seconds(surroundings.timeout)
         while true {
@@ -281,8 +282,8 @@ final class Loading: @unchecked Sendable {
 }
 
 extension URLProtocol {
-    /// To be called after the last word. On Linux `URLSessionTask.cancel()` may report a task that has just ended once
-    /// more, and Foundation stops the program over a report of a task it has forgotten.
+    /// Releases the client after the final call. On Linux `URLSessionTask.cancel()` may report a task again that has
+    /// just ended, and Foundation stops the process at a report of an unknown task.
     func forgetClient() {
         #if !canImport(Darwin)
             client = nil
@@ -291,7 +292,7 @@ extension URLProtocol {
 }
 
 extension HTTPHeaders {
-    /// One value a name, as URLSession has headers.
+    /// One value for each name, as URLSession represents headers.
     var joined: [String: String] {
         var fields: [String: String] = [:]
         for field in self {
@@ -303,7 +304,7 @@ extension HTTPHeaders {
 }
 
 extension HTTPBodyStream {
-    /// What `stream` gives, read on a queue of its own because reading it blocks.
+    /// Reads `stream` on its own queue, because reading blocks.
     init(reading stream: InputStream, length: Int?) {
         let queue = DispatchQueue(label: "NetworkInterception.upload")
         let source = Unchecked(stream)

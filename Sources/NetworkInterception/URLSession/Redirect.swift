@@ -2,12 +2,13 @@ import Foundation
 import HTTPCore
 
 extension HTTPRequest {
-    /// How many redirects are followed for one request.
+    /// The greatest number of redirects that are followed for one request.
     static let mostRedirects = 20
 
-    /// The request that `response` sends this one on to (RFC 9110 section 15.4); `nil` when it is no redirect that can be
-    /// followed. After 303, and for POST after 301 and 302, it is a GET without a body. Credentials go to no other
-    /// origin. The body is this request's: who streams it has to begin anew.
+    /// Returns the request that follows the redirect in `response` (RFC 9110 section 15.4), or `nil` if there is none.
+    ///
+    /// After 303, and for POST after 301 and 302, it is a GET without a body. Credentials are not sent to another
+    /// origin. The body is that of this request, so a caller with a stream must supply it again.
     func redirected(by response: HTTPResponse) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"],
             let here = URL(string: url), let there = URL(string: location, relativeTo: here)?.absoluteURL,

@@ -6,23 +6,23 @@ import Primitives
     import FoundationNetworking
 #endif
 
-/// Sends through a URLSession what an interceptor has seen: streams answers, returns redirects, asks nobody for
-/// credentials. A streamed upload is read to its end before it is sent. On Linux nothing comes from a cache.
+/// Sends the requests of an interceptor through a URLSession. It streams responses, returns redirects and does not
+/// request credentials. A streamed upload is read completely before it is sent. On Linux there is no cache.
 ///
-/// Fragile, as everything about URLSession on Linux: a 401 with a challenge never ends there unless its challenge is
-/// cancelled, so the challenge is the end of such an answer.
+/// On Linux a 401 with a challenge does not end until the challenge is cancelled, so the transport ends the response at
+/// the challenge.
 final class SessionTransport: HTTPTransport {
-    /// The request as the app made it, for what `HTTPRequest` has no place: cache policy, cookies, cellular access.
+    /// The app's request, for properties that `HTTPRequest` does not have: cache policy, cookies, cellular access.
     @TaskLocal static var template: URLRequest?
 
     private let session: URLSession
     private let delegate = SessionDelegate()
 
-    /// Changes `configuration`.
+    /// Creates a session and changes `configuration`.
     init(_ configuration: URLSessionConfiguration) {
         #if !canImport(Darwin)
-            // With a cache a task starts when a queue of the lowest priority has looked for its answer. Cancelled until
-            // then, it starts all the same, and stops the program when it ends before its cancellation is reported.
+            // With a cache, a task starts after a look-up on a queue of the lowest priority, even if it was cancelled
+            // before that. It then stops the process if it ends before the cancellation is reported.
             configuration.urlCache = nil
         #endif
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
@@ -42,7 +42,7 @@ final class SessionTransport: HTTPTransport {
         let delegate = delegate
         return try await withTaskCancellationHandler {
             let answer = delegate.begin(task, upload)
-            // A cancellation that came before found nobody waiting.
+            // A cancellation before `begin` was lost.
             if Task.isCancelled { delegate.abandon(task) }
             return try await answer.value()
         } onCancel: {
@@ -70,7 +70,7 @@ final class SessionTransport: HTTPTransport {
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let answer = Promise<HTTPResponse>()
-        /// Removed when the exchange is over.
+        /// The uploaded file, which is removed at the end of the exchange.
         let upload: SpooledBody?
         var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
     }
@@ -84,7 +84,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         return exchange.answer
     }
 
-    /// Ends the waiting for the head at once: a session's word that a task was cancelled may come late or not at all.
+    /// Ends the wait for the head at once, because a session may report the cancellation of a task late or never.
     fileprivate func abandon(_ task: URLSessionTask) {
         let exchange = exchanges.withLock { [key = task.taskIdentifier] exchanges in
             exchanges[key]?.body == nil ? exchanges.removeValue(forKey: key) : nil
@@ -102,7 +102,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         guard let response = response as? HTTPURLResponse else { return }
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
         let answer = exchanges.withLock { [key = dataTask.taskIdentifier] exchanges -> Promise<HTTPResponse>? in
-            // Redirects that were not followed come twice.
+            // Redirects that are not followed are reported twice.
             guard exchanges[key]?.body == nil else { return nil }
             exchanges[key]?.body = continuation
             return exchanges[key]?.answer
@@ -149,9 +149,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     #endif
 }
 
-/// The pieces of an answer, read by one reader.
+/// The chunks of a response body.
 private final class Pieces: @unchecked Sendable {
-    // Sendable: a body stream is read by one reader, one piece at a time.
+    // Sendable: a body stream has one reader, which reads one chunk at a time.
     private var iterator: AsyncThrowingStream<[UInt8], any Error>.Iterator
 
     init(_ stream: AsyncThrowingStream<[UInt8], any Error>) { iterator = stream.makeAsyncIterator() }
@@ -159,8 +159,8 @@ private final class Pieces: @unchecked Sendable {
     func next() async throws -> [UInt8]? { try await iterator.next() }
 }
 
-/// A streamed upload as a file, read to its end. URLSession reads the stream of an upload on the one queue that all
-/// sessions work on, and a stream that waits for a task there may wait for ever.
+/// A streamed upload as a complete file. URLSession reads upload streams on the queue that all sessions share, where a
+/// stream that waits for another task can wait forever.
 private final class SpooledBody: Sendable {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)")
 

@@ -5,19 +5,19 @@ import HTTPCore
     import FoundationNetworking
 #endif
 
-// WARNING: reads what Foundation keeps to itself, by reflection; a new Foundation may end that. Each look-up can fail.
+// WARNING: reads private properties of Foundation by reflection. Each look-up can fail with a new version.
 
-/// What a protocol has to know of its task.
+/// The properties of a session task that a protocol needs.
 struct Surroundings: @unchecked Sendable {
-    // Sendable: nothing in it is changed, and `tell` leads to the queue that the task works on.
+    // Sendable: nothing in it changes, and `perform` runs its argument on the queue of the task.
 
-    /// Runs something where the client may be called.
+    /// Runs a closure on the queue on which the protocol client may be called.
     let tell: (@escaping @Sendable () -> Void) -> Void
-    /// Whether the app gets the body in pieces. Of several pieces a completion handler would only get the last.
+    /// Whether the app receives the body in chunks. A completion handler would receive only the last one.
     let takesPieces: Bool
-    /// Whether the session's delegate ends every challenge: it is a `SessionTransport`, watched by a further interceptor.
+    /// Whether the session's delegate cancels every challenge, because it belongs to a `SessionTransport`.
     let cancelsChallenges: Bool
-    /// The body of an upload that does not stand in the request.
+    /// The body of an upload that is not part of the request.
     let upload: (@Sendable () -> HTTPBody)?
     let additionalHeaders: [String: String]
     let timeout: TimeInterval
@@ -57,7 +57,7 @@ struct Surroundings: @unchecked Sendable {
                     (name as? String).map { ($0, "\(value)") }
                 }, uniquingKeysWith: { $1 })
             let given = urlProtocol.request.timeoutInterval
-            // 60 s is what a request has that names none.
+            // 60 s is the default of a request.
             timeout = given == 60 ? settings.timeoutIntervalForRequest : given
             resourceTimeout = settings.timeoutIntervalForResource
         }
@@ -70,7 +70,7 @@ struct Surroundings: @unchecked Sendable {
             for entry in behaviours {
                 let parts = Mirror(reflecting: entry).children.map(\.value)
                 guard parts.count == 2, parts[0] as? Int == task.taskIdentifier else { continue }
-                // A completion handler is what a behaviour carries, a session's delegate is not.
+                // The associated value is a completion handler, except for a delegate.
                 let label = Mirror(reflecting: parts[1]).children.first?.label
                 return label == nil || label == "taskDelegate"
             }
@@ -96,7 +96,7 @@ struct Surroundings: @unchecked Sendable {
 }
 
 #if !canImport(Darwin)
-    /// What is stored in `value` under this name, found by reflection.
+    /// Returns the stored property `name` of `value`, found by reflection.
     private func member(_ name: String, of value: Any) -> Any? {
         var mirror: Mirror? = Mirror(reflecting: value)
         while let current = mirror {
@@ -111,7 +111,7 @@ struct Surroundings: @unchecked Sendable {
 #endif
 
 struct Unchecked<Value>: @unchecked Sendable {
-    // Sendable: who boxes a value sees to it that one thread at a time uses it.
+    // Sendable: the user of the box ensures that one thread at a time uses the value.
     let value: Value
     init(_ value: Value) { self.value = value }
 }

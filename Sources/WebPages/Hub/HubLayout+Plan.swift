@@ -1,16 +1,16 @@
 import PluginHub
 
 extension HubLayout {
-    /// The layout while it is worked out.
+    /// The state of the layout algorithm.
     struct Plan {
         typealias Slot = LayerOrder.Slot
         typealias Pair = LayerOrder.Pair
 
         struct Column {
             let left, width: Double
-            /// Where the captions to the right of the column end.
+            /// The right end of the captions beside the column.
             let captionsEnd: Double
-            /// Where the stubs to the left of the column begin.
+            /// The left end of the stubs beside the column.
             let stubsBegin: Double
             var right: Double { left + width }
             var outerRight: Double { captionsEnd }
@@ -19,9 +19,9 @@ extension HubLayout {
         let graph: HubGraph
         let order: LayerOrder
         let layerOf: [Slot: Int]
-        /// The arrows between two plugins, in the order they are drawn.
+        /// The arrows between two plugins, in drawing order.
         private var bundles: [Pair: [HubGraph.Arrow]] = [:]
-        /// Arrows with one end, or with both at the same plugin.
+        /// Arrows with one end, or with both ends at the same plugin.
         private var loose: [HubGraph.Plugin.ID: (left: [HubGraph.Arrow], right: [HubGraph.Arrow])] = [:]
         private var leftWays: [HubGraph.Plugin.ID: [Pair]] = [:]
         private var rightWays: [HubGraph.Plugin.ID: [Pair]] = [:]
@@ -86,7 +86,7 @@ extension HubLayout {
 extension HubLayout.Plan {
     // MARK: - Heights
 
-    /// Lets every slot go to the middle of its neighbours as far as the order of its column allows.
+    /// Moves every slot towards the middle of its neighbours, within the order of its column.
     mutating func settleHeights() {
         _ = 0
         for layer in order.layers { place(layer, wishes: [:]) }
@@ -116,8 +116,8 @@ extension HubLayout.Plan {
         totalHeight = bottom - top + 28
     }
 
-    /// The places nearest to what the slots of one column wish for, none above the one before it: isotonic regression by
-    /// pooling neighbours that want to pass each other.
+    /// Places the slots of one column as close to their wishes as their order permits, by isotonic regression with the
+    /// pool-adjacent-violators algorithm.
     private mutating func place(_ layer: [Slot], wishes: [Slot: Double]) {
         var offsets: [Double] = []
         var offset = 0.0
@@ -127,7 +127,7 @@ extension HubLayout.Plan {
             }
             offsets.append(offset)
         }
-        // Plugins without any line have no wish; they follow the one above them.
+        // Plugins without lines follow the plugin above.
         let bound = layer.prefix { !loners.contains($0) }
         var pools: [(sum: Double, count: Double)] = []
         for (index, slot) in bound.enumerated() {
@@ -159,7 +159,7 @@ extension HubLayout.Plan {
 
     // MARK: - Columns
 
-    /// The columns, as wide as their widest box, as far apart as the captions between them need.
+    /// The columns. Each is as wide as its widest box, and the captions determine the distances.
     func columns() -> [Column] {
         var columns: [Column] = []
         var edge = 8.0
@@ -177,7 +177,7 @@ extension HubLayout.Plan {
                 captions = (ends.right.map { HubLayout.captionWidth($0) + short } + [captions]).max() ?? 0
                 stubs = (ends.left.map { HubLayout.captionWidth($0) + short } + [stubs]).max() ?? 0
             }
-            // Between two columns the lines need room to bend.
+            // The lines need space for curves.
             let left = edge + (columns.isEmpty ? 0 : 76) + max(stubs, columns.isEmpty ? 0 : 16)
             let column = Column(
                 left: left, width: width, captionsEnd: left + width + captions,
@@ -190,7 +190,8 @@ extension HubLayout.Plan {
 
     // MARK: - Lines
 
-    /// The arrows on one side of a plugin from top to bottom: those that go somewhere by where they go, then loose ends.
+    /// The arrows on one side of a plugin from top to bottom: connections in the order of their targets, then loose
+    /// ends.
     private func ports(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port] {
         let ways = order.ways.filter { (isRight ? $0.pair.left : $0.pair.right) == plugin }
         let sorted = ways.map { way in
@@ -206,7 +207,7 @@ extension HubLayout.Plan {
         case loose(HubGraph.Arrow)
     }
 
-    /// The height of each port on one side of a plugin.
+    /// The vertical position of each port on one side of a plugin.
     private func heights(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port: Double] {
         let ports = ports(of: plugin, onRight: isRight)
         let middle = centre[.plugin(plugin)] ?? 0
@@ -268,7 +269,7 @@ extension HubLayout.Plan {
 }
 
 extension HubGraph.Arrow {
-    /// Who asks and who is asked: an event comes from the one that is asked for it.
+    /// The caller and the callee of the arrow. The callee of an event is its publisher.
     var sides: (user: HubGraph.Plugin.ID?, used: HubGraph.Plugin.ID?) {
         kind == .event ? (to, from) : (from, to)
     }

@@ -1,10 +1,10 @@
 import PluginHub
 
-/// Where everything stands in the picture of a hub: pure geometry, the same for the same graph.
+/// The positions of all elements in the picture of a hub. They depend only on the graph.
 ///
-/// Plugins are boxes in columns. On the right side of a box is what it asks of others, what it sends and subscribes to; on
-/// its left side what it offers, what it receives and publishes. So a line always runs between two columns, and what
-/// nobody answers is a short end beside its box.
+/// Plugins are boxes in columns. The right side of a box has the messages that the plugin sends and the events that it
+/// subscribes to. The left side has the messages that it receives and the events that it publishes. A line therefore
+/// always connects two columns, and a message without a counterpart is a short line at its box.
 struct HubLayout {
     struct Box {
         let plugin: HubGraph.Plugin
@@ -13,27 +13,27 @@ struct HubLayout {
         var middle: Double { top + height / 2 }
     }
 
-    /// An arrow of the graph as it is drawn.
+    /// A line for an arrow of the graph.
     struct Line {
         let arrow: HubGraph.Arrow
-        /// From the left end to the right one.
+        /// The points from left to right.
         let points: [Bend]
         let pointsLeft: Bool
         let label: Label
     }
 
-    /// A stretch of a line at one height, from `start` to `end`.
+    /// A horizontal part of a line, from `start` to `end`.
     struct Bend {
         let start, end, height: Double
     }
 
-    /// An arrow that does not reach another box.
+    /// A short line for an arrow that does not reach another box.
     struct Stub {
         enum Shape { case open, loop }
         let arrow: HubGraph.Arrow
         let plugin: HubGraph.Plugin.ID
         let shape: Shape
-        /// Where it meets its box.
+        /// The point at the edge of the box.
         let x, y: Double
         let isRight: Bool
         let label: Label
@@ -50,7 +50,7 @@ struct HubLayout {
     let lines: [Line]
     let stubs: [Stub]
 
-    /// Between the lines at one side of a box.
+    /// The distance of two lines at one side of a box.
     static let portDistance = 24.0
     static let stubLength = 26.0
 }
@@ -74,7 +74,7 @@ extension HubLayout {
         height = plan.totalHeight
     }
 
-    /// What is said along an arrow, in few words.
+    /// The caption of an arrow: its first message, and the number of others.
     static func caption(_ arrow: HubGraph.Arrow) -> String {
         let first = shortened(arrow.messages.first ?? "", to: 30)
         return arrow.messages.count > 1 ? "\(first) +\(arrow.messages.count - 1)" : first
@@ -84,7 +84,7 @@ extension HubLayout {
         text.count > limit ? text.prefix(limit - 1) + "…" : text
     }
 
-    /// In columns of a fixed-width font; what is not Latin, Greek or Cyrillic takes two.
+    /// The width in columns of a fixed-width font. Characters other than Latin, Greek and Cyrillic take two columns.
     static func columns(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + ($1.value > 0x1100 ? 2 : 1) } }
 
     static func captionWidth(_ arrow: HubGraph.Arrow) -> Double { Double(columns(caption(arrow))) * 6.7 }

@@ -1,6 +1,6 @@
 extension HubPage {
-    /// Chooses the plugin that the address names after its `#`, so that the browser's own back and forward work. Reads
-    /// numbers and words from the document and never writes markup.
+    /// Shows the plugin that the fragment of the address names, so that the browser's back and forward buttons work.
+    /// The script reads numbers and text from the document and never writes markup.
     static let script: StaticString = """
         (() => {
           "use strict";

@@ -1,20 +1,28 @@
 import PluginHub
 
-/// A hub as one page to click through: the picture, and for each plugin what it says and hears.
+/// An interactive page about a hub, with a picture and the messages of each plugin.
 ///
 ///     try Data(HubPage(hub.graph).page.text.utf8).write(to: file)
 ///
-/// It asks for nothing from a network and works from a file. Without scripts everything is on it, one plugin below the
-/// other; with them a click, or Enter, on a plugin shows that one.
+/// The page makes no network requests and works as a local file. Without scripts it lists all plugins one below
+/// another. With scripts, a click or Enter on a plugin shows that plugin.
 public struct HubPage: Sendable {
+    /// The graph of the hub.
     public let graph: HubGraph
+    /// The title of the page.
     public let title: String
 
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - graph: The graph of the hub.
+    ///   - title: The title of the page.
     public init(_ graph: HubGraph, title: String = "Plugin hub") {
         self.graph = graph
         self.title = title
     }
 
+    /// The page.
     public var page: Page { Page(title: title, body: body, style: Self.style, script: Self.script) }
 
     private var body: HTML {
@@ -98,7 +106,7 @@ public struct HubPage: Sendable {
         return "<h3>Findings</h3><ul class=\"findings\">\(items.joined())</ul>"
     }
 
-    /// A policy is found by its name; plugins that share one share the findings.
+    /// The findings about the policy of a plugin. Plugins with the same policy share its findings.
     private func findings(about plugin: HubGraph.Plugin) -> [Hub.Finding] {
         graph.findings.filter { $0.plugin == plugin.name }
     }
@@ -110,11 +118,11 @@ public struct HubPage: Sendable {
 
     // MARK: - One plugin
 
-    /// One way in which a plugin takes part, and in what.
+    /// One kind of participation of a plugin, with its channels.
     private struct Exchange {
         let title, verb: String
         let channels: [HubGraph.Channel]
-        /// Those on the other side, and what to say when there are none.
+        /// The plugins at the other end of a channel. `nobody` is the text if there is none.
         let partners: @Sendable (HubGraph.Channel) -> [HubGraph.Plugin.ID]
         let preposition, nobody: String
         /// Whether a missing partner is an error.
@@ -175,7 +183,7 @@ public struct HubPage: Sendable {
 }
 
 extension MessageKind {
-    /// The class of everything drawn of this kind.
+    /// The CSS class of elements of this kind.
     var className: String { self == .viewQuery ? "view" : rawValue }
 
     var title: String { self == .viewQuery ? "view query" : rawValue }

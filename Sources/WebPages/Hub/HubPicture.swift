@@ -1,6 +1,6 @@
 import PluginHub
 
-/// A layout as inline SVG. Colours and line styles come from the page.
+/// A layout as inline SVG. The page defines colours and line styles.
 struct HubPicture {
     let layout: HubLayout
 
@@ -77,7 +77,7 @@ struct HubPicture {
             "\(opening(stub.arrow, isOpen: stub.shape == .open, at: stub.plugin))\(drawing)\(label(stub.label))</g>\n"
     }
 
-    /// The group around an arrow; what it says in full is its title.
+    /// The start of the group around an arrow. Its title lists all messages.
     private func opening(_ arrow: HubGraph.Arrow, isOpen: Bool, at plugin: HubGraph.Plugin.ID? = nil) -> HTML {
         let ends = Set([arrow.from, arrow.to, plugin].compactMap { $0 }).sorted().map(String.init).joined(
             separator: " ")
@@ -105,7 +105,7 @@ struct HubPicture {
         return "<path class=\"head\" d=\"M\(x) \(y)L\(back) \(y - 4.5)V\(y + 4.5)Z\"/>"
     }
 
-    /// Queries are told apart by more than their colour: a ring or a square where they come from.
+    /// The symbol at the start of a query: a ring or a square, so that queries differ not only in colour.
     private static func origin(_ kind: MessageKind, x: Double, y: Double) -> HTML {
         switch kind {
         case .query: "<circle class=\"origin\" cx=\"\(x)\" cy=\"\(y)\" r=\"3.5\"/>"
@@ -116,6 +116,6 @@ struct HubPicture {
 }
 
 extension HubGraph.Arrow {
-    /// Whether it asks for something that nobody gives, which is an error; otherwise it is only of no use.
+    /// Whether a receiver is missing, which is an error. A missing sender is only a warning.
     var lacksAnswer: Bool { sides.used == nil }
 }

@@ -1,26 +1,28 @@
-/// In which column each plugin stands and in which order: those who ask left of those they ask, few lines crossing. Pure
-/// and the same for the same graph.
+/// The assignment of plugins to columns and their order: callers are left of callees, with few crossing lines. It
+/// depends only on the graph.
 struct LayerOrder {
-    /// Something that takes a place in a column: a plugin, or the lines between two plugins passing by.
+    /// An element of a column: a plugin, or the lines between two other plugins that pass through.
     enum Slot: Hashable, Sendable {
         case plugin(Int)
         case passage(Pair, layer: Int)
     }
 
-    /// Two plugins with lines between them, the left one first.
+    /// Two plugins that are connected by lines, the left one first.
     struct Pair: Hashable, Sendable {
         let left: Int
         let right: Int
     }
 
-    /// The columns from left to right, each from top to bottom; plugins without any line are the last.
+    /// The columns from left to right, each from top to bottom. Plugins without lines are at the bottom.
     private(set) var layers: [[Slot]] = []
-    /// The slots that the lines of a pair go through, from left to right, both plugins included.
+    /// The slots of the lines of a pair, from left to right, including both plugins.
     private(set) var ways: [(pair: Pair, slots: [Slot])] = []
 
+    /// Computes the columns and their order.
+    ///
     /// - Parameters:
-    ///   - count: how many plugins there are.
-    ///   - uses: who asks whom; without loops.
+    ///   - count: The number of plugins.
+    ///   - uses: The pairs of a caller and a callee. Neither is its own.
     init(count: Int, uses: [(user: Int, used: Int)]) {
         let pairs = Self.acyclic(count, uses)
         var layerOf = Self.layers(count, pairs)
@@ -39,13 +41,13 @@ struct LayerOrder {
 
     // MARK: - Columns
 
-    /// The pairs, turned round where that breaks a circle.
+    /// Returns the pairs, reversed where that breaks a cycle.
     private static func acyclic(_ count: Int, _ uses: [(user: Int, used: Int)]) -> [Pair] {
         var targets = Array(repeating: Set<Int>(), count: count)
         var weight: [Pair: Int] = [:]
         for use in uses { weight[Pair(left: use.user, right: use.used), default: 0] += 1 }
         for (pair, number) in weight {
-            // Of two who ask each other, the one who asks more stands left.
+            // Of two plugins that call each other, the one with more calls is left.
             let back = weight[Pair(left: pair.right, right: pair.left)] ?? 0
             if number > back || (number == back && pair.left < pair.right) { targets[pair.left].insert(pair.right) }
         }
@@ -54,7 +56,7 @@ struct LayerOrder {
         }
         var pairs: Set<Pair> = []
         var state = Array(repeating: 0, count: count)
-        // An explicit stack: a long chain of plugins must not exhaust the thread's.
+        // An explicit stack, because recursion over a long chain of plugins could overflow.
         for start in (0..<count).sorted(by: { (asked[$0], $0) < (asked[$1], $1) }) where state[start] == 0 {
             var stack = [(plugin: start, open: targets[start].sorted()[...])]
             state[start] = 1
@@ -78,7 +80,8 @@ struct LayerOrder {
         return pairs.sorted { ($0.left, $0.right) < ($1.left, $1.right) }
     }
 
-    /// Each plugin as far left as those who ask it allow, then as far right as those it asks allow.
+    /// Assigns each plugin to the leftmost column right of its callers, then moves plugins without callers to the
+    /// right.
     private static func layers(_ count: Int, _ pairs: [Pair]) -> [Int] {
         var layer = Array(repeating: 0, count: count)
         for _ in 0..<count {
@@ -97,7 +100,7 @@ struct LayerOrder {
         return layer
     }
 
-    /// Plugins without any line fill the shortest columns.
+    /// Assigns plugins without lines to the shortest columns.
     private static func placeLoners(_ layer: inout [Int], _ pairs: [Pair]) {
         let connected = Set(pairs.flatMap { [$0.left, $0.right] })
         let loners = layer.indices.filter { !connected.contains($0) }
@@ -115,7 +118,7 @@ struct LayerOrder {
 
     // MARK: - Order
 
-    /// Sweeps over the columns, each slot going to the middle of its neighbours; the best order seen stays.
+    /// Reduces crossings with the barycenter method, and keeps the best order.
     private mutating func reduceCrossings() {
         var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
         for way in ways {
@@ -146,12 +149,12 @@ struct LayerOrder {
         layers = best
     }
 
-    /// How many lines cross between neighbouring columns.
+    /// Returns the number of crossings between adjacent columns.
     private func crossings(_ neighbours: [Slot: (left: [Slot], right: [Slot])]) -> Int {
         zip(layers, layers.dropFirst()).reduce(0) { sum, columns in
             let place = Dictionary(uniqueKeysWithValues: columns.1.enumerated().map { ($1, $0) })
             let ends = columns.0.map { (neighbours[$0]?.right ?? []).compactMap { place[$0] }.sorted() }.flatMap { $0 }
-            // A count of inversions, by insertion into a tree of sums.
+            // Counts inversions with a Fenwick tree.
             var tree = Array(repeating: 0, count: columns.1.count + 1)
             var seen = 0
             return sum

@@ -2,41 +2,49 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// A view document as a web page: every row that can be changed and every action is a form, so it works without scripts.
+/// A view document as a web page. Each editable row and each action is a form, so the page works without scripts.
 ///
 ///     case "GET":  return .ready(HTTPResponse(page: ViewDocumentForm(document, postingTo: "/mock").page))
 ///     case "POST": try perform(ViewDocumentForm(document, postingTo: "/mock").action(posted: fields))
 ///
-/// A row that is set comes back as `row` and `value`, a button as `action` and `values`.
+/// A changed row is posted as `row` and `value`, and a button as `action` and `values`.
 public struct ViewDocumentForm: Sendable {
+    /// The document.
     public let document: ViewDocument
-    /// The path or URL the forms are posted to.
+    /// The path or URL to which the forms are posted.
     public let target: String
-    /// A way back from the page, above its title. Its target is a path or URL that the program chose; one from elsewhere
-    /// could be a script.
+    /// A link above the title. Its target must be a path or URL of the program, because a foreign one could be a
+    /// script.
     public let back: (title: String, target: String)?
 
-    /// Creates a form whose parts are posted to `target`.
+    /// Creates the page of a document.
+    ///
+    /// - Parameters:
+    ///   - document: The document.
+    ///   - target: The path or URL to which the forms are posted.
+    ///   - back: A link above the title.
     public init(_ document: ViewDocument, postingTo target: String, back: (title: String, target: String)? = nil) {
         self.document = document
         self.target = target
         self.back = back
     }
 
+    /// The page.
     public var page: Page { Page(title: document.title, body: body, style: Self.style) }
 
-    /// What the person did, from the fields of a posted form.
+    /// Returns the action that a posted form requests.
     ///
-    /// Throws `PluginError`: `missingField` for a form that is none of these, `unsupportedMessage` for a row or an action
-    /// that the document does not have, as when it has changed since the page was made, `invalidField` for a value the row
-    /// cannot have.
+    /// - Parameter fields: The fields of the form.
+    /// - Throws: `PluginError` with the code `missingField` if a field is missing, `unsupportedMessage` if the document
+    ///   has no such row or action, for example after a change, and `invalidField` if the row does not accept the
+    ///   value.
     public func action(posted fields: HTTPQuery) throws -> ViewDocument.Action {
         if let id = fields["row"] {
             guard let value = fields["value"] else { throw Self.missing("value") }
             return try document.action(setting: id, to: Self.value(value, of: document.row(id)))
         }
         guard let id = fields["action"] else { throw Self.missing("row or action") }
-        // Only what stands on the page can be chosen there, values included.
+        // Permits only actions and values that the page contains.
         let action = buttons.first { $0.id == id && Self.text(of: $0.values) == fields["values"] }
         guard let action else {
             throw PluginError(
@@ -57,7 +65,7 @@ public struct ViewDocumentForm: Sendable {
 
     private static func text(of values: JSONObject) -> String { JSONValue.object(values).text(sortedKeys: true) }
 
-    /// Every action that is a button of its own.
+    /// The actions that are drawn as buttons.
     private var buttons: [ViewDocument.Action] {
         document.sections.flatMap { section in
             section.rows.compactMap { row -> ViewDocument.Action? in
@@ -70,7 +78,7 @@ public struct ViewDocumentForm: Sendable {
 // MARK: - Drawing
 
 extension ViewDocumentForm {
-    /// Everything between the page's edges.
+    /// The content of the page.
     var body: HTML {
         """
         <main class="page">
@@ -108,7 +116,7 @@ extension ViewDocumentForm {
         return "<li>\(label)<div class=\"control\">\(control)</div></li>\n"
     }
 
-    /// A form with what says which row it sets, or nothing but its content where the row cannot be set.
+    /// Returns a form for the row, or only its content if the row cannot be changed.
     private func form(setting id: String, _ action: ViewDocument.Action?, _ content: HTML) -> HTML {
         guard action != nil else { return content }
         return """
@@ -175,7 +183,7 @@ extension ViewDocumentForm {
 }
 
 extension ViewDocument.Row {
-    /// Whether it is drawn as something a label can point at.
+    /// Whether the row is drawn as an element that a label can refer to.
     fileprivate var hasInput: Bool {
         switch content {
         case .text, .toggle: false
@@ -186,7 +194,7 @@ extension ViewDocument.Row {
 }
 
 extension ViewDocument.Choice {
-    /// More than fit side by side on a phone.
+    /// Whether the options do not fit side by side on a phone.
     fileprivate var hasManyOptions: Bool {
         options.count > 4 || options.reduce(0) { $0 + $1.label.count } > 32
     }

@@ -8,7 +8,7 @@ import Primitives
 ///     let florets = try FloretsFile(contentsOfFile: "florets.json").florets
 ///     let interceptor = Interceptor(florets)
 package struct FloretsFile: Sendable {
-    /// Made anew by each reading of a file.
+    /// The florets that a JSON file lists.
     package let florets: [any Floret]
 
     /// Parses the content of a file.

@@ -3,7 +3,7 @@ import PluginHub
 import Primitives
 import WebPages
 
-/// The interceptor and its florets.
+/// The state of the interceptor and its florets.
 extension InspectorPage {
     /// `GET api/state`.
     var state: JSONValue {
@@ -46,10 +46,11 @@ extension InspectorPage {
         return HTTPResponse(json: state)
     }
 
-    /// The floret that can answer as a record was answered.
+    /// The floret that can replay records.
     var mock: MockFloret? { interceptor.florets.lazy.compactMap { $0 as? MockFloret }.first }
 
-    /// `POST api/records/{id}/mock`: requests like this one are answered so from now on. Answers `{floret, isEnabled}`.
+    /// `POST api/records/{id}/mock`: answers similar requests with this response from now on. Returns `{floret,
+    /// isEnabled}`.
     func mockRecord(_ path: PathParameters) async throws -> HTTPResponse {
         let record = try await record(path)
         guard let mock else {
@@ -80,14 +81,14 @@ extension InspectorPage {
     }
 }
 
-/// Screens of florets, drawn as forms.
+/// The screens of florets as forms.
 extension InspectorPage {
     private static let formLimit = 1 << 20
 
     /// `GET florets/{number}`.
     func settings(_ path: PathParameters) throws -> HTTPResponse { HTTPResponse(page: try form(path).form.page) }
 
-    /// `POST florets/{number}`, as its forms do.
+    /// `POST florets/{number}`: performs the action of a form.
     func perform(_ request: HTTPRequest, _ path: PathParameters) async throws -> HTTPResponse {
         guard try Self.query(of: request)["proof"] == proof else {
             throw HTTPProblem(

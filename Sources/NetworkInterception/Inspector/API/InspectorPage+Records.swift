@@ -8,15 +8,15 @@ extension InspectorPage {
     private static let exportLimit = 10_000
     private static let gathering = Duration.milliseconds(40)
 
-    /// `GET api/records?limit=&after=` and the items of a `RecordQuery`: newest first. `next` is to be given as `after`
-    /// for more; `position` is where `api/updates` goes on.
+    /// `GET api/records?limit=&after=` and the items of a `RecordQuery`: records, newest first. `next` is the value of
+    /// `after` for the next page, and `position` is the start of `api/updates`.
     func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let limit = query["limit"].map { Int($0) ?? 0 } ?? 200
         guard (1...Self.pageLimit).contains(limit) else {
             throw HTTPProblem.invalid("limit", "limit is a whole number from 1 to \(Self.pageLimit).")
         }
-        // Looked at first: what comes while the records are read is then told again, not lost.
+        // Read first, so that records that arrive meanwhile are sent again instead of lost.
         let position = feed.position
         var last: Record?
         if let text = query["after"] {
@@ -44,8 +44,8 @@ extension InspectorPage {
         return HTTPResponse(json: json)
     }
 
-    /// `GET api/records/{id}/original|designated|response`: a body's recorded bytes, to be kept as a file; `…/postman`: a
-    /// collection of this request alone.
+    /// `GET api/records/{id}/original|designated|response`: the recorded bytes of a body as a download; `…/postman`: a
+    /// collection with this request.
     func download(_ path: PathParameters) async throws -> HTTPResponse {
         let record = try await record(path)
         let body: HTTPBody?
@@ -69,7 +69,7 @@ extension InspectorPage {
         return Self.file(name ?? "\(record.id.uuidString.lowercased())-\(path["part"])", body)
     }
 
-    /// `GET api/export?format=har|postman` and the items of a `RecordQuery`: the newest records as a file.
+    /// `GET api/export?format=har|postman` and the items of a `RecordQuery`: the newest records as a download.
     func export(_ request: HTTPRequest) async throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let records = await interceptor.storage.records(Self.exportLimit, after: nil, matching: RecordQuery(query))
@@ -85,7 +85,7 @@ extension InspectorPage {
         }
     }
 
-    /// Bytes to be kept, never to be shown.
+    /// A download, which the browser does not display.
     private static func file(_ name: String, _ body: HTTPBody) -> HTTPResponse {
         HTTPResponse(
             status: 200,
@@ -122,12 +122,14 @@ extension InspectorPage {
     }
 }
 
-/// Telling what happens.
+/// Live updates.
 extension InspectorPage {
-    /// `GET api/updates?since=` and the items of a filter: server-sent events. `Last-Event-ID` counts before `since`.
+    /// `GET api/updates?since=` and the items of a filter: server-sent events. `Last-Event-ID` takes precedence over
+    /// `since`.
     ///
-    /// `event: changes` has `{records, gone, trace, isStateChanged}`: summaries of what is new or changed and is selected,
-    /// ids of what is not selected any more. `event: reset` says that something was missed: read everything again.
+    /// `event: changes` has `{records, gone, trace, isStateChanged}`: the summaries of new and changed records that
+    /// match, and the ids of records that no longer match. `event: reset` means that events were missed and the page
+    /// must reload.
     func updates(_ request: HTTPRequest) throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let filter = RecordQuery(query)
@@ -141,7 +143,7 @@ extension InspectorPage {
                 return greeting
             }
             if let first { return Array(first.utf8) }
-            // What comes in quick succession is told at once, so that watching costs busy traffic little.
+            // Collects events for a moment, so that busy traffic causes few updates.
             try? await wait(Self.gathering)
             switch await feed.events(after: position.withLock { $0 }, silence: { try? await wait(silence) }) {
             case .closed: return nil
@@ -158,7 +160,8 @@ extension InspectorPage {
             status: 200, headers: ["Content-Type": "text/event-stream"], body: .stream(stream))
     }
 
-    /// Where a stream goes on; `nil` where nothing says so. A browser repeats what it was given in `Last-Event-ID`.
+    /// The position from which a stream continues, or `nil` if none is given. A browser sends its last one in
+    /// `Last-Event-ID`.
     private static func position(_ lastID: String?, _ since: String?) throws -> InspectorFeed.Position? {
         if let lastID { return InspectorFeed.Position(lastID) }
         guard let since else { return nil }
@@ -172,7 +175,7 @@ extension InspectorPage {
         Array("id: \(position)\nevent: \(name)\ndata: ".utf8) + json.encoded() + Array("\n\n".utf8)
     }
 
-    /// Each record once, as it is now, in the order in which they began to change.
+    /// Each changed record once, in its current state, in the order of the first changes.
     private static func changes(
         _ events: [InspectorFeed.Event], _ filter: RecordQuery, _ storage: any RecordStorage
     ) async -> JSONValue {

@@ -1,13 +1,13 @@
 import HTTPCore
 import Primitives
 
-/// Sending requests that were written on the page, or changed there.
+/// Sends requests that were written or edited on the page.
 extension InspectorPage {
     private static let requestLimit = 8 << 20
     private static let answerLimit = 256 << 20
 
-    /// `POST api/records/{id}/resend` `{method?, url?, headers?, body?}`: what is left out is as recorded, a body that is
-    /// no text among it. Headers that were redacted are left out.
+    /// `POST api/records/{id}/resend` `{method?, url?, headers?, body?}`: absent members keep their recorded values,
+    /// including a binary body. Redacted headers are left out.
     func resend(_ request: HTTPRequest, _ path: PathParameters) async throws -> HTTPResponse {
         let record = try await record(path)
         let change = try await Self.change(in: request)
@@ -24,7 +24,7 @@ extension InspectorPage {
         try await send(Self.request(try await Self.change(in: request), before: HTTPRequest(method: .get, url: "")))
     }
 
-    /// Answers `{id, status}` or `{id, error}` when the whole answer was read.
+    /// Returns `{id, status}` or `{id, error}` after the whole response was read.
     private func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let transport = configuration.transport else {
             throw HTTPProblem(
@@ -60,7 +60,7 @@ extension InspectorPage {
         return json
     }
 
-    /// The request as it was, with what `change` says. Throws `HTTPProblem` naming the field.
+    /// Returns the request with the members of `change`. Throws an `HTTPProblem` that names the field.
     private static func request(_ change: JSONValue, before: HTTPRequest) throws -> HTTPRequest {
         var request = HTTPRequest(
             method: .init(try text("method", change) ?? before.method.rawValue),
@@ -78,7 +78,7 @@ extension InspectorPage {
             throw HTTPProblem.invalid("url", "A part of the URL was redacted; write what should stand there.")
         }
         if let headers = change["headers"] { request.headers = try Self.headers(headers) }
-        // The transport counts the body anew; what was redacted is not known any more.
+        // The transport computes these headers; redacted values are unknown.
         for name in ["Content-Length", "Transfer-Encoding", "Host", "Connection"] { request.headers[name] = nil }
         request.headers.fields.removeAll { Redaction.marks($0.value) }
         if let body = try text("body", change) { request.body = .text(body) }
@@ -98,7 +98,7 @@ extension InspectorPage {
         return headers
     }
 
-    /// A member that may be missing but has to be a text.
+    /// An optional member that must be a string.
     private static func text(_ field: String, _ json: JSONValue) throws -> String? {
         guard let value = json[field], !value.isNull else { return nil }
         guard let text = value.stringValue else { throw HTTPProblem.invalid(field, "\(field) is a text.") }

@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 
 extension Record {
-    /// What a list says of it.
+    /// The summary for a list.
     var summary: JSONValue {
         let request = designatedRequest
         var json: JSONValue = [
@@ -28,7 +28,7 @@ extension Record {
         return json
     }
 
-    /// Everything about it.
+    /// All details of the record.
     var details: JSONValue {
         var json = summary
         let curl = CurlCommand(self)
@@ -61,7 +61,7 @@ extension Record {
         return json
     }
 
-    /// When each part of the exchange began and ended, in milliseconds since it was asked for.
+    /// The phases of the exchange, in milliseconds since its start.
     private var phases: JSONValue {
         guard let started = timing.started else { return ["phases": []] }
         let marks: [(String, Date?)] = [
@@ -85,7 +85,7 @@ extension Record {
         .number((end.timeIntervalSince(start) * 100_000).rounded() / 100)
     }
 
-    /// Of a URL the end says most. The whole of one that is longer than 2 000 characters is in the details.
+    /// Shortens a URL in the middle, because its end is the most informative. The details have the whole URL.
     private static func cutInTheMiddle(_ url: String) -> String {
         url.utf8.count > 2000 && url.count > 2000 ? "\(url.prefix(700))…\(url.suffix(1299))" : url
     }

@@ -2,16 +2,16 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A body as something to read: JSON indented, text as it is, anything else as its first bytes.
+/// A body as readable text: indented JSON, text, or a hex dump of its first bytes.
 struct BodyText: Sendable, Equatable {
     enum Kind: String, Sendable { case empty, json, text, binary }
 
     let kind: Kind
     let text: String
-    /// Whether `text` is a part of what is recorded.
+    /// Whether `text` is only a part of the recorded body.
     let isShortened: Bool
 
-    /// So much is sent to a page; a person reads less.
+    /// The greatest number of bytes that are sent to a page.
     static let limit = 512 << 10
     private static let dumpLimit = 1 << 10
 
@@ -40,7 +40,8 @@ struct BodyText: Sendable, Equatable {
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    /// UTF-8 without control characters but those of layout. A body cut in the middle of a character is still text.
+    /// Returns the text if the bytes are UTF-8 without control characters other than white space. A body may be cut in
+    /// the middle of a character.
     private static func readable(_ bytes: [UInt8]) -> String? {
         for missing in 0...min(3, bytes.count - 1) {
             guard let text = String(utf8: bytes.dropLast(missing)) else { continue }
@@ -67,7 +68,7 @@ struct BodyText: Sendable, Equatable {
     }
 }
 
-/// What a floret made of a request: its lines before and after.
+/// The changes that florets made to a request, as a line-by-line difference.
 struct RequestDifference: Sendable, Equatable {
     enum Kind: String, Sendable { case same = " ", removed = "-", added = "+" }
 
@@ -78,10 +79,10 @@ struct RequestDifference: Sendable, Equatable {
 
     let lines: [Line]
 
-    /// More lines of a body are not compared one by one: it is long, and nobody reads them.
+    /// The greatest number of body lines that are compared. A longer body is compared as a whole.
     private static let bodyLimit = 1000
 
-    /// `nil` when the two are alike.
+    /// `nil` if the requests are equal.
     init?(from original: HTTPRequest, to designated: HTTPRequest) {
         let bodies = [original, designated].map { Self.body($0) }
         let isComparable = bodies.allSatisfy { $0.count <= Self.bodyLimit } || bodies[0] == bodies[1]

@@ -3,7 +3,7 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// The newest records on the hub: another plugin shows them without knowing the interceptor.
+/// Offers the newest records on the hub, so that another plugin can show them without access to the interceptor.
 ///
 ///     hub.register { sender, _ in InspectorHubPlugin(messageSender: sender, interceptor: interceptor) }
 ///
@@ -11,16 +11,21 @@ import Primitives
 /// |---|---|---|---|
 /// | view query | `inspector.records` | `{count?}`, 1 to 200, 50 unless given | the newest records, one a row |
 public final class InspectorHubPlugin: PluginProtocol {
-    /// What `inspector.policy.json` beside this file says.
+    /// The policy in `inspector.policy.json`.
     public static let policy = Policy(
         name: "inspector", receive: .init(viewControllerQueries: ["inspector.records"]))
 
     private static let limit = 200
     private let interceptor: Interceptor
-    /// Newest first; a view is asked for without waiting, a storage is not.
+    /// The newest records first. They are cached because a view query returns at once and a storage does not.
     private let newest = Locked<[Record]>([])
 
-    /// Needs an interceptor: register it with a closure that passes one.
+    /// Throws `PluginError`: register the plugin with a closure that passes an interceptor.
+    ///
+    /// - Parameters:
+    ///   - messageSender: The sender of the hub.
+    ///   - configurationFiles: The configuration files of the app.
+    /// - Throws: `PluginError` with the code `initializationFailed`, always.
     public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
         throw PluginError(
             .initializationFailed,
@@ -28,11 +33,16 @@ public final class InspectorHubPlugin: PluginProtocol {
         )
     }
 
+    /// Creates a plugin.
+    ///
+    /// - Parameters:
+    ///   - messageSender: The sender of the hub.
+    ///   - interceptor: The interceptor whose records are shown.
     public init(messageSender: any MessageSending, interceptor: Interceptor) {
         self.interceptor = interceptor
         let clearings = interceptor.clearings
         messageSender.context?.run { [weak self, storage = interceptor.storage] in
-            // After a clearing everything is read anew: of a record on its way here nobody knows whether it is still kept.
+            // Reloads after a removal, because it is unknown whether records that are being delivered are still stored.
             var isCleared = true
             while isCleared {
                 isCleared = await withTaskGroup(of: Bool.self) { group in
@@ -82,7 +92,7 @@ public final class InspectorHubPlugin: PluginProtocol {
             sections: [.init(rows: rows.isEmpty ? [.text("Nothing was recorded yet")] : rows)])
     }
 
-    /// How it ended and how long it took.
+    /// The result and the duration.
     private static func outcome(_ record: Record) -> String {
         let word: String
         switch record.result {

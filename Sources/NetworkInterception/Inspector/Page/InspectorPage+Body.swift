@@ -1,7 +1,7 @@
 import WebPages
 
 extension InspectorPage {
-    /// The page before its script has asked for anything.
+    /// The page before its script has loaded data.
     var page: Page {
         var page = Page(
             title: configuration.title, body: body, styles: [Self.style, Self.detailStyle],

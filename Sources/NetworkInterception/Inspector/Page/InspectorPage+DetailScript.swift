@@ -1,5 +1,5 @@
 extension InspectorPage {
-    /// One record in full.
+    /// The script of the view of one record.
     static let detailScript: StaticString = #"""
         const detail = {
           id: null,

@@ -1,13 +1,13 @@
 extension InspectorPage {
-    /// Which requests are one line: a pure function of the records, newest first.
+    /// Groups repeated requests in one line: a pure function of the records, newest first.
     static let foldScript: StaticString = #"""
-        // Requests to the same path that ended alike. What is under way is a line of its own, and so is another outcome: an
-        // error among many answers stays in sight.
+        // Requests to the same path that ended alike. What is under way is a line of its own, and so is another
+        // outcome: an error among many answers stays in sight.
         const foldKey = (record) => record.state === "underway" ? null
           : [record.method, record.host, record.path.split("?", 1)[0], record.state, record.status, record.error, record.isChanged].join("\n");
 
-        // Lists of records that repeat in a row. Up to three requests may take turns, as the long polls of several devices
-        // do: each of them is a list then.
+        // Lists of records that repeat in a row. Up to three requests may take turns, as the long polls of several
+        // devices do: each of them is a list then.
         const folded = (records) => {
           const kinds = 3, lists = [], keys = records.map(foldKey);
           const comesAgain = (index) => {
@@ -28,7 +28,7 @@ extension InspectorPage {
 
         """#
 
-    /// The list: all that is selected is known, only what is on the screen is drawn.
+    /// The script of the list. It holds all selected records and draws those that are visible.
     static let listScript: StaticString = #"""
         const list = {
           records: [],        // newest first

@@ -1,5 +1,5 @@
 extension InspectorPage {
-    /// What the other parts of the script share. Texts become text nodes and attribute values, never markup.
+    /// The functions that the other scripts share. Texts become text nodes and attribute values, never markup.
     static let basics: StaticString = #"""
         "use strict";
         const $ = (id) => document.getElementById(id);
@@ -54,7 +54,8 @@ extension InspectorPage {
         // The whole of a short text, beginning and end of a long one: of a path the end tells most.
         const middleCut = (text, limit) => text.length <= limit ? text : text.slice(0, Math.floor(limit / 3)) + "…" + text.slice(text.length - limit + Math.floor(limit / 3) + 1);
 
-        // A path in parts that are cut, where there is no room, at their beginnings: what leads to the last segment first.
+        // A path in parts that are cut, where there is no room, at their beginnings: what leads to the last segment
+        // first.
         const pathParts = (path) => {
           const mark = path.indexOf("?"), end = mark < 0 ? path.length : mark;
           const leaf = Math.max(path.lastIndexOf("/", end - 2), end - 24, 0);
@@ -103,8 +104,8 @@ extension InspectorPage {
 
         """#
 
-    /// Live updates, the views and how to get from one to the other. The address after `#` says what is shown, so that the
-    /// browser's own back and forward work.
+    /// Live updates, the views and the navigation between them. The fragment of the address names the view, so that the
+    /// browser's back and forward buttons work.
     static let liveScript: StaticString = #"""
         const live = { source: null, number: 0 };
 

@@ -1,5 +1,5 @@
 extension InspectorPage {
-    /// The other views, and the form in which requests are written.
+    /// The script of the other views and of the form for requests.
     static let sheetScript: StaticString = #"""
         // Where there is no room for columns of their own, sender and receivers stand below the message.
         const traceTable = (entries) => {
