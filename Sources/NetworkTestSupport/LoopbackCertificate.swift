@@ -1,13 +1,13 @@
 import Foundation
 
-/// PEM files for a server on loopback that speaks TLS, whom only those trust who are told to.
+/// A self-signed certificate and its key, as PEM files, for TLS servers on the loopback interface.
 package struct LoopbackCertificate: Sendable {
     package let certificate: String
     package let key: String
-    /// A key that is not the certificate's.
+    /// A key that does not belong to the certificate.
     package let otherKey: String
 
-    /// Writes the files for `body`, and removes them.
+    /// Runs `body` with the files, and removes them afterwards.
     package static func withFiles(_ body: (LoopbackCertificate) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ package struct LoopbackCertificate: Sendable {
                 otherKey: write("other.pem", otherKeyText)))
     }
 
-    /// Made for these tests: 127.0.0.1 and localhost, 2020 to 2120.
+    /// A certificate for these tests, for 127.0.0.1 and localhost, valid from 2020 to 2120.
     private static let certificateText = """
         -----BEGIN CERTIFICATE-----
         MIIBbjCCARWgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1Mb29wYmFj

@@ -2,8 +2,8 @@ import CurlTransport
 import HTTPCore
 import HTTPListener
 
-/// Runs `body` with the base URL of a real server for `handler` on loopback, then stops the server. With a certificate it
-/// speaks TLS.
+/// Runs `body` with the base URL of a server for `handler` on the loopback interface, then stops the server. With a
+/// certificate the server uses TLS.
 package func withLoopbackServer<Value>(
     _ handler: any HTTPHandler, certificate: LoopbackCertificate? = nil, stopGracePeriod: Duration = .seconds(10),
     _ body: (String) async throws -> Value
@@ -11,7 +11,7 @@ package func withLoopbackServer<Value>(
     var configuration = HTTPListener.Configuration()
     configuration.tls = certificate.map { .init(certificateFile: $0.certificate, privateKeyFile: $0.key) }
     configuration.stopGracePeriod = stopGracePeriod
-    // A machine that is slow for seconds must not close a test's connections.
+    // A slow machine must not close the connections of a test.
     configuration.headerTimeout = .seconds(50)
     configuration.bodyTimeout = .seconds(50)
     let listener = HTTPListener(handler: handler, configuration: configuration)
@@ -26,7 +26,7 @@ package func withLoopbackServer<Value>(
     }
 }
 
-/// A transport of its own connections, which trusts `certificateAuthorityFile` for https.
+/// Returns a transport with its own connections, which trusts `certificateAuthorityFile` for https.
 package func loopbackTransport(trusting certificateAuthorityFile: String? = nil) -> any HTTPTransport {
     var configuration = CurlTransport.Configuration()
     configuration.timeout = .seconds(50)

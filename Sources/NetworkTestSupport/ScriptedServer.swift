@@ -1,7 +1,6 @@
 import Foundation
 
-/// A server that accepts connections one after another and does with each what the test says. Its blocking calls run on
-/// a thread of their own.
+/// A server that accepts connections one after another and runs a script of the test for each, on its own thread.
 package final class ScriptedServer: Sendable {
     /// One accepted connection.
     package struct Peer: Sendable {
@@ -22,7 +21,7 @@ package final class ScriptedServer: Sendable {
             }
         }
 
-        /// What arrives up to and including `mark`, or up to the end. What follows the mark is left to be received.
+        /// Receives bytes up to and including `mark`, or up to the end. The bytes after the mark can be received next.
         package func receive(until mark: String) -> String {
             let mark = Array(mark.utf8)
             var all: [UInt8] = []
@@ -32,7 +31,7 @@ package final class ScriptedServer: Sendable {
                 guard count > 0 else { break }
                 let before = all.count
                 all += block[..<count]
-                // The mark may have begun in what came before.
+                // The mark may begin in an earlier block.
                 let found = all[max(0, before - mark.count + 1)...].firstRange(of: mark)
                 if let found { all.removeSubrange(found.upperBound...) }
                 let taken = uninterrupted { recv(socket, &block, all.count - before, Int32(MSG_WAITALL)) }
@@ -41,8 +40,8 @@ package final class ScriptedServer: Sendable {
             return String(decoding: all, as: UTF8.self)
         }
 
-        /// Blocks until the other side has closed, and throws away what it sends. Returns `false` when that takes longer
-        /// than a test may.
+        /// Blocks until the peer has closed the connection, and discards what it sends. Returns `false` after the time
+        /// limit.
         @discardableResult package func waitForEnd() -> Bool {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             while true {
@@ -55,7 +54,7 @@ package final class ScriptedServer: Sendable {
     package let port: Int
     package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// `connections` are served in order, then the socket is closed. Every one of them must be made.
+    /// Serves `connections` in order, then closes the socket. The test must open each of them.
     package init(_ connections: [@Sendable (Peer) -> Void]) throws {
         let line = try ListeningPort()
         port = line.number
@@ -65,7 +64,7 @@ package final class ScriptedServer: Sendable {
                 let accepted = accept(line.socket, nil, nil)
                 guard accepted >= 0 else { break }
                 _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
-                // Below the time at which the test runner ends a test, so that the test fails by itself.
+                // Shorter than the limit of the test runner, so that the test itself fails.
                 var limit = timeval(tv_sec: 50, tv_usec: 0)
                 setsockopt(accepted, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
                 setsockopt(accepted, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -78,7 +77,7 @@ package final class ScriptedServer: Sendable {
     package convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
 }
 
-/// A port of this machine that takes connections, for as long as this object is there. Nobody says anything on them.
+/// A local port that accepts connections while the object exists, and sends nothing.
 package final class ListeningPort: Sendable {
     package let number: Int
     fileprivate let socket: Int32
@@ -87,7 +86,7 @@ package final class ListeningPort: Sendable {
         #if canImport(Darwin)
             let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else
-            // A program that another test starts must not inherit it: the connection would outlive its end here.
+            // A child process must not inherit the socket, which would keep the connection open.
             let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         #endif
         self.socket = socket

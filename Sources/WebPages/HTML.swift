@@ -1,36 +1,38 @@
 import Primitives
 
-/// A piece of HTML or inline SVG that is safe to serve.
+/// A fragment of HTML or inline SVG that is safe to serve.
 ///
-/// What is written out in the program is markup; what is interpolated is text and comes out escaped, so a name can never
-/// become markup:
+/// The literal part is markup. Interpolated strings are text and are escaped, so that a name cannot become markup:
 ///
 ///     let row: HTML = "<li title=\"\(plugin.name)\">\(plugin.name)</li>"
 ///     let list: HTML = "<ul>\(rows.joined())</ul>"
 ///
-/// There is no way from a `String` to unescaped HTML. A text may stand between tags and in quoted attribute values; one
-/// interpolated into a tag, an unquoted attribute, a script or a style is a programming error and stops the program.
+/// A `String` cannot become unescaped HTML. A text is permitted between tags and in quoted attribute values. A text in
+/// a tag, an unquoted attribute, a script or a style is a programming error and stops the process.
 public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// The markup, as it is sent.
+    /// The markup.
     public private(set) var markup: String
 
+    /// Creates a fragment from markup in the source code.
     public init(stringLiteral literal: StaticString) { markup = literal.text }
 
+    /// Creates a fragment from markup with interpolated values.
     public init(stringInterpolation interpolation: StringInterpolation) { markup = interpolation.markup }
 
     private init(safe markup: String) { self.markup = markup }
 
+    /// No markup.
     public static let empty: HTML = ""
 
-    /// `text` as it reads.
+    /// Returns `text`, escaped.
     public static func text(_ text: String) -> HTML { HTML(safe: Self.escaped(text)) }
 
     public static func += (left: inout HTML, right: HTML) { left.markup += right.markup }
 
     public static func + (left: HTML, right: HTML) -> HTML { HTML(safe: left.markup + right.markup) }
 
-    /// The characters that mean something in a text or a quoted attribute, as character references. Characters that HTML
-    /// does not allow are replaced.
+    /// Replaces the special characters of texts and quoted attributes with character references, and characters that
+    /// HTML does not permit with U+FFFD.
     private static func escaped(_ text: String) -> String {
         var out = ""
         out.reserveCapacity(text.utf8.count)
@@ -51,6 +53,9 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 }
 
 extension Sequence<HTML> {
+    /// Returns the concatenated fragments.
+    ///
+    /// - Parameter separator: The fragment between two others.
     public func joined(separator: HTML = .empty) -> HTML {
         var out = HTML.empty
         for (index, piece) in enumerated() {
@@ -62,61 +67,66 @@ extension Sequence<HTML> {
 }
 
 extension HTML {
+    /// The builder of an interpolated fragment.
     public struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var markup = ""
         private var place = Place.text
 
+        /// Creates an empty builder.
         public init(literalCapacity: Int, interpolationCount: Int) {
             markup.reserveCapacity(literalCapacity + 16 * interpolationCount)
         }
 
+        /// Appends markup.
         public mutating func appendLiteral(_ literal: StaticString) {
             let text = literal.text
             place.advance(over: text)
             markup += text
         }
 
-        /// A text, escaped.
+        /// Appends `text`, escaped.
         public mutating func appendInterpolation(_ text: String) {
             precondition(place.takesText, "A text must stand between tags or in a quoted attribute value.")
             markup += HTML.escaped(text)
         }
 
-        /// A text, if there is one.
+        /// Appends `text`, escaped, or nothing.
         public mutating func appendInterpolation(_ text: String?) { appendInterpolation(text ?? "") }
 
+        /// Appends a `number`.
         public mutating func appendInterpolation(_ number: some BinaryInteger) { markup += String(number) }
 
-        /// A length or place in a picture, to a tenth of a unit.
+        /// Appends a `number`, rounded to a tenth, for a length or position in a picture.
         public mutating func appendInterpolation(_ number: Double) {
             let tenths = Int((number * 10).rounded())
             let sign = tenths < 0 ? "-" : ""
             markup += sign + String(abs(tenths) / 10) + (tenths % 10 == 0 ? "" : ".\(abs(tenths) % 10)")
         }
 
-        /// Elements between tags, or whole attributes within one.
+        /// Appends elements between tags, or whole attributes in a tag.
         public mutating func appendInterpolation(_ html: HTML) {
             precondition(place.takesMarkup, "Markup cannot stand in an attribute's value.")
             markup += html.markup
         }
 
+        /// Appends elements or attributes, or nothing.
         public mutating func appendInterpolation(_ html: HTML?) { appendInterpolation(html ?? .empty) }
 
-        /// `text` if `condition` holds, as `<li class="row\(" odd", when: isOdd)">`.
+        /// Appends `text` if `condition` holds, as in `<li class="row\(" odd", when: isOdd)">`.
         public mutating func appendInterpolation(_ text: String, when condition: Bool) {
             if condition { appendInterpolation(text) }
         }
 
-        /// `html` if `condition` holds, as `<input\(" checked", if: isOn)>`.
+        /// Appends `html` if `condition` holds, as in `<input\(" checked", if: isOn)>`.
         public mutating func appendInterpolation(_ html: HTML, if condition: Bool) {
             if condition { appendInterpolation(html) }
         }
     }
 
-    /// Where in the markup an interpolation stands.
+    /// The syntactic position of an interpolation.
     fileprivate enum Place {
         case text, tag, doubleQuoted, singleQuoted
-        /// From the name of a script or style to its closing tag.
+        /// Between the name of a script or style element and its closing tag.
         case script, style
 
         var takesText: Bool { self == .text || self == .doubleQuoted || self == .singleQuoted }
@@ -128,7 +138,7 @@ extension HTML {
                 switch (self, character) {
                 case (.text, "<"):
                     self = Self.begins(rest, "<script") ? .script : Self.begins(rest, "<style") ? .style : .tag
-                // Another closing tag is a piece of the program.
+                // Other closing tags are part of the program.
                 case (.script, "<"):
                     if Self.begins(rest, "</script") { self = .tag }
                 case (.style, "<"):
@@ -143,7 +153,7 @@ extension HTML {
             }
         }
 
-        /// The names of elements have no case.
+        /// Whether the markup begins with this tag, without regard to case.
         private static func begins(_ markup: Substring, _ tag: String) -> Bool {
             markup.prefix(tag.count).lowercased() == tag
         }

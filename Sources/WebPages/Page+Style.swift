@@ -1,5 +1,5 @@
 extension Page {
-    /// The look of every page: quiet, readable at phone width, light or dark as the reader's system is.
+    /// The style sheet of every page, for phones and larger screens, in the light or dark appearance of the system.
     static let style = """
 
         :root {

@@ -1,26 +1,42 @@
 import HTTPCore
 import Primitives
 
-/// A whole page: everything it needs is inside it, so it works from a file and without a network.
+/// A self-contained web page, which works from a file and without a network.
 ///
 ///     let page = Page(title: "Ledger", body: "<h1>Ledger</h1>")
 ///     return .ready(HTTPResponse(page: page))
 ///
-/// Its content security policy allows exactly the style and the script it was made with.
+/// Its content security policy permits only the page's own style and script.
 public struct Page: Sendable {
+    /// The title.
     public var title: String
+    /// The content of the `body` element.
     public var body: HTML
-    /// Rules of this page, after those that all pages have.
+    /// The style sheets of this page, after the one of all pages.
     public var styles: [StaticString]
-    /// Run as one, in their order, once the page is there.
+    /// The scripts of this page, which run in order after the document is loaded.
     public var scripts: [StaticString]
-    /// Whether its script may ask the server that the page comes from.
+    /// Whether the script may send requests to the server of the page.
     public var asksItsServer = false
 
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - title: The title.
+    ///   - body: The content of the `body` element.
+    ///   - style: The style sheet.
+    ///   - script: The script.
     public init(title: String, body: HTML, style: StaticString = "", script: StaticString = "") {
         self.init(title: title, body: body, styles: [style], scripts: [script])
     }
 
+    /// Creates a page with several style sheets and scripts.
+    ///
+    /// - Parameters:
+    ///   - title: The title.
+    ///   - body: The content of the `body` element.
+    ///   - styles: The style sheets.
+    ///   - scripts: The scripts, which run in order.
     public init(title: String, body: HTML, styles: [StaticString], scripts: [StaticString]) {
         self.title = title
         self.body = body
@@ -31,8 +47,9 @@ public struct Page: Sendable {
     private var css: String { Self.style + styles.map(\.text).joined() }
     private var script: String { scripts.map(\.text).joined(separator: "\n") }
 
-    /// What the page may do: nothing but its own style and script, and forms to where it came from. A page that asks its
-    /// server may do that too, and no text it gets there can become markup or a script.
+    /// The content security policy: the page may use its own style and script, and send forms to its server. With
+    /// ``asksItsServer``, the script may also send requests to the server, and the browser prevents that a response
+    /// becomes markup or a script.
     public var contentSecurityPolicy: String {
         var rules = ["default-src 'none'", "style-src \(Self.hash(css))"]
         if !script.isEmpty { rules.append("script-src \(Self.hash(script))") }
@@ -40,7 +57,7 @@ public struct Page: Sendable {
         return (rules + ["form-action 'self'", "base-uri 'none'"]).joined(separator: "; ")
     }
 
-    /// The document.
+    /// The document as text.
     public var text: String {
         let head: HTML = """
             <!doctype html>
@@ -60,7 +77,11 @@ public struct Page: Sendable {
 }
 
 extension HTTPResponse {
-    /// An answer with a page. It cannot be framed, is not kept by caches, and tells other sites nothing.
+    /// Creates a response with a page. The page cannot be framed or cached, and sends no referrer.
+    ///
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - page: The page.
     public init(status: Int = 200, page: Page) {
         self.init(
             status: status,

@@ -14,7 +14,6 @@ enum HARRules {
             /// Required. `null` is a warning, because Charles writes it for values that HTTP/2 does not have.
             case nullable
             /// Browsers leave it out or write `null`, which is a warning.
-            /// Browsers leave it out, or write `null`: that is doubtful only.
             case expected
             case optional
             /// Not used here, and written differently by browsers. A violation is a warning.

@@ -128,8 +128,7 @@ private final class Attachment: Sendable {
         }
         configuration.protocolClasses = [type] + classes
         let orphans = known.filter { $0.value.interceptor == nil }.keys
-        // They are handed out of the lock and end here: who lets go of a transport may have to wait for somebody who
-        // wants the lock.
+        // Released outside of the lock: the release of a transport may wait for code that needs the lock.
         registry.withLock { registry in orphans.map { registry.attachments.removeValue(forKey: $0) } }
     }
 

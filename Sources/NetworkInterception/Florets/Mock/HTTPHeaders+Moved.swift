@@ -1,7 +1,7 @@
 import HTTPCore
 
 extension HTTPHeaders {
-    /// The headers of the same answer so many seconds later.
+    /// Returns the headers with their dates moved by this number of seconds.
     func moved(by seconds: Int64) -> HTTPHeaders {
         HTTPHeaders(
             fields.map { field in
