@@ -1,8 +1,8 @@
 import Foundation
 
-/// A text in which escapes are what they mean, and where in the text that is written.
+/// A text with its escape sequences decoded, and the position of each byte in the original.
 struct EscapedText {
-    /// The longest escape of XML: `&#x0022;`.
+    /// The length of the longest character reference of XML, `&#x0022;`.
     private static let longestEntity = 10
     private static let names: [(name: StaticString, meaning: UInt8)] = [
         ("lt", 0x3C), ("gt", 0x3E), ("amp", 0x26), ("apos", 0x27), ("equals", 0x3D), ("colon", 0x3A),
@@ -10,10 +10,10 @@ struct EscapedText {
     private static let quote = Array("&quot;".utf8)
 
     private(set) var bytes: [UInt8] = []
-    /// Where each byte begins in the text, and the end of the text.
+    /// The position of each byte in the original, and the end of the original.
     private var places: [Int] = []
 
-    /// The range of a text without its percent-encoding.
+    /// Decodes the percent-encoding of a range.
     init(percentEncoded text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) {
         bytes.reserveCapacity(range.count)
         places.reserveCapacity(range.count + 1)
@@ -27,8 +27,8 @@ struct EscapedText {
         places.append(place)
     }
 
-    /// The text without the escapes of JSON and of XML: `\u003c` and `&lt;` are `<`. Quotes stay escaped, so that each string
-    /// ends where it did. `nil` for a text without such escapes.
+    /// Decodes the escape sequences of JSON and XML: `\u003c` and `&lt;` become `<`. Quotation marks stay escaped, so
+    /// that each string keeps its end. `nil` if the text has no escape sequences.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         // Nearly every text ends here.
         guard let start = text.baseAddress,
@@ -41,7 +41,7 @@ struct EscapedText {
                 place += 1
                 continue
             }
-            // Each time that JSON is written into a string of JSON there are more backslashes.
+            // JSON in a string of JSON has additional backslashes.
             var sign = place
             while text[sign] == UInt8(ascii: "\\"), sign + 1 < text.count, text[sign + 1] == text[sign] { sign += 1 }
             guard let (meaning, end) = Self.escape(in: text, at: sign) else {
@@ -60,7 +60,8 @@ struct EscapedText {
         places.append(text.count)
     }
 
-    /// A string of JSON without its escapes, those of quotes and line ends too. An escape that is no ASCII becomes U+FFFD.
+    /// Decodes a string of JSON completely, including quotation marks and line ends. A character outside of ASCII
+    /// becomes U+FFFD.
     init(string text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) {
         bytes.reserveCapacity(range.count)
         places.reserveCapacity(range.count + 1)
@@ -74,11 +75,10 @@ struct EscapedText {
         places.append(place)
     }
 
-    /// The strings of JSON in a text that have line ends, which are written as escapes there; also in strings in strings.
-    /// Whatever is between two quotes is one, so this holds in a text that is no JSON or was cut. Strings of Python and
-    /// JavaScript in single quotes are found too, where a sign is before the quote.
+    /// The strings of JSON that contain escaped line ends, including strings in strings. Text between two quotation
+    /// marks counts as a string, so that cut JSON and other texts work too. Strings of Python and JavaScript in single
+    /// quotation marks count if the mark follows punctuation.
     static func stringsWithLines(in text: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
-        // Nearly every text ends here.
         guard let address = text.baseAddress, memchr(address, 0x5C, text.count) != nil else { return [] }
         var strings: [Range<Int>] = []
         var (start, place, hasLines) = (0, 0, false)
@@ -92,7 +92,6 @@ struct EscapedText {
                     hasLines = true
                     single?.hasLines = true
                 }
-                // An escaped quote ends nothing.
                 if (place - sign) % 2 == 1 { place += 1 }
                 continue
             }
@@ -114,12 +113,12 @@ struct EscapedText {
         return strings
     }
 
-    /// A replacement as it is written inside of a string of JSON.
+    /// Escapes a replacement for a string of JSON.
     static func escaped(_ replacement: [UInt8]) -> [UInt8] {
         replacement.flatMap { "\"\\".utf8.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
     }
 
-    /// The meaning of the character or escape with which the rest of a string begins, and its length.
+    /// Decodes the first character or escape sequence, and returns its length.
     private static func stringEscape(in text: Slice<UnsafeBufferPointer<UInt8>>) -> ([UInt8], Int) {
         let place = text.startIndex
         guard text[place] == UInt8(ascii: "\\"), text.count > 1 else { return ([text[place]], 1) }
@@ -143,10 +142,10 @@ struct EscapedText {
         places += range
     }
 
-    /// The range in the text of a range of what it means.
+    /// The range in the original that corresponds to a range of the decoded text.
     func original(_ range: Range<Int>) -> Range<Int> { places[range.lowerBound]..<places[range.upperBound] }
 
-    /// The printable character of ASCII that the escape at `place` means, and where the escape ends.
+    /// Decodes the escape sequence of a printable ASCII character at `place`, and returns its end.
     private static func escape(in text: UnsafeBufferPointer<UInt8>, at place: Int) -> (UInt8, Int)? {
         if text[place] == UInt8(ascii: "\\") {
             guard place + 5 < text.count, text[place + 1] == UInt8(ascii: "u"), text[place + 2] == UInt8(ascii: "0"),
@@ -171,7 +170,7 @@ struct EscapedText {
         return (meaning, end + 1)
     }
 
-    /// The byte with which a text in percent-encoding begins, and its length there. What is no escape means itself.
+    /// Decodes the first byte or percent-encoded byte, and returns its length.
     static func percentEscape(in text: Slice<UnsafeBufferPointer<UInt8>>) -> (meaning: UInt8, length: Int) {
         let place = text.startIndex
         if text[place] == UInt8(ascii: "%"), text.count > 2, let high = text[place + 1].hexValue,

@@ -1,14 +1,14 @@
 import HTTPCore
 import Primitives
 
-/// Places in JSON whose values are secrets. Values are found without parsing what is around them, as far as a text goes.
+/// JSON pointers to secret values. The redaction tolerates malformed JSON and works up to the end of a cut text.
 struct PointerTree: Sendable {
     private var children: [String: PointerTree] = [:]
     private var isSecret = false
 
     private init() {}
 
-    /// - Parameter pointers: RFC 6901; a slash that is missing in front is added.
+    /// - Parameter pointers: Pointers (RFC 6901). A missing slash at the start is added.
     init(_ pointers: [String]) {
         for pointer in pointers {
             let names = JSONPointer.steps(pointer) ?? JSONPointer.steps("/" + pointer)
@@ -21,7 +21,7 @@ struct PointerTree: Sendable {
         children[name, default: PointerTree()].insert(path.dropFirst())
     }
 
-    /// The document without its secrets; `nil` when it has none.
+    /// Returns the document without its secrets, or `nil` if it has none.
     func redacted(_ document: [UInt8]) -> [UInt8]? {
         var walk = Walk(text: document)
         walk.value(self)
@@ -50,7 +50,7 @@ struct PointerTree: Sendable {
 
         private mutating func skipSpace() { while let byte = next, byte <= 0x20 { position += 1 } }
 
-        /// `tree` is what is looked for inside; `nil` when nothing is.
+        /// Skips a value and records the secrets in it that `tree` selects.
         mutating func value(_ tree: PointerTree?) {
             skipSpace()
             let start = position
@@ -103,7 +103,7 @@ struct PointerTree: Sendable {
             }
         }
 
-        /// The text at a quote, decoded as far as it can be.
+        /// Reads a string and decodes it as far as possible.
         private mutating func string() -> String {
             let start = position
             skipString()

@@ -1,14 +1,13 @@
 import Foundation
 import HTTPCore
 
-/// Why a request failed, in words: what stands in a record for an error that cannot be kept itself, because it was read
-/// from a file, or because its texts had secrets.
+/// The text form of an error, for a record that is read from a file or whose error contained secrets.
 package struct RecordedFailure: Error, Hashable, Sendable {
-    /// The error's type, for example `URLError`.
+    /// The type of the error, for example `URLError`.
     package let kind: String
-    /// The error's own code, in its own words; empty when it has none.
+    /// The code of the error as text. Empty if it has none.
     package let code: String
-    /// A sentence that says what happened.
+    /// A sentence about the error.
     package let reason: String
 
     package init(kind: String, code: String, reason: String) {
@@ -17,7 +16,7 @@ package struct RecordedFailure: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// What is told of any error.
+    /// Creates the text form of any error.
     package init(_ error: any Error) {
         switch error {
         case let error as RecordedFailure: self = error
@@ -32,7 +31,7 @@ package struct RecordedFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Everything in words that an error carries with it.
+    /// All texts that an error contains.
     static func texts(of error: any Error) -> [String] {
         let failure = RecordedFailure(error)
         let underlying = (error as? HTTPError)?.underlying ?? (error as? InterceptionError)?.underlying
@@ -40,7 +39,7 @@ package struct RecordedFailure: Error, Hashable, Sendable {
         return [failure.reason, failure.code, String(reflecting: error)] + details + (underlying.map(texts) ?? [])
     }
 
-    /// The error that code can tell apart: one of HTTP or of this module again, otherwise this.
+    /// The typed error of HTTP or of this module if possible; otherwise this value.
     var restored: any Error {
         switch kind {
         case "HTTPError": HTTPError(.init(rawValue: code), reason)

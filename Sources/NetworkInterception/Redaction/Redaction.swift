@@ -1,36 +1,47 @@
 import HTTPCore
 
-/// What is taken out of a record before anybody stores, shows or exports it. The traffic itself is not touched.
+/// Rules that remove secrets from a record before it is stored, displayed or exported. The traffic itself is unchanged.
 ///
 ///     configuration.redaction = .standard.adding(members: ["ssn"], pointers: ["/card/number"])
 ///
-/// A secret is known by the name beside it, or by its shape. `standard` knows the names of credentials, as headers, items of
-/// queries, fields of forms, members of JSON, elements and attributes of XML, keys of YAML and settings in a text. Under any
-/// name it is one when it is a signed text (JWS and other base64 of a JSON object), base64 of DER such as an app receipt, a
-/// private key in PEM, a token with a known prefix, credentials after `Bearer` or `Basic`, the number of a payment card, or
-/// the user information of a URL. Bodies are looked through as text, so one that is cut in the middle of a secret, or is no
-/// valid JSON, gives nothing away, and what is not secret stays byte for byte.
+/// A secret is recognized by its name or by its format. ``standard`` has the usual names of credentials in headers,
+/// query items, form fields, JSON members, XML elements and attributes, YAML keys and settings in a text. These formats
+/// are secrets under any name:
 ///
-/// A secret under a name of your own, without a known shape, cannot be told from other values: name it.
+/// - Signed texts (JWS and other base64 of a JSON object).
+/// - Base64 of DER, such as an app receipt, and private keys in PEM.
+/// - Tokens with a known prefix, and credentials after `Bearer` or `Basic`.
+/// - Numbers of payment cards.
+/// - The user information of a URL.
+///
+/// Bodies are scanned as text, so that secrets are also removed from cut or malformed JSON. Everything else keeps its
+/// bytes. A secret with an unknown name and format cannot be recognized; add its name.
 public struct Redaction: Sendable {
-    /// Headers whose values are secrets, by their names in full.
+    /// The headers whose values are secrets, by their full names.
     public let headers: SensitiveHeaders
-    /// Query items and form fields whose values are secrets, by their names in full.
+    /// The query items and form fields whose values are secrets, by their full names.
     public let queryItems: Set<String>
-    /// Members at any depth whose values are secrets, by their names in full; also query items, form fields and parts of
-    /// multipart bodies.
+    /// The members at any depth whose values are secrets, by their full names. They apply to query items, form fields
+    /// and parts of multipart bodies too.
     public let members: Set<String>
-    /// Places in JSON bodies whose values are secrets, as RFC 6901 pointers.
+    /// The locations of secrets in JSON bodies, as RFC 6901 pointers.
     public let pointers: [String]
-    /// Whether bodies are kept that cannot be looked into: those with a `Content-Encoding`.
+    /// Whether bodies with a `Content-Encoding` are kept, although they cannot be scanned.
     public let keepsEncodedBodies: Bool
 
     private let rules: SecretRules?
 
-    /// Only what is named here and what is a secret by its shape. To add to what is known, use `standard.adding`.
+    /// Creates rules for these names and for the formats of secrets, without the names of ``standard``. Use
+    /// ``standard`` and `adding` to extend those.
     ///
-    /// The names of query items and members are compared without case, hyphens and underscores: `access_token` is
+    /// The names of query items and members are compared without case, hyphens and underscores: `access_token` equals
     /// `accessToken`.
+    ///
+    /// - Parameters:
+    ///   - headers: The headers whose values are secrets.
+    ///   - queryItems: The query items and form fields whose values are secrets.
+    ///   - members: The members at any depth whose values are secrets.
+    ///   - pointers: The locations of secrets in JSON bodies, as RFC 6901 pointers.
     public init(
         headers: SensitiveHeaders = .standard, queryItems: Set<String> = [], members: Set<String> = [],
         pointers: [String] = [], keepsEncodedBodies: Bool = false
@@ -60,14 +71,20 @@ public struct Redaction: Sendable {
         rules = nil
     }
 
-    /// The credentials of HTTP, of Souk and of the App Store: passwords, tokens, keys, sessions and one-time codes under their
-    /// usual names, receipts and what the store signed.
+    /// The credentials of HTTP, Souk and the App Store: passwords, tokens, keys, sessions and one-time codes under
+    /// their usual names, receipts, and data that the store signed.
     public static let standard = Redaction(.standard, [], [], [], false, hasStandardWords: true)
 
-    /// Nothing is taken out. For traffic that has no secrets.
+    /// No rules, for traffic without secrets.
     public static let none = Redaction()
 
-    /// This and more.
+    /// Returns these rules with additional names.
+    ///
+    /// - Parameters:
+    ///   - moreHeaders: The headers whose values are secrets.
+    ///   - moreItems: The query items and form fields whose values are secrets.
+    ///   - moreMembers: The members at any depth whose values are secrets.
+    ///   - morePointers: The locations of secrets in JSON bodies, as RFC 6901 pointers.
     public func adding(
         headers moreHeaders: [String] = [], queryItems moreItems: Set<String> = [],
         members moreMembers: Set<String> = [],
@@ -79,15 +96,17 @@ public struct Redaction: Sendable {
             keepsEncodedBodies, hasStandardWords: rules?.hasStandardWords == true)
     }
 
-    /// The same, keeping bodies that cannot be looked into.
+    /// Returns these rules, but keeps bodies with a `Content-Encoding`, which cannot be scanned.
     public func keepingEncodedBodies() -> Redaction {
         guard let rules else { return self }
         return Redaction(
             headers, queryItems, members, pointers, true, hasStandardWords: rules.hasStandardWords)
     }
 
-    /// The record without its secrets. What was redacted already stays as it is. An error whose texts have a secret
-    /// becomes a `RecordedFailure`.
+    /// Returns the record without its secrets. A repeated redaction changes nothing. An error whose texts contain a
+    /// secret becomes an error with redacted text.
+    ///
+    /// - Parameter record: The record.
     public func redacted(_ record: Record) -> Record {
         guard let rules else { return record }
         var record = record
@@ -100,7 +119,7 @@ public struct Redaction: Sendable {
         return record
     }
 
-    /// How a request ended, without its secrets.
+    /// Returns the result of a request without its secrets.
     func redacted(_ result: Result<Response, any Error>) -> Result<Response, any Error> {
         rules.map { redacted(result, $0) } ?? result
     }
@@ -117,19 +136,19 @@ public struct Redaction: Sendable {
         }
     }
 
-    /// Whether something was taken out of this text, so that it is not what was sent.
+    /// Whether a part of `text` was redacted.
     public static func marks(_ text: String) -> Bool {
         text.contains(SensitiveHeaders.replacement) || text.contains(SecretScanner.replacementInQuery)
             || text.contains("//\(SecretScanner.replacementOfUser)@")
     }
 
-    /// The text without its secrets.
+    /// Returns `text` without its secrets.
     public func redacted(_ text: String) -> String { rules.map { $0.redacted(text) } ?? text }
 
-    /// The URL without its secrets.
+    /// Returns the URL without its secrets.
     package func redacted(url: String) -> String { rules?.change(url, .url) ?? url }
 
-    /// The headers without their secrets.
+    /// Returns the headers without their secrets.
     func redacted(_ headers: HTTPHeaders) -> HTTPHeaders { rules.map { redacted(headers, $0) } ?? headers }
 
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
@@ -170,20 +189,20 @@ public struct Redaction: Sendable {
     }
 }
 
-/// How to look through a text; of a body its headers say it.
+/// The syntax of a text. The headers determine that of a body.
 enum BodyKind {
-    /// No body.
+    /// A text that is not a body.
     case text
     /// The value of a header.
     case header
-    /// The whole of a URL.
+    /// A complete URL.
     case url
-    /// A body that its headers call a form.
+    /// A body whose headers declare a form.
     case form
-    /// Any other body: it may begin with an item all the same.
+    /// Another body, which may also begin with a form field.
     case body
     case multipart
-    /// Not to be read without being decoded first.
+    /// A body that must be decoded before it can be scanned.
     case encoded
 
     init(_ headers: HTTPHeaders) {
@@ -204,7 +223,7 @@ enum BodyKind {
 }
 
 extension HTTPRequest {
-    /// Whether this is the same request, by what can be compared without reading.
+    /// Whether the buffered request is equal.
     fileprivate func isBuffered(as other: HTTPRequest) -> Bool {
         guard case .bytes(let own) = body, case .bytes(let others) = other.body else { return false }
         return method == other.method && url == other.url && timeout == other.timeout && headers == other.headers

@@ -1,5 +1,4 @@
-/// What a name says about the value beside it: in which places that value is a secret, and which kinds of values are.
-/// Empty for a name that says nothing.
+/// The kinds of values that are secrets beside a name, and the syntax in which they are. Empty for a harmless name.
 struct SecretMeaning: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -9,15 +8,15 @@ struct SecretMeaning: OptionSet, Sendable {
     static let item = SecretMeaning(rawValue: 2)
     /// The value of a member of JSON, XML or YAML, of a part of a multipart form, or of a setting in a text.
     static let member = SecretMeaning(rawValue: 4)
-    /// Also a value that is a number.
+    /// Numbers are secrets too.
     static let number = SecretMeaning(rawValue: 8)
-    /// Also a value that is an array.
+    /// Arrays are secrets too.
     static let list = SecretMeaning(rawValue: 16)
-    /// Also a value that is an object, or an element with elements.
+    /// Objects, and elements with child elements, are secrets too.
     static let object = SecretMeaning(rawValue: 32)
-    /// In a text the value goes on to the end of the line.
+    /// In a text, the value continues to the end of the line.
     static let line = SecretMeaning(rawValue: 64)
-    /// Known to be no secret, although the name ends like one.
+    /// Not a secret, although the name ends like that of one.
     static let harmless = SecretMeaning(rawValue: 128)
 
     static let everywhere: SecretMeaning = [.header, .item, .member]

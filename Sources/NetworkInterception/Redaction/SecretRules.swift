@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// What counts as a secret, in the form in which bytes are searched for it.
+/// The rules of a `Redaction` in a form for fast search in bytes.
 final class SecretRules: Sendable {
     private static let standardWords = SecretTable(SecretWords.standard)
     private static let stepWords = SecretTable(SecretWords.steps)
@@ -19,7 +19,7 @@ final class SecretRules: Sendable {
     private let pointers: PointerTree?
     let shapes = SecretShapes.standard
 
-    /// - Parameter hasStandardWords: whether names that consist of the words of `SecretWords.standard` are known.
+    /// - Parameter hasStandardWords: Whether names that consist of the words of `SecretWords.standard` are secret.
     init(members: Set<String>, queryItems: Set<String>, pointers: [String], hasStandardWords: Bool) {
         self.members = SecretNames(members)
         self.queryItems = SecretNames(queryItems)
@@ -27,7 +27,7 @@ final class SecretRules: Sendable {
         self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
     }
 
-    /// Whether every value of this header is a secret, unless it only says yes or no.
+    /// Whether every value of this header is a secret, except `yes` and `no`.
     func hides(_ field: HTTPHeaders.Field) -> Bool {
         guard hasStandardWords else { return false }
         var name = field.name
@@ -37,19 +37,19 @@ final class SecretRules: Sendable {
 
     func redacted(_ text: String) -> String { change(text) ?? text }
 
-    /// The text without its secrets; `nil` when it has none.
+    /// Returns the text without its secrets, or `nil` if it has none.
     func change(_ text: String, _ kind: BodyKind = .text) -> String? {
         var text = text
         return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The body without its secrets; `nil` when it has none. `type` is its media type.
+    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type.
     func change(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
         var body = body
         var isPointed = false
         if let pointers {
-            // A body of JSON is wide as a whole.
+            // A JSON body has one encoding.
             let wide = WideText.readings(of: body, type: type())
             let pointed =
                 pointers.redacted(body)
@@ -72,8 +72,8 @@ final class SecretRules: Sendable {
         return changed ?? (isPointed ? body : nil)
     }
 
-    /// The secrets of bytes that may be UTF-16 or UTF-32. A part of a body may be, so this says nothing of the bytes as they
-    /// are.
+    /// The secrets of bytes in UTF-16 or UTF-32. A part of a body may have such an encoding, so the bytes are scanned
+    /// without conversion too.
     private func found(
         inWide bytes: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String?
     ) -> [(range: Range<Int>, replacement: [UInt8])] {
@@ -83,7 +83,7 @@ final class SecretRules: Sendable {
         }
     }
 
-    /// The secrets of a text that was itself written inside of something, `depth` times.
+    /// The secrets of a text that is nested in another one, at this depth.
     func found(in text: UnsafeBufferPointer<UInt8>, depth: Int) -> [(range: Range<Int>, replacement: [UInt8])] {
         scanner(of: text, .text, depth: depth, unescaped: 0).found
     }
@@ -92,8 +92,8 @@ final class SecretRules: Sendable {
         scanner(of: text, kind, depth: 0, unescaped: 0).result
     }
 
-    /// A scanner that has looked through the text as it is, through its strings of several lines as texts of their own, and
-    /// through what its escapes mean: `unescaped` times so far.
+    /// A scanner after the scan of the text, of its multi-line strings as separate texts, and of the text with its
+    /// escape sequences decoded. `unescaped` is the number of decodings so far.
     private func scanner(
         of text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int, unescaped: Int
     ) -> SecretScanner {
@@ -120,65 +120,66 @@ final class SecretRules: Sendable {
 // MARK: - Names
 
 extension SecretRules {
-    /// What a name in a text says about the value beside it.
+    /// The meaning of a name in a text.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
         if members.contains(text, name) { return [.item, .member, .number, .list, .object] }
         let named: SecretMeaning = queryItems.contains(text, name) ? .item : []
         return hasStandardWords ? Self.standardWords.meaning(of: text, name).union(named) : named
     }
 
-    /// How many characters a random segment of a path has at least to be a secret after this one; `nil` when it is none.
+    /// The least length of a random path segment that is a secret after this segment, or `nil` if none is.
     func leastLength(after segment: Range<Int>, of text: UnsafeBufferPointer<UInt8>) -> Int? {
         if meaning(of: text, segment).contains(.member) { return 12 }
         return hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty ? 20 : nil
     }
 
-    /// Whether something is confirmed after this segment of a path, whose token need not follow at once.
+    /// Whether the segment names a confirmation, after which a token may follow later in the path.
     func isStep(_ text: UnsafeBufferPointer<UInt8>, _ segment: Range<Int>) -> Bool {
         hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty
     }
 
-    /// Whether the value of this name may be a name itself.
+    /// Whether the value of this name may be the name of a secret.
     func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 14 && !Self.namingWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether the value of this name may be the place of the value beside it.
+    /// Whether the value of this name may be the path of a secret.
     func isPointing(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 6 && !Self.pointingWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether this name is that of a value that something beside it names.
+    /// Whether the value of this name may be named by another value.
     func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 15 && !Self.namedWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether a value of this name is a secret in an object with a secret's name.
+    /// Whether the value of this name is a secret in an object with the name of a secret.
     func isHeld(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 12 && !Self.heldWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether a function with this name takes a name and its value.
+    /// Whether a function of this name takes a name and its value.
     func isSetter(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 24 && !Self.setterWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether this name is that of an id.
+    /// Whether this is the name of an id.
     func isIdentifier(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         !Self.identifierWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether this name says where a secret is.
+    /// Whether this is the name of a reference to a secret.
     func isReference(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 11 && !Self.referenceWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether the text of an element with this name, without its namespace, may be the name of a secret: `param-name`.
+    /// Whether the text of an element with this name may be the name of a secret, such as `param-name`. Ignores a
+    /// namespace.
     func isNamingElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         isNaming(text, Self.lastWord(of: text, name))
     }
 
-    /// Whether the text of such an element is what its attribute or the element before it names.
+    /// Whether the text of such an element is named by its attribute or by the element before it.
     func isNamedElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         let word = Self.lastWord(of: text, name)
         return word.count <= 14 && !Self.namedElementWords.meaning(of: text, word).isEmpty
@@ -190,8 +191,8 @@ extension SecretRules {
 }
 
 extension [UInt8] {
-    /// Whether this is PKCS #7 signed data in DER, as an app receipt is: the object identifier 1.2.840.113549.1.7.2 at the
-    /// beginning of a sequence.
+    /// Whether the bytes begin with PKCS #7 signed data in DER, as an app receipt does: a sequence with the object
+    /// identifier 1.2.840.113549.1.7.2.
     fileprivate var beginsSignedDER: Bool {
         let identifier: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
         guard first == 0x30, count > identifier.count else { return false }
@@ -199,11 +200,11 @@ extension [UInt8] {
     }
 }
 
-/// Names that are looked for in bytes, each in full, compared without case, hyphens and underscores.
+/// A set of names for search in bytes, compared without case, hyphens and underscores.
 final class SecretNames: Sendable {
     private let names: Set<[UInt8]>
-    /// By a name's first letter the last letters it may have, as bits. Nearly all names are told apart by these.
-    // Unsafe: written by `init`, before anybody else can reach it, and only read from then on.
+    /// For each first letter, the last letters of names as a bit set, which excludes nearly all other names.
+    // Unsafe, but written only by `init`.
     nonisolated(unsafe) private let ends: UnsafeMutablePointer<UInt32>
 
     init(_ names: Set<String>) {

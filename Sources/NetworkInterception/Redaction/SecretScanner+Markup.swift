@@ -1,26 +1,26 @@
 /// A start tag whose content is a secret.
 struct SecretTag {
     let name: Range<Int>
-    /// The place of its `>`.
+    /// The position of its `>`.
     let close: Int
     let meaning: SecretMeaning
 }
 
-/// An element in which texts of `value` and the like are secrets.
+/// An element in which the text of `value` and similar elements is a secret.
 struct SecretElement {
     let limit: Int
     let meaning: SecretMeaning
-    /// How many elements have begun in it and not ended.
+    /// The nesting depth of the current position.
     var level = 0
 }
 
 /// Elements of XML and HTML.
 extension SecretScanner {
-    /// So often the end of an element may be missing; then none has one.
+    /// The number of missing end tags after which the scanner no longer searches for them.
     private static let maximumMissingEndTags = 16
     private static let afterTagName = ASCIISet.blank.union("/><\"'=&")
 
-    /// At a `<`: an element with a secret's name?
+    /// At `<`: scans an element with the name of a secret.
     mutating func startTag() {
         let open = position
         position += 1
@@ -35,7 +35,7 @@ extension SecretScanner {
         newestTag = name
         if let secretTag, secretTag.close < open { self.secretTag = nil }
         if let secretTag, secretTag.name.isEmpty, secretTag.close == open {
-            // The element after one whose text is a secret's name.
+            // The element after one whose text is the name of a secret.
             guard rules.isNamedElement(text, name) else { return self.secretTag = nil }
             self.secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: .everything) }
             return
@@ -57,8 +57,8 @@ extension SecretScanner {
         }
     }
 
-    /// Counts an element that begins at `open` in one such as `<pin>`. Returns how far its text is a secret; `nil` when it
-    /// is none.
+    /// Counts an element at `open` in one such as `<pin>`. Returns the meaning of its text, or `nil` if it is not a
+    /// secret.
     private mutating func meaningInElement(_ name: Range<Int>, at open: Int) -> SecretMeaning? {
         guard let element = secretElement else { return nil }
         guard open < element.limit else {
@@ -70,13 +70,13 @@ extension SecretScanner {
         return element.level == 0 && rules.isHeld(text, name) ? element.meaning : nil
     }
 
-    /// At an end tag: does an element such as `<pin>` end?
+    /// At an end tag: ends the current element such as `<pin>`.
     private mutating func endTag() {
         guard let element = secretElement else { return }
         if element.level == 0 { secretElement = nil } else { secretElement?.level -= 1 }
     }
 
-    /// The `>` of a start tag with this name; `nil` when it has no content.
+    /// The position of the `>` of a start tag with this name, or `nil` if the element has no content.
     private func closed(_ name: Range<Int>) -> Int? {
         let limit = min(text.count, name.upperBound + 2048)
         var place = name.upperBound
@@ -101,7 +101,7 @@ extension SecretScanner {
         return place
     }
 
-    /// `<key>password</key><string>…</string>`
+    /// Scans `<key>password</key><string>…</string>`.
     private mutating func elementThatNames(from start: Int) {
         let limit = min(text.count, start + Self.longestName)
         var end = start
@@ -120,7 +120,7 @@ extension SecretScanner {
         position = next
     }
 
-    /// At a `>`: does the content of a secret begin?
+    /// At `>`: hides the content of a secret element.
     mutating func endOfTag() {
         let close = position
         position += 1
@@ -155,13 +155,12 @@ extension SecretScanner {
                 {
                     return place
                 }
-                // A page that shows how something is called: `login &lt;token&gt;`.
                 if isUnescaped, text[place] == UInt8(ascii: "<"), stands(name, at: place + 1) { return start }
                 place += 1
             }
             missingEndTags += 1
         }
-        // Cut, or no element: `login <token> now`.
+        // Cut, or not an element: `login <token> now`.
         if !isUnescaped, byte(end(from: 0) { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") { return text.count }
         guard start == tag.close + 1 else { return start }
         let end = endOfLine(from: start) { "<\"'".utf8.contains($0) }

@@ -2,10 +2,10 @@ import Foundation
 
 /// Parts of multipart forms.
 extension SecretScanner {
-    /// So far the head of a part may begin before its name.
+    /// The longest distance from the start of a part's head to its name.
     private static let longestHead = 2048
 
-    /// The line in the head of a part of a form that has this name, which may go on in lines that begin with a blank.
+    /// The header line of a part that contains this name. It may be continued by lines that begin with a blank.
     func headOfPart(_ name: SecretName) -> Int? {
         let limit = max(0, name.range.lowerBound - Self.longestHead)
         var start = name.range.lowerBound
@@ -15,7 +15,7 @@ extension SecretScanner {
         return byte(end(from: word.endIndex) { !$0.isBlank }) == UInt8(ascii: ":") ? start : nil
     }
 
-    /// The content of a part of a form, in the head of which `place` is.
+    /// Hides the content of the part whose head contains `place`.
     mutating func part(withHeadAt start: Int, from place: Int) {
         var head = place
         while head < text.count, !stands("\r\n\r\n", at: head), !stands("\n\n", at: head) { head += 1 }
@@ -26,7 +26,7 @@ extension SecretScanner {
         hide(content..<(end < text.count && byte(end - 1) == 0x0D ? max(content, end - 1) : end))
     }
 
-    /// The line before a head with which parts are separated.
+    /// The delimiter line before a head.
     private func delimiter(before head: Int) -> [UInt8] {
         let limit = max(0, head - Self.longestHead)
         var start = head
@@ -39,14 +39,15 @@ extension SecretScanner {
         return Array("--".utf8)
     }
 
-    /// Whether a delimiter is here: the last one of a body has two hyphens after it.
+    /// Whether the delimiter is at `start`. The last delimiter of a body is followed by two hyphens.
     private func isDelimiter(_ delimiter: [UInt8], at start: Int) -> Bool {
         guard stands(delimiter, at: start) else { return false }
         let end = start + delimiter.count
         return end == text.count || text[end] <= 0x20 || delimiter.count == 2 || stands("--", at: end)
     }
 
-    /// The contents of the parts of a body, each with its media type. None where no byte is zero, because then none is wide.
+    /// The contents of the parts of a body, each with its media type. Empty without a zero byte, because then no part
+    /// is in UTF-16 or UTF-32.
     static func parts(of body: [UInt8]) -> [(content: Range<Int>, type: String?)] {
         guard body.withUnsafeBytes({ memchr($0.baseAddress!, 0, $0.count) }) != nil else { return [] }
         let beginning = body.prefix(longestHead)
@@ -74,7 +75,7 @@ extension SecretScanner {
         return parts
     }
 
-    /// The next place of a word.
+    /// The next position of a word.
     private static func find(_ word: [UInt8], in body: [UInt8], from start: Int, to end: Int? = nil) -> Int? {
         body.withUnsafeBufferPointer { body in
             let end = end ?? body.count

@@ -1,32 +1,32 @@
 import Primitives
 
-/// A quote as it is written inside of other things: `"`, `'`, a backtick, `\"`, `\\\"`, `\u0022`, `&quot;`.
+/// A quotation mark in one of its escaped forms: `"`, `'`, a backtick, `\"`, `\\\"`, `\u0022`, `&quot;`.
 struct SecretQuote {
     enum Mark { case double, single, backtick, unicode, entity }
 
     let mark: Mark
-    /// How many backslashes are in front: each time JSON is written into a string of JSON there are more.
+    /// The number of backslashes before it, which grows with each nesting of JSON in strings.
     let escapes: Int
-    /// The quote with its backslashes.
+    /// The quotation mark with its backslashes.
     let range: Range<Int>
 }
 
-/// A name in front of a colon or an equals sign.
+/// A name before a colon or an equals sign.
 struct SecretName {
     let range: Range<Int>
-    /// The quote before the name, when it has quotes of its own.
+    /// The quotation mark before the name, if it is quoted.
     let quote: SecretQuote?
-    /// Whether it is that of an item of a query, a form or a cookie.
+    /// Whether it is the name of an item of a query, a form or a cookie.
     let isItem: Bool
-    /// Whether it is to be decoded first.
+    /// Whether the name must be decoded.
     let isEscaped: Bool
 }
 
 extension SecretScanner {
-    /// What ends a name that has no quotes.
+    /// The characters before an unquoted name.
     private static let beforeName = ASCIISet.blank.union("&?#/\"'`<>\\;=:,{}()|!")
 
-    /// Bytes before a quote that begins a string, and bytes after one that ends a string.
+    /// The characters before a quotation mark that opens a string, and after one that closes it.
     private static let beforeQuote = ASCIISet.blank.union(":=,;([{>+?!|&")
     private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
 
@@ -70,7 +70,7 @@ extension SecretScanner {
             }
         }
         guard start < end else { return nil }
-        // A namespace of XML.
+        // An XML namespace.
         if stands("xmlns:", at: start - 6) { return nil }
         if text[place] == UInt8(ascii: ":"), byte(start - 1) == UInt8(ascii: "<") || stands("</", at: start - 2) {
             return nil
@@ -79,15 +79,15 @@ extension SecretScanner {
         return SecretName(range: start..<end, quote: nil, isItem: isItem, isEscaped: isEscaped)
     }
 
-    /// Whether the name that begins at `start` is that of an item, by what is before it.
+    /// Whether the characters before `start` make the name that of an item.
     private func beginsItem(after start: Int) -> Bool {
         guard start > 0 else { return kind == .form || kind == .body || kind == .header }
         let before = text[start - 1]
         return "?&#;".utf8.contains(before) || kind == .header && (before <= 0x20 || before == UInt8(ascii: ","))
     }
 
-    /// The backtick that ends a name as MySQL writes it, with a string after its equals sign. Elsewhere a backtick is one of
-    /// Markdown or JavaScript.
+    /// The backtick at the end of a name in MySQL, if a string follows the equals sign. Elsewhere it is Markdown or
+    /// JavaScript.
     private func backtick(endingAt end: Int, before sign: Int) -> SecretQuote? {
         guard text[end - 1] == UInt8(ascii: "`"), text[sign] == UInt8(ascii: "="),
             quote(startingAt: valueStart(self.end(from: sign + 1) { !$0.isBlank })) != nil
@@ -120,7 +120,7 @@ extension SecretScanner {
         }
     }
 
-    /// The quote whose last byte is before `end`.
+    /// The quotation mark that ends at `end`.
     func quote(endingAt end: Int) -> SecretQuote? {
         let mark: SecretQuote.Mark
         let length: Int
@@ -135,7 +135,7 @@ extension SecretScanner {
         return SecretQuote(mark: mark, escapes: escapes, range: end - length - escapes..<end)
     }
 
-    /// The quote that begins at `start`.
+    /// The quotation mark that begins at `start`.
     func quote(startingAt start: Int) -> SecretQuote? {
         var place = start
         while byte(place) == UInt8(ascii: "\\"), place - start < Self.longestName { place += 1 }
@@ -155,9 +155,10 @@ extension SecretScanner {
         }
     }
 
-    /// Whether this quote ends the string in which the word at `word` is, as in `"Password: "`, and does not begin a value.
-    /// The quotes before the word decide. One between a sign and a letter begins a string, one between a letter and a
-    /// sign ends a string, and each of the others changes sides.
+    /// Whether this mark closes the string around the word at `word`, as in `"Password: "`, and does not open a value.
+    ///
+    /// The marks before the word decide. One between punctuation and a letter opens a string, one between a letter and
+    /// punctuation closes it, and any other toggles the state.
     func isEnd(_ quote: SecretQuote, around word: Int) -> Bool {
         guard Self.afterQuote.contains(byte(quote.range.upperBound)) else { return false }
         let limit = max(0, word - Self.nearby)
@@ -180,7 +181,7 @@ extension SecretScanner {
         return isChanged
     }
 
-    /// Whether a string may begin at `start`, by what is before it; also after the letter in front of a string of Python.
+    /// Whether the characters before `start` permit a string there. A letter may be the prefix of a Python string.
     private func beginsString(_ start: Int) -> Bool {
         if start == 0 || Self.beforeQuote.contains(text[start - 1]) { return true }
         return "bfruBFRU".utf8.contains(text[start - 1]) && !byte(start - 2).isAlphanumeric
@@ -192,7 +193,7 @@ extension SecretScanner {
         return count
     }
 
-    /// Where the string ends that began with this quote.
+    /// The end of the string that this quotation mark opens.
     func endOfString(_ quote: SecretQuote) -> Int {
         let start = quote.range.upperBound
         switch quote.mark {
@@ -204,17 +205,17 @@ extension SecretScanner {
         }
     }
 
-    /// Where the string ends that began with a quote after so many backslashes.
+    /// The end of the string that opens with a mark after this number of backslashes.
     func endOfString(from start: Int, _ mark: UInt8, _ escapes: Int) -> Int {
         var place = start
         while place < text.count {
             guard text[place] == mark else {
-                // An apostrophe begins nothing that goes on in the next line.
+                // Single quotation marks do not span lines.
                 if mark == UInt8(ascii: "'"), text[place].isLineEnd { return place }
                 place += 1
                 continue
             }
-            // SQL writes a quote twice.
+            // SQL doubles a quotation mark.
             if mark == UInt8(ascii: "'"), place > start, byte(place + 1) == mark {
                 place += 2
                 continue
@@ -235,7 +236,7 @@ extension SecretScanner {
         return text.count
     }
 
-    /// Where the comment ends that begins at `start`, as JSON with comments has them; longer ones are none.
+    /// The end of the comment at `start`, as in JSON with comments. `nil` for a longer one.
     func endOfComment(from start: Int) -> Int? {
         guard text[start] == UInt8(ascii: "/") else { return nil }
         let limit = min(text.count, start + Self.longestName)
@@ -249,7 +250,7 @@ extension SecretScanner {
         return place < limit ? place + 2 : nil
     }
 
-    /// Where the comment begins that ends before `end`.
+    /// The start of the comment that ends before `end`.
     private func startOfComment(before end: Int) -> Int? {
         guard stands("*/", at: end - 2) else { return nil }
         let limit = max(0, end - Self.longestName)
@@ -258,7 +259,7 @@ extension SecretScanner {
         return place >= limit ? place : nil
     }
 
-    /// The next line end, also one that is written as an escape; or what `isEnd` says before it.
+    /// The next line end, which may be an escape sequence, or the first position where `isEnd` holds.
     func endOfLine(from start: Int, or isEnd: (UInt8) -> Bool = { _ in false }) -> Int {
         var place = start
         while place < text.count, !endsLine(place), !isEnd(text[place]) { place += 1 }
@@ -270,20 +271,20 @@ extension SecretScanner {
     }
 }
 
-// MARK: - What names mean
+// MARK: - Meanings of names
 
 extension SecretScanner {
     func meaning(of name: SecretName) -> SecretMeaning {
         guard name.isEscaped else { return rules.meaning(of: text, name.range) }
         var decoded = name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)
-        // A name may be encoded more than once.
+        // A name may be encoded several times.
         for _ in 1..<Self.deepest where name.quote == nil && decoded.contains(UInt8(ascii: "%")) {
             decoded = decoded.withUnsafeBufferPointer { EscapedText(percentEncoded: $0, 0..<$0.count).bytes }
         }
         return decoded.withUnsafeBufferPointer { rules.meaning(of: $0, 0..<$0.count) }
     }
 
-    /// The string of JSON in this range; what is none has no name.
+    /// The decoded JSON string in this range. Empty if it is malformed.
     private func unescaped(_ name: Range<Int>) -> [UInt8] {
         let quoted = [UInt8(ascii: "\"")] + text[name] + [UInt8(ascii: "\"")]
         return Array(((try? JSONValue(parsing: quoted))?.stringValue ?? "").utf8)

@@ -1,6 +1,6 @@
 /// Connection strings of databases and other services.
 extension SecretScanner {
-    /// Whether this is the name of a pair of a connection string: `Server=a;User Id=b;Password=…`.
+    /// Whether the name is part of a connection string: `Server=a;User Id=b;Password=…`.
     func isInPairs(_ name: SecretName) -> Bool {
         guard kind != .form, kind != .url, kind != .header else { return false }
         let limit = max(0, name.range.lowerBound - Self.nearby)
@@ -8,7 +8,7 @@ extension SecretScanner {
         while byte(place - 1) == UInt8(ascii: ";") {
             place -= 1
             var key: Int?
-            // The value, which may have equals signs of its own, and its name.
+            // Skips the value, which may contain equals signs, and its name.
             while place > limit, !text[place - 1].isLineEnd, !";\"'<>".utf8.contains(text[place - 1]) {
                 place -= 1
                 if text[place] == UInt8(ascii: "=") { key = place }
@@ -19,7 +19,7 @@ extension SecretScanner {
         return place < name.range.lowerBound
     }
 
-    /// The value of a pair of a connection string, which only a semicolon or the end of the string ends.
+    /// Hides the value of a pair, which ends with a semicolon or with the string.
     mutating func pair(from start: Int) {
         if let quote = quote(startingAt: start) {
             let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
@@ -34,7 +34,7 @@ extension SecretScanner {
         hideTrimmed(start..<end, Self.markInQuery)
     }
 
-    /// Whether a semicolon is at `place`, with nothing or a name after it.
+    /// Whether a semicolon is at `place`, followed by nothing or by a name.
     private func endsPair(_ place: Int) -> Bool {
         guard text[place] == UInt8(ascii: ";") else { return false }
         let end = end(from: place + 1) { !$0.isAlphanumeric && !" _-.".utf8.contains($0) }

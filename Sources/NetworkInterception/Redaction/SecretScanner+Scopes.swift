@@ -1,23 +1,23 @@
-/// Where a value may be that something before it makes a secret: `{"name": "password", "value": "…"}`.
+/// A range in which an earlier name makes a value a secret: `{"name": "password", "value": "…"}`.
 struct SecretScope {
-    /// The end of what is before it.
+    /// The end of the earlier name.
     let start: Int
     let limit: Int
     /// The name whose value is the name of a secret.
     let name: SecretName?
-    /// The start tag in which it begins.
+    /// The start tag that contains the earlier name.
     let tag: Range<Int>?
-    /// The values that are secrets in it.
+    /// The kinds of values that are secrets.
     let meaning: SecretMeaning
-    /// Whether a path says so, as in JSON Patch.
+    /// Whether the earlier name is a path, as in JSON Patch.
     var isPath = false
-    /// Whether only `value` in the same object or tag is a secret, as after the first one.
+    /// Whether only a `value` in the same object or tag is a secret, as after the first one.
     var isStrict = false
 }
 
-/// Values that belong to a name before them which is not their own.
+/// Values that an earlier name makes secrets.
 extension SecretScanner {
-    /// At the value of a name such as `name`: when it is the name of a secret, what is nearby called `value` is one.
+    /// At the value of a name such as `name`: if it is the name of a secret, a `value` nearby is a secret.
     mutating func valueThatNames(_ name: SecretName, at place: Int) {
         let start = end(from: place) { !$0.isBlank }
         guard start < text.count else { return }
@@ -41,7 +41,7 @@ extension SecretScanner {
         let meaning = rules.meaning(of: text, content)
         let isPath = rules.isPointing(text, name.range)
         guard meaning.contains(.member) || meaning.contains(.header) else {
-            // A type says nothing of the names beside it, and another name in the same object takes nothing back.
+            // A type does not affect names nearby, and another name in the same object does not end the scope.
             if !isPath, text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t"), let named, !isBeside(name, named) {
                 self.named = nil
             }
@@ -69,12 +69,12 @@ extension SecretScanner {
         }
     }
 
-    /// Returns how far the value of this name is a secret because of something before it; `nil` when it is none.
+    /// Returns the meaning of this name's value because of an earlier name, or `nil` if it is not a secret.
     mutating func meaningBeside(_ name: SecretName) -> SecretMeaning? {
         if let named, name.range.upperBound < named.limit, rules.isNamed(text, name.range),
             !named.isStrict || rules.isHeld(text, name.range) && isBeside(name, named)
         {
-            // Without quotes it is not known where an object ends.
+            // Without quotation marks the end of an object is unknown.
             if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isStrict = true }
             return named.meaning
         }
@@ -86,14 +86,14 @@ extension SecretScanner {
         return nil
     }
 
-    /// At the beginning of an object that is no secret as a whole: `"session": {"id": …, "value": "…"}`.
+    /// At the start of an object that is not a secret as a whole: `"session": {"id": …, "value": "…"}`.
     mutating func object(of name: SecretName, _ meaning: SecretMeaning, from start: Int) {
         position = start + 1
         secretObject = SecretScope(
             start: position, limit: position + Self.nearby, name: name, tag: nil, meaning: meaning)
     }
 
-    /// Whether a name is in the object, the tag or the item of a list in which a scope begins.
+    /// Whether the name is in the object, tag or list item in which the scope begins.
     private func isBeside(_ name: SecretName, _ scope: SecretScope) -> Bool {
         guard name.range.upperBound < scope.limit else { return false }
         if let tag = scope.tag {
@@ -101,12 +101,12 @@ extension SecretScanner {
             if name.quote == nil { return true }
         }
         guard let other = scope.name, (other.quote == nil) == (name.quote == nil) else { return false }
-        // `name: …` once more, in another object of YAML.
+        // A repeated `name: …` in another object of YAML.
         if name.quote == nil, text[name.range].elementsEqual(text[other.range]) { return false }
         return level(at: name.range.lowerBound, in: scope) != nil
     }
 
-    /// How many objects and lists have begun in a scope before `place` and not ended; `nil` when its own has ended.
+    /// The nesting depth of `place` in a scope, or `nil` if the object of the scope has ended.
     private func level(at place: Int, in scope: SecretScope) -> Int? {
         let mark: UInt8 = scope.name?.quote?.mark == .single ? UInt8(ascii: "'") : UInt8(ascii: "\"")
         let escapes = scope.name?.quote?.escapes ?? 0
@@ -118,7 +118,6 @@ extension SecretScanner {
             if byte == mark {
                 if !isInString || backslashes % (2 * (escapes + 1)) == escapes { isInString.toggle() }
             } else if isInString {
-                // Brackets in a string are none.
             } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
                 level += 1
             } else if byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") {
@@ -132,7 +131,7 @@ extension SecretScanner {
         return level
     }
 
-    /// At a bracket with a quote after it: `define('DB_PASSWORD', '…')`, or a header as a pair: `["X-Api-Key", "…"]`?
+    /// At a bracket before a quotation mark: scans `define('DB_PASSWORD', '…')` and pairs such as `["X-Api-Key", "…"]`.
     mutating func arguments() {
         let bracket = position
         position += 1

@@ -10,7 +10,7 @@ extension SecretScanner {
     private static let digest = ASCIISet.alphanumeric.union("$./+=,")
     private static let afterPath = ASCIISet.blank.union("\"'<>\\?#&,;)]}")
 
-    /// At a letter, a digit or a dollar sign: does something begin that is known by its beginning?
+    /// At a letter, a digit or a dollar sign: scans a format with a known prefix.
     mutating func shape() {
         let start = position
         guard beginsWord(start) else { return position += 1 }
@@ -54,7 +54,8 @@ extension SecretScanner {
         return true
     }
 
-    /// At a colon: the token of a bot of Telegram, a number before it and a word that begins with `AA` after it?
+    /// At a colon: scans a Telegram bot token, which has a number before the colon and a word with the prefix `AA`
+    /// after it.
     mutating func botToken(at colon: Int) -> Bool {
         guard stands("AA", at: colon + 1), byte(colon - 6).isDigit, byte(colon - 1).isDigit else { return false }
         let end = end(from: colon + 1) { !Self.wordOfToken.contains($0) }
@@ -73,11 +74,11 @@ extension SecretScanner {
 // MARK: - Credentials of HTTP
 
 extension SecretScanner {
-    /// So much of what follows a scheme is looked at to say whether it is a secret.
+    /// The length of the text after a scheme that is checked.
     private static let longestJudged = 512
     private static let credential = ASCIISet.alphanumeric.union("-._~+/=")
 
-    /// The end of the scheme at `start`, such as `Bearer`.
+    /// The end of an authentication scheme at `start`, such as `Bearer`.
     private func scheme(at start: Int) -> Int? {
         for scheme in rules.shapes.schemes(beginningWith: byte(start)) where isScheme(scheme, at: start) {
             return start + scheme.count
@@ -95,23 +96,23 @@ extension SecretScanner {
         }
     }
 
-    /// Whether this is the name of a scheme.
+    /// Whether the word is an authentication scheme.
     func isScheme(_ word: Range<Int>) -> Bool { scheme(at: word.lowerBound) == word.upperBound }
 
-    /// A header whose value begins with a scheme, under any name.
+    /// Hides the credentials in a header of any name whose value begins with a scheme.
     mutating func headerValue() {
         if let end = scheme(at: 0) { _ = credentials(after: 0..<end, isWhole: true) }
     }
 
-    /// What follows a scheme, when it is no word of a sentence. `isWhole`: nothing else is expected there.
+    /// Hides the credentials after a scheme, unless a sentence follows. With `isWhole`, only credentials are expected.
     private mutating func credentials(after scheme: Range<Int>, isWhole: Bool) -> Bool {
-        // `Sec-WebSocket-Protocol: bearer, …` is how a page sends a token with a WebSocket.
+        // A page sends a token with a WebSocket as `Sec-WebSocket-Protocol: bearer, …`.
         let isListed = isWhole && byte(scheme.upperBound) == UInt8(ascii: ",")
         var start = end(from: scheme.upperBound + (isListed ? 1 : 0)) { !$0.isBlank && $0 != UInt8(ascii: "+") }
         if stands("%20", at: start) { start += 3 }
         guard start > scheme.upperBound else { return false }
         let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
-        // `Bearer realm="…"` asks for credentials.
+        // A challenge: `Bearer realm="…"`.
         if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && isParameter(word) { return false }
         let letter = text[scheme.lowerBound] | 0x20
         let isSecret: Bool
@@ -131,7 +132,8 @@ extension SecretScanner {
 
     private static let longestParameter = 32
 
-    /// The name of a parameter and its `=`, with nothing that only random text has. Base64 that ends in padding has.
+    /// Whether the word is the name of a parameter with `=`, without random characters. Padded base64 has random
+    /// characters.
     private func isParameter(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let name = word.dropLast()
         guard word.last == UInt8(ascii: "="), (1...Self.longestParameter).contains(name.count) else { return false }
@@ -143,7 +145,7 @@ extension SecretScanner {
         scheme.count == 5 && text[scheme.lowerBound] | 0x20 == UInt8(ascii: "b")
     }
 
-    /// Base64 of printable text with a colon.
+    /// Whether the word is base64 of printable text with a colon.
     private func isUserAndPassword(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard word.count < Self.longestJudged else { return true }
         var padded = Array(word)
@@ -153,7 +155,7 @@ extension SecretScanner {
         return bytes.contains(UInt8(ascii: ":")) && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Digits, or lower case and then upper case: no word of a language.
+    /// Whether the word has a digit, or upper case after lower case, unlike words of a language.
     private func isRandom(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         if word.contains(where: \.isDigit) { return true }
         return zip(word, word.dropFirst()).contains { !$0.isUppercase && $1.isUppercase }
@@ -165,14 +167,14 @@ extension SecretScanner {
 extension SecretScanner {
     private static let longestUser = 64
 
-    /// The end of the word at `start` after which SQL and netrc write a password.
+    /// The end of the word at `start` that precedes a password in SQL and netrc.
     private func passwordWord(at start: Int) -> Int? {
         for word in SecretShapes.passwordWords where isScheme(word, at: start) { return start + word.count }
         return isScheme(SecretShapes.pluginWord, at: start) ? plugin(after: start + SecretShapes.pluginWord.count) : nil
     }
 
-    /// The end of `caching_sha2_password BY`, after `IDENTIFIED WITH`. A plugin has quotes, a digit or an
-    /// underscore; the words of a sentence have none.
+    /// The end of `caching_sha2_password BY` after `IDENTIFIED WITH`. A plugin has quotation marks, a digit or an
+    /// underscore, unlike words of a sentence.
     private func plugin(after end: Int) -> Int? {
         var start = self.end(from: end) { $0 > 0x20 }
         let quote = quote(startingAt: start)
@@ -188,7 +190,7 @@ extension SecretScanner {
         return ["by", "as"].contains { isScheme(Array($0.utf8), at: by) } ? by + 2 : nil
     }
 
-    /// `PASSWORD 'secret'` and `IDENTIFIED BY 'secret'` of SQL, `login anna password secret` of netrc.
+    /// Hides `PASSWORD 'secret'` and `IDENTIFIED BY 'secret'` of SQL, and `login anna password secret` of netrc.
     private mutating func password(after end: Int) -> Bool {
         let start = self.end(from: end) { $0 > 0x20 }
         guard start > end, start < text.count, !isMarked(start) else { return false }
@@ -208,7 +210,7 @@ extension SecretScanner {
         return true
     }
 
-    /// `SET PASSWORD FOR 'anna'@'h' = 'secret'`
+    /// Hides `SET PASSWORD FOR 'anna'@'h' = 'secret'`.
     private mutating func passwordOfUser(from start: Int) -> Bool {
         let limit = min(text.count, start + 2 * Self.longestUser)
         var sign = start
@@ -221,8 +223,8 @@ extension SecretScanner {
         return true
     }
 
-    /// Whether `CREATE USER` or `ALTER USER` and a name are before the word at `start`: Oracle takes a password without
-    /// quotes.
+    /// Whether `CREATE USER` or `ALTER USER` with a name precedes the word at `start`. Oracle accepts an unquoted
+    /// password there.
     private func followsUser(_ start: Int) -> Bool {
         let user = before(before(start) { $0 <= 0x20 }) { $0 > 0x20 }
         let word = before(user) { $0 <= 0x20 }
@@ -237,7 +239,7 @@ extension SecretScanner {
         return start
     }
 
-    /// Whether `login` and a name are before the word that ends at `end`.
+    /// Whether `login` with a name precedes the word that ends at `end`.
     private func followsLogin(_ end: Int) -> Bool {
         let word = before(end) { $0.isASCIILetter }
         let user = before(before(word) { $0 <= 0x20 }) { $0 > 0x20 }
@@ -245,12 +247,12 @@ extension SecretScanner {
         return login < user && user < word && stands("login", at: login - 5)
     }
 
-    /// At a hyphen: `-u anna:secret` or `"-u", "anna:secret"`, as curl takes credentials?
+    /// At a hyphen: scans the credentials of curl, `-u anna:secret` or `"-u", "anna:secret"`.
     private mutating func user() {
         let dash = position
         var letter = position + 1
         position += 1
-        // Letters before it that take no value, as in `curl -sSu anna:…`.
+        // Options without a value may precede it, as in `curl -sSu anna:…`.
         let limit = min(text.count, letter + 8)
         while letter < limit, "sSfkLvigIN#j".utf8.contains(text[letter]) { letter += 1 }
         guard byte(letter) | 0x20 == UInt8(ascii: "u"), letter == dash + 1 || byte(letter) == UInt8(ascii: "u") else {
@@ -265,13 +267,13 @@ extension SecretScanner {
         }
     }
 
-    /// Where the argument after the one with this quote at its end begins; `nil` where no comma is between them.
+    /// The start of the next argument after this closing mark, or `nil` if there is no comma between.
     private func nextArgument(after close: SecretQuote) -> Int? {
         let comma = end(from: close.range.upperBound) { $0 > 0x20 }
         return byte(comma) == UInt8(ascii: ",") ? end(from: comma + 1) { $0 > 0x20 } : nil
     }
 
-    /// Hides the text after the first colon of the word that begins here, after blanks and a quote.
+    /// Hides the text after the first colon of the word, after blanks and a quotation mark.
     private mutating func userAndPassword(from place: Int) {
         var start = end(from: place) { !$0.isBlank }
         let quote = quote(startingAt: start)
@@ -281,24 +283,25 @@ extension SecretScanner {
         while colon < limit, text[colon] > 0x20, !":\"'`<>\\/".utf8.contains(text[colon]) { colon += 1 }
         guard colon > start, byte(colon) == UInt8(ascii: ":"), !isMarked(colon + 1) else { return }
         let end = end(from: colon + 1) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) }
-        // A port, or the number of a group.
+        // A port or a group number.
         guard !stands("//", at: colon + 1), !text[colon + 1..<end].allSatisfy(\.isDigit) else { return }
         hide(colon + 1..<(quote.map { max(end, endOfString($0)) } ?? end))
     }
 }
 
-// MARK: - Signed and encoded
+// MARK: - Signed and encoded data
 
 extension SecretScanner {
-    /// Base64 of `{"`, with which the parts of a JWS begin, or of a DER sequence of more than 255 bytes, such as a receipt or
-    /// a private key.
+    /// Scans base64 of `{"`, the start of each part of a JWS, or of a DER sequence of more than 255 bytes, such as a
+    /// receipt or a private key.
     private mutating func encoded(atLeast least: Int, withDots: Bool) {
         let start = position
         let end = endOfBase64(from: start, withDots: withDots)
         if end - start >= least { hide(start..<end) } else { position = max(end, start + 1) }
     }
 
-    /// Base64 of either alphabet, and as JSON and forms escape it; without dots also over several lines.
+    /// The end of base64 of either alphabet, also with the escapes of JSON and forms, and without dots over several
+    /// lines.
     private func endOfBase64(from start: Int, withDots: Bool) -> Int {
         var place = start
         while place < text.count {
@@ -319,7 +322,7 @@ extension SecretScanner {
         return place
     }
 
-    /// At a hyphen: the first line of a private key in PEM, or an option of a command (`--password …`)?
+    /// At a hyphen: scans the first line of a private key in PEM, and options such as `--password …`.
     mutating func hyphens() {
         guard byte(position + 1) == UInt8(ascii: "-") else { return user() }
         guard stands("-----BEGIN ", at: position) else { return option() }
@@ -363,7 +366,7 @@ extension SecretScanner {
 }
 
 extension SecretScanner {
-    /// Where the next item of a list of YAML begins, in which an option is an item: `- --password`, and `- …` below it.
+    /// The start of the next YAML list item after an option that is an item: `- --password`, and `- …` below it.
     private func nextItem(after end: Int, ofOptionAt name: Int) -> Int? {
         var item = name
         while byte(item - 1) == UInt8(ascii: "-") { item -= 1 }
@@ -373,7 +376,7 @@ extension SecretScanner {
             ? self.end(from: next + 1) { !$0.isBlank } : nil
     }
 
-    /// The next string of a list of arguments: `["--password", "…"]`.
+    /// Hides the next string of a list of arguments: `["--password", "…"]`.
     private mutating func argument(after name: Range<Int>, from place: Int) {
         guard rules.meaning(of: text, name).contains(.member),
             let quote = quote(startingAt: end(from: place) { $0 > 0x20 })
@@ -386,10 +389,10 @@ extension SecretScanner {
     }
 }
 
-// MARK: - Cards
+// MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: the number of a payment card, as one word, or in its groups?
+    /// At a digit: scans the number of a payment card, as one word or in groups.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []
@@ -412,7 +415,7 @@ extension SecretScanner {
             }
             place += 1
         }
-        // What goes on is longer than a card's number.
+        // A longer number.
         position = max(place, start + 1)
         guard digits.count <= 19, !byte(place).isAlphanumeric, !"._-/".utf8.contains(byte(start - 1)) else {
             return position = end(from: position) { !$0.isDigit }
@@ -421,7 +424,6 @@ extension SecretScanner {
             digits.count == 16 && separators == [4, 8, 12] || digits.count <= 15 && separators == [4, 10]
         guard separators.isEmpty || isGrouped, Self.isIssued(digits), Self.isLuhn(digits) else { return }
         let isNumber = separators.isEmpty && isNumberOfJSON(start..<place)
-        // A fraction.
         if separators.isEmpty, byte(place) == UInt8(ascii: "."), byte(place + 1).isDigit { return }
         if separators.isEmpty, isNumber || digits.count != 16, isIdentifier(at: start) { return }
         guard isNumber, byte(place).isBlank || ",]}\r\n\0".utf8.contains(byte(place)) else {
@@ -430,7 +432,7 @@ extension SecretScanner {
         hide(start..<place, quoteOfNumber(at: start) + Self.mark + quoteOfNumber(at: start))
     }
 
-    /// Whether a group of a card's number may end after so many digits: 4-4-4-4, 4-6-5 and 4-6-4.
+    /// Whether a group of a card number may end after this number of digits: 4-4-4-4, 4-6-5 and 4-6-4.
     private static func endsGroup(_ count: Int, after separators: [Int]) -> Bool {
         switch separators.count {
         case 0: count == 4
@@ -440,8 +442,8 @@ extension SecretScanner {
         }
     }
 
-    /// The quotes with which a string is written in the place of a number of JSON: those of its name or that of its list.
-    /// None where the list is all of a string: `"[1,2]"`.
+    /// The quotation marks of a string that replaces a JSON number: those of its name or of its list. Empty if the list
+    /// is the whole string: `"[1,2]"`.
     private func quoteOfNumber(at start: Int) -> [UInt8] {
         let limit = max(0, start - Self.nearby)
         var place = start
@@ -457,7 +459,7 @@ extension SecretScanner {
         return [UInt8(ascii: "\"")]
     }
 
-    /// Whether the number at `start` is an id by the name beside it, such as `transactionId`, or by that of its list.
+    /// Whether the name of the number, or of its list, is that of an id, such as `transactionId`.
     private func isIdentifier(at start: Int) -> Bool {
         let limit = max(0, start - Self.nearby)
         var sign = start
@@ -479,7 +481,7 @@ extension SecretScanner {
         }
     }
 
-    /// Whether this is a number of JSON.
+    /// Whether this is a JSON number.
     private func isNumberOfJSON(_ number: Range<Int>) -> Bool {
         var place = number.lowerBound
         while place > 0, text[place - 1] <= 0x20, number.lowerBound - place < 8 { place -= 1 }
@@ -490,8 +492,8 @@ extension SecretScanner {
         }
     }
 
-    /// Whether an issuer's numbers begin so and have so many digits. Visa's old numbers of 13 digits are left out: the
-    /// article numbers of shops (EAN-13) begin like them.
+    /// Whether an issuer uses this prefix and length. Visa's old numbers with 13 digits are excluded, because article
+    /// numbers (EAN-13) look like them.
     private static func isIssued(_ digits: [UInt8]) -> Bool {
         let four = digits.prefix(4).reduce(0) { $0 * 10 + Int($1) }
         switch four {

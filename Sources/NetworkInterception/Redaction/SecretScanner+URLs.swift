@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// URLs and what is percent-encoded.
+/// URLs and percent-encoded text.
 extension SecretScanner {
     private static let longestSegment = 64
     private static let segment = ASCIISet.alphanumeric.union("-_=%")
@@ -8,7 +8,7 @@ extension SecretScanner {
     private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
     private static let aroundEncoded = ASCIISet.blank.union("&#?=/\"'`<>\\{}()|")
 
-    /// At a colon: user information after `://`? Returns whether a URL's authority begins here.
+    /// At a colon: hides user information after `://`. Returns whether the authority of a URL begins here.
     mutating func authority(at colon: Int) -> Bool {
         let start = stands("://", at: colon) ? colon + 3 : stands(":\\/\\/", at: colon) ? colon + 5 : text.count
         guard start < text.count else { return stands("://", at: colon) }
@@ -20,13 +20,13 @@ extension SecretScanner {
             let port = text[start..<end].firstIndex(of: UInt8(ascii: ":")),
             !text[(port + 1)..<end].allSatisfy(\.isDigit)
         {
-            // Cut before the @ came.
+            // The text ends before the `@`.
             hide(start..<end, Self.markOfUser)
         }
         return true
     }
 
-    /// At a slash: a random segment of a path, after one that says what it is?
+    /// At a slash: hides a random path segment after one that names a secret.
     mutating func pathSegment() {
         let slash = position
         position += 1
@@ -34,7 +34,7 @@ extension SecretScanner {
         guard !isMarked(slash + 1), let least = leastLength(before: slash) else { return }
         let end = end(from: slash + 1) { !Self.token.contains($0) }
         let sample = slash + 1..<min(end, slash + 1 + Self.longestSegment)
-        // Words have blanks and letters that are none of ASCII.
+        // Words have blanks or letters outside of ASCII.
         let meant = EscapedText(percentEncoded: text, sample).bytes
         let blanks = meant.count { $0 <= 0x20 } - text[sample].count { $0 == UInt8(ascii: "+") }
         guard meant.count >= least, blanks == 0, meant.allSatisfy({ $0 < 0x80 }), meant.contains(where: \.isDigit),
@@ -53,8 +53,8 @@ extension SecretScanner {
         return true
     }
 
-    /// How many characters a random segment has at least to be a secret after this slash; `nil` when it is none. Between it
-    /// and the segment that says what it is there may be two that name a customer: `/reset/MQ/…`, `/verify/17/…`.
+    /// The least length of a random segment that is a secret after this slash, or `nil` if none is. Up to two segments
+    /// that identify a customer may precede it: `/reset/MQ/…`, `/verify/17/…`.
     private func leastLength(before slash: Int) -> Int? {
         var end = slash
         for isDirect in [true, false, false] {
@@ -68,7 +68,7 @@ extension SecretScanner {
         return nil
     }
 
-    /// The segment that ends at `slash`, which has a slash before it.
+    /// The segment that ends at `slash`.
     private func segment(before slash: Int) -> Range<Int>? {
         let limit = max(0, slash - Self.longestSegment)
         var start = slash
@@ -76,7 +76,7 @@ extension SecretScanner {
         return start < slash && byte(start - 1) == UInt8(ascii: "/") ? start..<slash : nil
     }
 
-    /// Whether a segment may be the number of a customer, also in base64, or a time. A version is none.
+    /// Whether the segment may be the number of a customer, also in base64, or a time. A version is neither.
     private func isShort(_ segment: Range<Int>) -> Bool {
         let bytes = text[segment]
         guard bytes.count <= 10, !(bytes.first == UInt8(ascii: "v") && bytes.dropFirst().allSatisfy(\.isDigit)) else {
@@ -85,7 +85,7 @@ extension SecretScanner {
         return bytes.contains { $0.isDigit || $0.isUppercase }
     }
 
-    /// At a percent sign: what is written with escapes is looked through as what it means.
+    /// At a percent sign: scans the decoded text.
     mutating func percentEncoded() {
         let place = position
         position += 1
@@ -93,7 +93,7 @@ extension SecretScanner {
         let limit = max(lastHidden, place - Self.longestName)
         var start = place
         while start > limit, !Self.aroundEncoded.contains(text[start - 1]) { start -= 1 }
-        // A value may have slashes of its own, a segment of a path has none.
+        // A value may contain slashes; a path segment may not.
         var value = start
         while value > limit, text[value - 1] == UInt8(ascii: "/") || !Self.aroundEncoded.contains(text[value - 1]) {
             value -= 1

@@ -1,11 +1,12 @@
 import HTTPCore
 
-/// Values that a name beside them makes secrets: members of JSON, settings, headers in texts, items of queries and forms.
+/// Values whose names make them secrets: JSON members, settings, headers in texts, items of queries and forms.
 extension SecretScanner {
-    /// How far a value may be from the name that another value gives it, and a name from the quote around it.
+    /// The longest distance of a value from an earlier value that names it, and of a name from the quotation mark
+    /// around it.
     static let nearby = 512
     private static let longestType = 64
-    /// How far the members of a JSON Web Key of RSA with 4096 bits are apart.
+    /// The longest distance between members of an RSA JSON Web Key with 4096 bits.
     private static let longestKey = 2048
     private static let typeName = ASCIISet.alphanumeric.union(" _.!?[]<>|&'")
     private static let numeric = ASCIISet("+-.eE0123456789")
@@ -13,19 +14,19 @@ extension SecretScanner {
     private static let afterSetting = ASCIISet.blank.union("\"'`<>")
     private static let afterNumber = ASCIISet.blank.union("\"'`<>,]}")
     private static let afterWord = ASCIISet(",;)]}.")
-    /// What says that there is no secret, or of which type one is.
+    /// Words for an absent secret or for its type.
     private static let literals: Set<String> = [
         "&str", "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
         "boolean",
         "object", "array", "any", "required", "optional", "basic", "bearer", "yes", "no",
     ]
-    /// Words with which a sentence goes on after a colon.
+    /// Words that continue a sentence after a colon.
     private static let prose: Set<String> = [
         "must", "is", "are", "should", "may", "can", "cannot", "has", "too", "not", "this", "the", "invalid", "missing",
         "required", "expired", "unexpected", "unknown", "size", "identifier", "does", "was",
     ]
 
-    /// At a colon or an equals sign: does a secret follow?
+    /// At a colon or an equals sign: hides a secret that follows.
     mutating func separator() {
         let place = position
         position += 1
@@ -33,7 +34,7 @@ extension SecretScanner {
         if sign == UInt8(ascii: ":"), authority(at: place) || botToken(at: place) { return }
         let name = name(before: place)
         if sign == UInt8(ascii: "="), byte(place + 1) == UInt8(ascii: "="), name.map(isInQuery) != true {
-            // A comparison, or the end of base64.
+            // A comparison, or the padding of base64.
             position = end(from: place) { $0 != UInt8(ascii: "=") }
             return
         }
@@ -44,7 +45,7 @@ extension SecretScanner {
         }
         position = start
         let meaning = meaning(of: name)
-        // What a header has is a secret also where a text quotes the header.
+        // A header that a text quotes.
         if meaning.contains(.member) || name.isItem && meaning.contains(.item)
             || name.quote == nil && meaning.contains(.header)
         {
@@ -62,7 +63,7 @@ extension SecretScanner {
         }
     }
 
-    /// Whether this is a private member of a JSON Web Key (RFC 7517): its type is beside it.
+    /// Whether this is a private member of a JSON Web Key (RFC 7517), which has its type nearby.
     private func isInPrivateKey(_ name: SecretName) -> Bool {
         guard name.range.count <= 2,
             ["d", "k", "p", "q", "dp", "dq", "qi"].contains(String(decoding: text[name.range], as: UTF8.self))
@@ -72,8 +73,8 @@ extension SecretScanner {
         return nearby.contains { text[$0] == UInt8(ascii: "k") && stands("kty", at: $0) }
     }
 
-    /// At an equals sign: `let password: String = "…"`, as GraphQL, Rust, Swift, TypeScript and Python declare a variable,
-    /// or `var password string = "…"`, as Go does?
+    /// At an equals sign: scans a variable declaration, such as `let password: String = "…"` of GraphQL, Rust, Swift,
+    /// TypeScript and Python, or `var password string = "…"` of Go.
     private mutating func declaration(at place: Int) {
         guard text[place] == UInt8(ascii: "="), newestTag == nil,
             quote(startingAt: valueStart(end(from: place + 1) { !$0.isBlank })) != nil
@@ -98,12 +99,11 @@ extension SecretScanner {
             start = afterProperties(beginsYAML(start, after: place) ?? start)
         }
         if sign == UInt8(ascii: ":"), name.quote == nil, start < text.count, endsLine(start), !beginsLine(name) {
-            // The value of an argument may be in the next line.
+            // The value may be in the next line.
             let value = afterSpace(from: start, escapes: 1)
             if quote(startingAt: value) != nil { start = value }
         }
         if sign == UInt8(ascii: "="), newestTag != nil, name.quote == nil {
-            // The value of an attribute may be in the next line.
             let value = end(from: start) { $0 > 0x20 }
             if "\"'".utf8.contains(byte(value)) { start = value }
         }
@@ -131,7 +131,6 @@ extension SecretScanner {
         case UInt8(ascii: "[") where name.quote != nil || !meaning.contains(.list):
             if meaning.contains(.list) { nest(name, from: start) }
         case UInt8(ascii: "[") where meaning.contains(.list) && beginsLine(name) && endsBlank(start + 1):
-            // A list of TOML in several lines.
             nest(name, from: start)
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
             if sign == UInt8(ascii: ":"), text[start] != UInt8(ascii: "("), !goesOnAfterNest(from: start) {
@@ -145,8 +144,8 @@ extension SecretScanner {
         }
     }
 
-    /// Where the value of a header ends that a text quotes: with its line, or with the string in which the header is. Strings
-    /// of its own belong to it: `Digest username="anna", response="…"`.
+    /// The end of a quoted header value: the end of the line or of the string that contains the header. It may contain
+    /// strings: `Digest username="anna", response="…"`.
     private func endOfHeader(_ name: SecretName, from start: Int) -> Int {
         let around = name.range.lowerBound > 0 ? quote(endingAt: name.range.lowerBound) : nil
         var place = start
@@ -162,15 +161,15 @@ extension SecretScanner {
         return place
     }
 
-    /// Whether nothing but blanks is in the line from `start` on.
+    /// Whether the line has only blanks from `start` on.
     private func endsBlank(_ start: Int) -> Bool { byte(end(from: start) { !$0.isBlank }).isLineEnd }
 
-    /// Past white space, which is written with escapes where quotes are, and past comments.
+    /// Skips white space, which may be escaped, and comments.
     private func afterSpace(from start: Int, escapes: Int) -> Int {
         var place = start
         while place < text.count {
             if text[place] <= 0x20 {
-                // An event may have a line end anywhere.
+                // Server-sent events may break a line anywhere.
                 place += text[place].isLineEnd && stands("data:", at: place + 1) ? 6 : 1
             } else if let end = endOfComment(from: place) {
                 place = end
@@ -185,8 +184,8 @@ extension SecretScanner {
         return place
     }
 
-    /// Past what is in front of a string: letters of Python or SQL in `b'…'`, the sign of C# in `@"…"`, a bracket, or a
-    /// name as in `Optional("…")`.
+    /// Skips a prefix of a string: letters of Python or SQL in `b'…'`, `@` of C# in `@"…"`, a bracket, or a name as in
+    /// `Optional("…")`.
     func valueStart(_ start: Int) -> Int {
         let limit = min(text.count, start + Self.longestName)
         var end = start
@@ -208,8 +207,8 @@ extension SecretScanner {
         hide(content)
     }
 
-    /// The text between three quotes on either side, as TOML, Python, Swift and GraphQL write texts of several lines. Inside
-    /// of a string of JSON each of the quotes has backslashes. `nil` where there is one quote.
+    /// The text between triple quotation marks, as in TOML, Python, Swift and GraphQL. In a string of JSON each mark
+    /// has backslashes. `nil` for a single mark.
     private func tripleQuoted(_ quote: SecretQuote) -> Range<Int>? {
         guard quote.mark == .double || quote.mark == .single else { return nil }
         let first = text[quote.range.lowerBound]
@@ -228,18 +227,18 @@ extension SecretScanner {
         return Self.literals.contains(String(decoding: text[range], as: UTF8.self).lowercased())
     }
 
-    /// An array or an object, in place of which a string is written.
+    /// Hides an array or an object, which a string replaces.
     private mutating func nest(_ name: SecretName, from start: Int) {
         let quote = name.quote.map { Array(text[$0.range]) } ?? []
         hide(start..<endOfNest(from: start, escapes: name.quote?.escapes ?? 0), quote + Self.mark + quote)
     }
 
-    /// Whether brackets are the beginning of a word, as in `userPassword: {SSHA}…`.
+    /// Whether the brackets are the start of a word, as in `userPassword: {SSHA}…`.
     private func goesOnAfterNest(from start: Int) -> Bool { isWord(byte(endOfNest(from: start, escapes: 0))) }
 
     private func isWord(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "/+$_-".utf8.contains(byte) }
 
-    /// Where a list in one line ends, as Java prints one: `Authorization=[Bearer …]`. `nil` where another thing begins.
+    /// The end of a list in one line, as Java prints it: `Authorization=[Bearer …]`. `nil` if there is none.
     private func endOfList(from start: Int) -> Int? {
         guard text[start] != UInt8(ascii: "{") else { return nil }
         let close: UInt8 = text[start] == UInt8(ascii: "[") ? UInt8(ascii: "]") : UInt8(ascii: ")")
@@ -247,7 +246,7 @@ extension SecretScanner {
         return end > start + 1 && byte(end) == close && !isWord(byte(end + 1)) ? end : nil
     }
 
-    /// Where the array or object ends that begins at `start`.
+    /// The end of the array or object at `start`.
     private func endOfNest(from start: Int, escapes: Int) -> Int {
         var level = 0
         var place = start
@@ -273,23 +272,23 @@ extension SecretScanner {
     }
 }
 
-// MARK: - Without quotes
+// MARK: - Unquoted values
 
 extension SecretScanner {
-    /// The value of an item of a query, a form or a cookie.
+    /// Hides the value of an item of a query, a form or a cookie.
     private mutating func item(_ name: SecretName, from start: Int) {
         let isListed = kind == .header && ",;".utf8.contains(beforeSpace(name.range.lowerBound))
         let isField = kind == .form && "\0&".utf8.contains(byte(name.range.lowerBound - 1))
         var end = start
         while end < text.count, !endsItem(end, isListed: isListed, isField: isField) {
             end += 1
-            // What cannot be another item belongs to the value.
+            // Includes a part that cannot be another item.
             if byte(end) == UInt8(ascii: "&"), kind == .form || kind == .body, !beginsItem(end + 1) { end += 1 }
         }
         hideTrimmed(start..<end, Self.markInQuery)
     }
 
-    /// Whether an item ends before the byte at `place`. Where nothing is around a query, only signs of queries end it.
+    /// Whether an item ends before the byte at `place`. A complete query ends only with its own delimiters.
     private func endsItem(_ place: Int, isListed: Bool, isField: Bool) -> Bool {
         let byte = text[place]
         switch kind {
@@ -301,19 +300,19 @@ extension SecretScanner {
         }
     }
 
-    /// Whether this is a quote of a value, and not one that ends it: `it's`.
+    /// Whether the quotation mark is part of the value, as in `it's`.
     func isInWord(_ quote: Int) -> Bool {
         "'\"".utf8.contains(text[quote]) && byte(quote + 1).isAlphanumeric && byte(quote - 1) != UInt8(ascii: "\\")
     }
 
-    /// Whether this item is surely one, so that an equals sign after its own belongs to the value.
+    /// Whether this is certainly an item, so that further equals signs belong to its value.
     private func isInQuery(_ name: SecretName) -> Bool {
         let start = name.range.lowerBound
         guard name.isItem, kind != .form, kind != .url else { return name.isItem }
         return "?&".utf8.contains(byte(start - 1)) && byte(start - 2) != byte(start - 1)
     }
 
-    /// The nearest byte before `place` that is no blank.
+    /// The last byte before `place` that is not blank.
     func beforeSpace(_ place: Int) -> UInt8 {
         var place = place
         while byte(place - 1).isBlank { place -= 1 }
@@ -332,7 +331,7 @@ extension SecretScanner {
         return place == limit || text[place] == UInt8(ascii: "=") || place == start
     }
 
-    /// A number of JSON, or the value of a setting: `token=…`, `password: …`.
+    /// Hides a JSON number, or the value of a setting: `token=…`, `password: …`.
     private mutating func setting(_ name: SecretName, _ meaning: SecretMeaning, _ sign: UInt8, from start: Int) {
         let isLine = beginsLine(name)
         if name.quote != nil, Self.numeric.contains(text[start]) {
@@ -361,7 +360,7 @@ extension SecretScanner {
         var end = start
         while end < text.count, !endsLine(end) {
             if text[end] == quote || name.quote != nil && ",]}".utf8.contains(text[end]) { break }
-            // The string ends of which the line is the last one.
+            // The line is the last one of a string.
             if isEscapedLine, let quote = self.quote(startingAt: end), isEnd(quote, around: name.range.lowerBound) {
                 break
             }
@@ -393,7 +392,7 @@ extension SecretScanner {
         return end > start && byte(end) == UInt8(ascii: "=") && byte(end + 1) != UInt8(ascii: "=")
     }
 
-    /// The value of a setting among others in a line.
+    /// Hides the value of a setting among others in a line.
     private mutating func word(_ name: SecretName, _ meaning: SecretMeaning, _ start: Int) {
         let isSpaced = text[start - 1].isBlank
         var end = start
@@ -412,7 +411,7 @@ extension SecretScanner {
             end -= 1
         }
         guard !isHarmless(start..<end, meaning), !beginsVariable(start), !beginsType(start) else { return }
-        // `Bearer` is no secret, what follows it is.
+        // The scheme is not a secret, but the text after it is.
         if isScheme(start..<end), byte(end).isBlank {
             end = self.end(from: end + 1) { Self.afterSetting.contains($0) }
             while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
@@ -420,21 +419,21 @@ extension SecretScanner {
         hide(start..<max(end, endInBrackets(name, from: start) ?? end))
     }
 
-    /// Whether a variable of GraphQL is the value: `login(password: $password)`.
+    /// Whether the value is a GraphQL variable: `login(password: $password)`.
     private func beginsVariable(_ start: Int) -> Bool {
         guard byte(start) == UInt8(ascii: "$") else { return false }
         let end = end(from: start + 1) { !$0.isAlphanumeric && $0 != UInt8(ascii: "_") }
         return end > start + 1 && ",)".utf8.contains(byte(end))
     }
 
-    /// Whether a type of GraphQL is in the place of a value: `mutation($password: String!)`.
+    /// Whether the value is a GraphQL type: `mutation($password: String!)`.
     private func beginsType(_ start: Int) -> Bool {
         let end = end(from: start) { !$0.isAlphanumeric }
         return isLiteral(start..<end) && ",)".utf8.contains(byte(byte(end) == UInt8(ascii: "!") ? end + 1 : end))
     }
 
-    /// Where a value of several words ends: `Login(user=anna, password=one two, x=1)`, `{password: one two}`. `nil` where no
-    /// brackets are around it.
+    /// The end of a value of several words in brackets: `Login(user=anna, password=one two, x=1)`, `{password: one
+    /// two}`. `nil` if there are no brackets.
     private func endInBrackets(_ name: SecretName, from start: Int) -> Int? {
         guard "({[,".utf8.contains(beforeSpace(name.range.lowerBound)) else { return nil }
         let isSpaced = text[start - 1].isBlank
@@ -462,7 +461,7 @@ extension SecretScanner {
         var word = value.lowerBound..<end(from: value.lowerBound) { !$0.isASCIILetter }
         word = word.clamped(to: value)
         let first = String(decoding: text[word].prefix(12), as: UTF8.self).lowercased()
-        // No sentence goes on after an equals sign.
+        // A sentence does not continue after an equals sign.
         let isSentence = sign != UInt8(ascii: "=") && byte(word.upperBound) == 0x20
         if Self.prose.contains(first), word.upperBound == value.upperBound || isSentence { return true }
         var whole = value
@@ -472,7 +471,7 @@ extension SecretScanner {
         return isLiteral(whole)
     }
 
-    /// The quote right before a name without quotes: the value ends with it.
+    /// The quotation mark directly before an unquoted name, which also ends the value.
     private func enclosing(_ name: SecretName) -> UInt8? {
         guard name.quote == nil, let before = text[..<name.range.lowerBound].last, "\"'`".utf8.contains(before) else {
             return nil
@@ -482,7 +481,7 @@ extension SecretScanner {
 
     private func isEnclosed(_ name: SecretName) -> Bool { enclosing(name) != nil }
 
-    /// Whether nothing but layout is before the name in its line.
+    /// Whether only white space and list marks precede the name in its line.
     func beginsLine(_ name: SecretName) -> Bool {
         beginsLine(at: name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1)
     }

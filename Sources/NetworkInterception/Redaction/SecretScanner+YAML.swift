@@ -1,11 +1,11 @@
-/// Blocks and lists of YAML, below the name that they belong to.
+/// Blocks and lists of YAML below a name.
 extension SecretScanner {
-    /// So far the end of a string in several lines is looked for.
+    /// The longest multi-line string.
     private static let longestScalar = 4096
-    /// A longer block is one of secrets, whatever it says of them.
+    /// The longest block that can be a reference. A longer block is a secret.
     private static let longestReference = 4096
 
-    /// Whether a block follows: `|`, `>-`, `|2 # comment`.
+    /// Whether a block scalar follows: `|`, `>-`, `|2 # comment`.
     func beginsBlock(_ start: Int) -> Bool {
         guard byte(start) == UInt8(ascii: "|") || byte(start) == UInt8(ascii: ">") else { return false }
         let sign = end(from: start + 1) { !$0.isDigit && !"+-".utf8.contains($0) }
@@ -14,7 +14,7 @@ extension SecretScanner {
         return rest > sign && text[rest] == UInt8(ascii: "#")
     }
 
-    /// Whether a comment is in the line of this name, so that the value is below it.
+    /// Whether a comment follows the name, so that the value is below it.
     func isComment(_ start: Int, after name: SecretName) -> Bool {
         text[start] == UInt8(ascii: "#") && text[start - 1].isBlank && beginsLine(name)
     }
@@ -23,7 +23,7 @@ extension SecretScanner {
         min(text.count - 1, beginsBlock(start) ? endOfLine(from: start) : start)
     }
 
-    /// The lines below a name that are indented more than it is, in a string where line ends are written as `\n`.
+    /// Hides the lines that are indented more than the name, in a string with line ends as `\n`.
     mutating func escapedBlock(below name: SecretName, from start: Int, isText: Bool) {
         let nameStart = name.range.lowerBound - (name.quote?.range.count ?? 0)
         var lineStart = nameStart
@@ -34,7 +34,7 @@ extension SecretScanner {
             let begin = self.end(from: end + 2) { !$0.isBlank }
             guard begin - (end + 2) > nameStart - lineStart, begin < text.count, !endsLine(begin) else { break }
             let next = endOfLine(from: begin) { $0 == UInt8(ascii: "\"") }
-            // A mapping has names of its own.
+            // A mapping has its own names.
             if first == nil, !isText, text[begin..<next].contains(UInt8(ascii: ":")) { return }
             first = first ?? begin
             end = next
@@ -42,15 +42,15 @@ extension SecretScanner {
         if let first { hide(first..<end) }
     }
 
-    /// The lines below a name that are indented more than it is, and the items of its list.
+    /// Hides the lines that are indented more than the name, and the items of its list.
     mutating func block(below name: SecretName, _ meaning: SecretMeaning, from start: Int) {
         let isText = beginsBlock(start)
         let nameIndent = indent(ofLineWith: name.range.lowerBound)
         var first: Int?
         var comment: Int?
-        // Whether the lines say only where secrets are: `- name: a`, `cert:` and `file: b`.
+        // Whether the lines only refer to secrets: `- name: a`, `cert:` and `file: b`.
         var isReference = false
-        // The indent of names that users chose, as in a mapping below `passwords`.
+        // The indentation of names that users chose, as in a mapping below `passwords`.
         var labels: Int?
         var last = start
         var line = nextLine(after: endOfLine(from: start))
@@ -64,7 +64,7 @@ extension SecretScanner {
                     break
                 }
                 if isComment {
-                    // It says nothing of what is below it, and ends nothing.
+                    // A comment ends nothing.
                     if begin - line > nameIndent { (comment, last) = (comment ?? begin, end) }
                 } else {
                     if first == nil {
@@ -72,7 +72,7 @@ extension SecretScanner {
                         if isItem, !isText {
                             guard meaning.contains(.list) else { return }
                         } else if isReference {
-                            // As in JSON, a mapping that is no secret as a whole has names of its own.
+                            // As in JSON, a mapping that is not a secret as a whole has its own names.
                             guard meaning.contains(.object) else {
                                 return heldMapping = (nameIndent, begin - line, meaning)
                             }
@@ -91,7 +91,7 @@ extension SecretScanner {
         if let first = first ?? comment, !isReference { hide(first..<last) }
     }
 
-    /// Whether a line says only where a secret is, how it is called or of which type it is. What is below a label does.
+    /// Whether the line only gives the location, name or type of a secret. Lines below a user-chosen label do.
     private func isReferring(_ line: Range<Int>, isLabel: Bool) -> Bool {
         guard let colon = colon(in: line) else { return false }
         let value = end(from: colon + 1) { !$0.isBlank }..<line.upperBound
@@ -100,7 +100,7 @@ extension SecretScanner {
         return !isLabel && end(from: start) { !$0.isAlphanumeric } == colon && rules.isReference(text, start..<colon)
     }
 
-    /// The colon after the name with which a line, or an item of a list, begins: `a: b`, `- "a": b`.
+    /// The colon after the name at the start of a line or a list item: `a: b`, `- "a": b`.
     private func colon(in line: Range<Int>) -> Int? {
         var start = line.lowerBound
         while start < line.upperBound, text[start] == UInt8(ascii: "-"), byte(start + 1).isBlank {
@@ -119,8 +119,7 @@ extension SecretScanner {
         }
     }
 
-    /// The end of the line of a name in quotes when a list, a mapping or a comment of YAML is below it, which JSON cannot
-    /// have there.
+    /// The end of the line of a quoted name, if a list, a mapping or a comment of YAML follows, which JSON cannot have.
     func beginsYAML(_ start: Int, after place: Int) -> Int? {
         let end = end(from: place) { !$0.isBlank }
         guard end < start, byte(end).isLineEnd else { return nil }
@@ -135,7 +134,7 @@ extension SecretScanner {
         return colon(in: start..<end(from: start) { $0.isLineEnd }) != nil
     }
 
-    /// Past the anchor and the tag of what is below a name: `&a`, `!!seq`. `start` where a value follows in the line.
+    /// Skips the anchor and the tag of a block: `&a`, `!!seq`. Returns `start` if a value follows in the line.
     func afterProperties(_ start: Int) -> Int {
         var place = start
         while "&!".utf8.contains(byte(place)) {
@@ -147,7 +146,7 @@ extension SecretScanner {
         return isAlone || beginsBlock(place) ? place : start
     }
 
-    /// Returns how far the value of this name is a secret as one below a name such as `pin`; `nil` when it is none.
+    /// Returns the meaning of this name's value below a name such as `pin`, or `nil` if it is not a secret.
     mutating func meaningInHeldMapping(_ name: SecretName) -> SecretMeaning? {
         guard let mapping = heldMapping, beginsLine(name) else { return nil }
         let indent = indent(ofLineWith: name.range.lowerBound)
@@ -155,8 +154,8 @@ extension SecretScanner {
         return indent == mapping.values && rules.isHeld(text, name.range) ? mapping.meaning : nil
     }
 
-    /// Where a scalar ends that goes on in lines which are indented more than its name: with a quote, or before a line that
-    /// has a name or is an item. `nil` where no such line follows.
+    /// The end of a scalar that continues in more indented lines: at the quotation mark, or before a line with a name
+    /// or a list item. `nil` if there is no such line.
     func endOfScalar(of name: SecretName, from start: Int, closedBy quote: UInt8?) -> Int? {
         guard byte(start).isLineEnd, beginsLine(name) else { return nil }
         let nameIndent = indent(ofLineWith: name.range.lowerBound)

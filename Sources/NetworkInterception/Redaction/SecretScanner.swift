@@ -1,18 +1,18 @@
 import HTTPCore
 import Primitives
 
-/// Finds the secrets in a text, in one pass over its bytes. It parses nothing, so nothing need be whole: what looks like a
-/// member, a setting, an element, an item of a query or something signed is one, wherever it is.
+/// Finds the secrets of a text in one pass over its bytes.
 ///
-/// A secret is known by the name beside it (`SecretWords`), or by its shape (`SecretShapes`). Looking back is bounded,
-/// and looking ahead ends with going on from there, so the time is in proportion to the length.
+/// It does not parse, so the text may be cut or malformed: it recognizes members, settings, elements, query items and
+/// signed texts anywhere. A secret is recognized by its name (`SecretWords`) or its format (`SecretShapes`). The
+/// scanner looks back a bounded distance and continues after the text that it looked ahead at, so the time is linear.
 struct SecretScanner {
-    /// Names longer than this are not secrets' names.
+    /// The length of the longest name of a secret.
     static let longestName = 128
-    /// A text in a query in a text: deeper is not looked.
+    /// The greatest nesting of texts in queries in texts.
     static let deepest = 4
     static let mark = Array(SensitiveHeaders.replacement.utf8)
-    /// Brackets cannot be part of a URL.
+    /// Percent-encoded, because a URL cannot contain brackets.
     static let replacementInQuery = PercentEncoding.encode(SensitiveHeaders.replacement)
     static let replacementOfUser = "redacted"
     static let markInQuery = Array(replacementInQuery.utf8)
@@ -22,20 +22,21 @@ struct SecretScanner {
     let rules: SecretRules
     let kind: BodyKind
     let depth: Int
-    /// Whether escapes were replaced by what they mean.
+    /// Whether the escape sequences were decoded.
     let isUnescaped: Bool
     var position = 0
-    /// The start tag whose content is a secret, by the place of its `>`.
+    /// The start tag whose content is a secret.
     var secretTag: SecretTag?
-    /// The indents of a name that makes only `value` and the like secrets, and of those below it: `pin:` and `  value: …`.
+    /// The indentations of a name that makes only `value` and similar names secrets, and of those: `pin:` and ` value:
+    /// …`.
     var heldMapping: (name: Int, values: Int, meaning: SecretMeaning)?
-    /// The newest element whose name makes texts secrets, but not every element in it: `<pin><value>…`.
+    /// The current element whose name makes texts secrets, but not all its child elements: `<pin><value>…`.
     var secretElement: SecretElement?
-    /// Where a value belongs to a name before it: `{"name": "password", "value": "…"}`.
+    /// The scope of an earlier name: `{"name": "password", "value": "…"}`.
     var named: SecretScope?
-    /// The newest object whose name makes strings and lists secrets, but not every object: `"pin": {"value": "…"}`.
+    /// The current object whose name makes strings and lists secrets, but not all objects: `"pin": {"value": "…"}`.
     var secretObject: SecretScope?
-    /// Where the newest tag begins, and how often the end of an element was searched for and not found.
+    /// The last start tag, and the number of searches without an end tag.
     var newestTag: Range<Int>?
     var missingEndTags = 0
     private(set) var found: [(range: Range<Int>, replacement: [UInt8])] = []
@@ -50,13 +51,13 @@ struct SecretScanner {
         self.isUnescaped = isUnescaped
     }
 
-    /// Whether a text begins as a form does. Commands such as `curl --data` call everything a form.
+    /// Whether the text begins like a form. Programs such as `curl --data` declare any body as a form.
     private static func isForm(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         let name = text.prefix { $0 > 0x20 && !"={\"'<\\".utf8.contains($0) }
         return name.endIndex < text.count && text[name.endIndex] == UInt8(ascii: "=")
     }
 
-    /// The text with the secrets replaced; `nil` when there are none.
+    /// The text with its secrets replaced, or `nil` if there are none.
     var result: [UInt8]? {
         guard !found.isEmpty else { return nil }
         var result: [UInt8] = []
@@ -87,7 +88,7 @@ struct SecretScanner {
         }
     }
 
-    /// The next place where something may begin or end that matters. Nearly all of a text is passed here.
+    /// The next position at which a relevant construct may begin or end. Skips nearly all of a text.
     private func nextSign() -> Int? {
         let signs = rules.shapes.signs
         var place = position
@@ -99,14 +100,14 @@ struct SecretScanner {
         return nil
     }
 
-    /// Replaces what is there, and goes on after it.
+    /// Replaces a range, and continues after it.
     mutating func hide(_ range: Range<Int>, _ replacement: [UInt8] = mark) {
         position = max(range.upperBound, position + 1)
         guard !range.isEmpty, !text[range].elementsEqual(replacement) else { return }
         found.append((range, replacement))
     }
 
-    /// Adds secrets that were found in another way. Of two that overlap, the replacement of the longer is used.
+    /// Adds secrets that were found separately. Where two overlap, the replacement of the longer one is used.
     mutating func add(_ more: [(range: Range<Int>, replacement: [UInt8])]) {
         guard !more.isEmpty else { return }
         let all = (found + more).sorted { $0.range.lowerBound < $1.range.lowerBound }
@@ -121,11 +122,11 @@ struct SecretScanner {
         }
     }
 
-    /// The end of what was hidden last.
+    /// The end of the last hidden range.
     var lastHidden: Int { found.last?.range.upperBound ?? 0 }
 }
 
-// MARK: - Looking at the text
+// MARK: - Access to the text
 
 extension SecretScanner {
     func stands(_ word: StaticString, at start: Int) -> Bool {
@@ -138,20 +139,21 @@ extension SecretScanner {
         start >= 0 && start + bytes.count <= text.count && text[start..<start + bytes.count].elementsEqual(bytes)
     }
 
-    /// The byte there; zero outside of the text.
+    /// The byte at `place`, or zero outside of the text.
     func byte(_ place: Int) -> UInt8 { place >= 0 && place < text.count ? text[place] : 0 }
 
-    /// The first place from `start` on where `isEnd` holds, or the end of the text.
+    /// The first position from `start` on where `isEnd` holds, or the end of the text.
     func end(from start: Int, _ isEnd: (UInt8) -> Bool) -> Int {
         var place = start
         while place < text.count, !isEnd(text[place]) { place += 1 }
         return place
     }
 
-    /// Whether something was taken out here already.
+    /// Whether a replacement is at `place`.
     func isMarked(_ place: Int) -> Bool { stands(Self.mark, at: place) || stands(Self.markInQuery, at: place) }
 
-    /// Whether no word goes on here. The end of an escape is no letter: `%3D`, `\n`, `\u0022`.
+    /// Whether a word may begin here. The last character of an escape sequence is not part of a word: `%3D`, `\n`,
+    /// `\u0022`.
     func beginsWord(_ place: Int) -> Bool {
         guard place > 0, text[place - 1].isAlphanumeric else { return true }
         return place >= 3 && text[place - 3] == UInt8(ascii: "%")
@@ -160,7 +162,7 @@ extension SecretScanner {
     }
 }
 
-/// Some of ASCII, told in one step.
+/// A set of ASCII characters with fast look-up.
 struct ASCIISet: Sendable {
     private var bits: (low: UInt64, high: UInt64)
 
@@ -169,7 +171,7 @@ struct ASCIISet: Sendable {
         characters.withUTF8Buffer { $0.forEach { insert($0) } }
     }
 
-    /// Blanks and control characters.
+    /// White space and control characters.
     static let blank: ASCIISet = {
         var set = ASCIISet("")
         for byte: UInt8 in 0...0x20 { set.insert(byte) }

@@ -1,25 +1,25 @@
-/// What begins so is a secret under any name.
+/// A prefix and a format that mark a secret under any name.
 struct SecretShape: Sendable {
     enum Rest: Sendable {
         /// Letters, digits, hyphens and underscores.
         case word
-        /// These and dots, with which parts of a token are put together.
+        /// The same and dots, which join the parts of a token.
         case parts
-        /// What may be in a path.
+        /// The characters of a path.
         case path
-        /// Letters of either case and digits, mixed.
+        /// Letters of both cases and digits.
         case mixed
-        /// Digits of base 16 alone.
+        /// Hexadecimal digits.
         case hexadecimal
         /// The digest of a password with its parameters.
         case digest
     }
 
     let prefix: [UInt8]
-    /// How long it is at least after the prefix.
+    /// The least length after the prefix.
     let least: Int
     let rest: Rest
-    /// Whether the prefix is no part of the secret.
+    /// Whether the prefix is not part of the secret.
     let keepsPrefix: Bool
 
     init(_ prefix: String, least: Int, _ rest: Rest = .word, keepsPrefix: Bool = false) {
@@ -30,7 +30,7 @@ struct SecretShape: Sendable {
     }
 }
 
-/// The shapes of secrets, in the form in which bytes are searched for them.
+/// The formats of secrets in a form for fast search in bytes.
 final class SecretShapes: Sendable {
     static let standard = SecretShapes([
         // Code hosts and registries.
@@ -71,7 +71,7 @@ final class SecretShapes: Sendable {
         .init("dp.st.", least: 20, .parts), .init("vcp_", least: 20), .init("fo1_", least: 20),
         .init("sbp_", least: 20), .init("AGE-SECRET-KEY-1", least: 20), .init("lin_api_", least: 16),
         .init("PMAK-", least: 16), .init("NRAK-", least: 16), .init("figd_", least: 16),
-        // The beginnings of private keys in PEM, in base64 once more.
+        // The start of private keys in PEM, encoded in base64 again.
         .init("LS0tLS1CRUdJTiBQUklWQVRFIEtFW", least: 40, .digest),
         .init("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRV", least: 40, .digest),
         .init("LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFW", least: 40, .digest),
@@ -81,7 +81,7 @@ final class SecretShapes: Sendable {
         .init("sk-proj-", least: 12), .init("sk-ant-", least: 12), .init("sk-or-", least: 12),
         .init("sk-svcacct-", least: 12), .init("sk-", least: 20, .mixed), .init("hf_", least: 24),
         .init("gsk_", least: 24), .init("xai-", least: 24),
-        // Tokens of PASETO, and digests of passwords.
+        // PASETO tokens and password digests.
         .init("v2.local.", least: 16, .parts), .init("v3.local.", least: 16, .parts),
         .init("v4.local.", least: 16, .parts), .init("v2.public.", least: 16, .parts),
         .init("v3.public.", least: 16, .parts), .init("v4.public.", least: 16, .parts),
@@ -98,17 +98,18 @@ final class SecretShapes: Sendable {
         .init("$argon2", least: 30, .digest), .init("$5$", least: 30, .digest), .init("$6$", least: 30, .digest),
     ])
 
-    /// The words with which credentials begin: `Bearer …`.
+    /// The authentication schemes before credentials, such as `Bearer`.
     static let schemes = [
         "bearer", "basic", "token", "apikey", "api-key", "negotiate", "ntlm", "ssws", "geniekey", "splunk", "oauth",
         "dpop",
         "sso-key",
     ].map { Array($0.utf8) }
-    /// The words before a password in statements of SQL and in netrc, in lower case.
+    /// The words before a password in SQL statements and netrc, in lower case.
     static let passwordWords = ["password", "passwd", "identified by values", "identified by"].map { Array($0.utf8) }
-    /// The words before a plugin of MySQL, after which a password follows too.
+    /// The words before a MySQL plugin, after which a password may follow.
     static let pluginWord = Array("identified with".utf8)
-    /// The beginnings of JSON in base64: an object, also after white space or in an array, and a JWS in base64 once more.
+    /// The start of a JSON object in base64, also after white space or in an array, and of a JWS encoded in base64
+    /// again.
     static let objects = [
         "eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si", "WyB7", "Wwp7", "WwogIHs", "IFt7",
         "IFsg", "ZXlK",
@@ -118,8 +119,8 @@ final class SecretShapes: Sendable {
 
     private let byFirst: [[SecretShape]]
     private let schemesByFirst: [[[UInt8]]]
-    /// By a byte the bytes after it, as bits, with which something may begin or end that matters.
-    // Unsafe: written by `init`, before anybody else can reach it, and only read from then on.
+    /// For each byte, a bit set of the next bytes with which a relevant construct may begin or end.
+    // Unsafe, but written only by `init`.
     nonisolated(unsafe) let signs: UnsafeMutablePointer<UInt32>
 
     init(_ shapes: [SecretShape]) {
@@ -156,6 +157,6 @@ final class SecretShapes: Sendable {
     /// The shapes that begin with this byte.
     func shapes(beginningWith byte: UInt8) -> [SecretShape] { byFirst[Int(byte)] }
 
-    /// The words before credentials that begin with this byte, in lower case.
+    /// The authentication schemes that begin with this byte, in lower case.
     func schemes(beginningWith byte: UInt8) -> [[UInt8]] { schemesByFirst[Int(byte)] }
 }

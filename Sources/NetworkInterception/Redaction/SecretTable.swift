@@ -1,8 +1,8 @@
-/// Words in a form in which the end of a name is looked up letter by letter, each once: a tree of letters, last ones first.
+/// A trie of words in reverse, which matches the end of a name in one pass.
 final class SecretTable: Sendable {
     private static let columns = 36
     private static let reaches = 3
-    // Unsafe: written by `init`, before anybody else can reach them, and only read from then on.
+    // Unsafe, but written only by `init`.
     nonisolated(unsafe) private let children: UnsafeMutablePointer<UInt16>
     nonisolated(unsafe) private let meanings: UnsafeMutablePointer<SecretMeaning>
 
@@ -35,15 +35,15 @@ final class SecretTable: Sendable {
         meanings.deallocate()
     }
 
-    /// What the longest word says that a name ends with. Case and what separates words do not count; digits at the end
-    /// count only where the table has them, nor does a version.
+    /// The meaning of the longest word with which the name ends. Case and separators are ignored. Digits at the end are
+    /// ignored unless the table has them, and so is a version.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
         if let found = longest(text, name, allowsWhole: true) { return found.contains(.harmless) ? [] : found }
         var end = name.upperBound
         while end > name.lowerBound, !text[end - 1].isASCIILetter { end -= 1 }
         guard end < name.upperBound else { return [] }
         var found = longest(text, name.lowerBound..<end, allowsWhole: false)
-        // A version: `api_key_v2`, `apiKeyV2`; not the `V` of `CVV2`.
+        // A version, as in `api_key_v2` and `apiKeyV2`, but not in `CVV2`.
         if found == nil, end > name.lowerBound, text[end].isDigit, text[end - 1] | 0x20 == UInt8(ascii: "v"),
             Self.beginsWord(text, end - 1, name)
         {
@@ -62,7 +62,7 @@ final class SecretTable: Sendable {
         while place > name.lowerBound {
             place -= 1
             guard let column = Self.column(text[place]) else {
-                // A zero is no sign between words: it is the half of a character of UTF-16.
+                // A zero byte is half of a UTF-16 character, not a separator.
                 if text[place] < 0x80, text[place] != 0 { continue }
                 return best
             }
@@ -77,7 +77,7 @@ final class SecretTable: Sendable {
         return allowsWhole && !whole.isEmpty ? whole : best
     }
 
-    /// Whether a word of a name begins here: after what is no letter, or where lower case ends.
+    /// Whether a word of a name begins here: after a character that is not a letter, or at the end of lower case.
     private static func beginsWord(_ text: UnsafeBufferPointer<UInt8>, _ place: Int, _ name: Range<Int>) -> Bool {
         guard place > name.lowerBound else { return true }
         let (before, first) = (text[place - 1], text[place])

@@ -1,17 +1,17 @@
-/// Words that names of secrets consist of, or end with, and what such a name means.
+/// Words in the names of secrets, and the meaning of such names.
 struct SecretWords: Sendable {
     enum Reach: Int, Sendable {
-        /// A name that ends so: `token` is `accessToken`, `X-Vault-Token` and `authtoken`.
+        /// A name that ends with the word: `token` matches `accessToken`, `X-Vault-Token` and `authtoken`.
         case ending
-        /// A name whose last word it is: `pass` is `user_pass` and `userPass`, not `compass`.
+        /// A name whose last word it is: `pass` matches `user_pass` and `userPass`, but not `compass`.
         case word
-        /// Only the name itself, as `code` in a query.
+        /// The whole name, such as `code` in a query.
         case whole
     }
 
     let reach: Reach
     let meaning: SecretMeaning
-    /// In lower case, without what separates words.
+    /// The words in lower case, without separators.
     let words: [String]
 
     init(_ reach: Reach, _ meaning: SecretMeaning, _ words: String) {
@@ -20,7 +20,7 @@ struct SecretWords: Sendable {
         self.words = words.split { $0 == " " || $0 == "\n" }.map(String.init)
     }
 
-    /// Each of these words followed by each of `tails`.
+    /// Returns each word followed by each of `tails`.
     func followed(by tails: String) -> SecretWords {
         let tails = tails.split { $0 == " " || $0 == "\n" }
         return SecretWords(
@@ -34,7 +34,7 @@ extension SecretWords {
         "password passwd passphrase passcode pwd secret passwort kennwort motdepasse senha")
     private static let tokens = SecretWords(.ending, [.everywhere, .everything], "token")
 
-    /// The names of secrets. Headers, items, members, elements and settings are all looked up here.
+    /// The names of secrets in headers, items, members, elements and settings.
     static let standard: [SecretWords] = [
         passwords, tokens,
         passwords.followed(
@@ -71,7 +71,7 @@ extension SecretWords {
         SecretWords(.word, [.everywhere, .list], "pass psw pw auth oauth session bearer cred mfa"),
         SecretWords(.ending, [.everywhere, .list, .line], "cookie cookies"),
         SecretWords(.word, [.everywhere, .everything, .line], "authorization"),
-        // A receipt that is an object was decoded already.
+        // A receipt that is an object is already decoded.
         SecretWords(.whole, [.item, .member, .number, .list], "receipt"),
         SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
         SecretWords(.whole, [.header, .member, .list, .object], "tokens xtokens"),
@@ -93,25 +93,24 @@ extension SecretWords {
             maxtokens mintokens inputtokens outputtokens prompttokens completiontokens
             totaltokens cachedtokens usedtokens limittokens allowcredentials withcredentials supportscredentials
             """),
-        // Not `exchangeToken`, nor `asyncToken`.
+        // But not `exchangeToken` and `asyncToken`.
         SecretWords(.word, .harmless, "changetoken synctoken"),
     ]
 
-    /// Segments of paths after which there is a token: `/reset/…`. Others are names of secrets: `/token/…`.
+    /// Path segments before a token, such as `/reset/…`. Names of secrets, such as `/token/…`, count too.
     static let steps = [
         SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite"),
         SecretWords(.ending, .member, "verifyemail confirmemail resetpassword forgotpassword setpassword"),
     ]
-    /// Names whose value may itself be the name of a secret, the value of which stands beside it:
-    /// `{"name": "password", "value": "…"}`.
+    /// Names whose value may be the name of a secret in another member: `{"name": "password", "value": "…"}`.
     static let naming = SecretWords(
         .whole, .member, "name key id field header parameter type param variable attributename parametername fieldname")
-    /// Names whose value may be the place of a secret: `{"op": "add", "path": "/password", "value": "…"}`.
+    /// Names whose value may be the path of a secret: `{"op": "add", "path": "/password", "value": "…"}`.
     static let pointing = SecretWords(.whole, .member, "path")
-    /// The names of such values.
+    /// The names of values that an earlier name makes secrets.
     static let named = SecretWords(
         .whole, .member, "value val content data values newvalue oldvalue attributevalue parametervalue fieldvalue")
-    /// The names of values that are secrets in an object with a secret's name: `"pin": {"value": "…"}`.
+    /// The names of secret values in an object with the name of a secret: `"pin": {"value": "…"}`.
     static let held = SecretWords(.whole, .member, "value val raw plain plaintext stringvalue newvalue")
     /// Functions that take a name and its value: `define('DB_PASSWORD', '…')`.
     static let setters = SecretWords(
@@ -119,12 +118,12 @@ extension SecretWords {
         """
         define setenv set setitem setproperty setheader setrequestheader addheader addrequestheader header put append
         """)
-    /// Names of ids. A number that one of them has is no number of a card.
+    /// The names of ids. Their numbers are not those of payment cards.
     static let identifiers = SecretWords(.word, .member, "id ids identifier identifiers")
-    /// Names below that of secrets in YAML that say only where each is and how it is called.
+    /// Names in YAML that only give the location and name of a secret.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")
-    /// Elements whose text such a value is, when an attribute names it.
+    /// The elements whose text is named by an attribute.
     static let namedElements = SecretWords(
         .whole, .member,
         """

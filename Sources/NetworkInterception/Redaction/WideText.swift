@@ -1,26 +1,26 @@
 import Foundation
 
-/// Bytes read as UTF-16 or UTF-32, as the same text in UTF-8, and where in the bytes each of its characters is.
+/// Bytes in UTF-16 or UTF-32 as text in UTF-8, with the position of each character in the original.
 struct WideText {
-    /// How wide characters are written: bytes of a unit, their order, and the length of a byte order mark before them.
+    /// The encoding: bytes per unit, byte order, and the length of the byte order mark.
     private struct Form {
         let width: Int
         let isBigEndian: Bool
         var mark = 0
     }
 
-    /// The text in UTF-8, without the mark. What is no character is U+FFFD.
+    /// The text in UTF-8 without the mark. Invalid characters are U+FFFD.
     private(set) var narrow: [UInt8] = []
 
     private let form: Form
     private let mark: [UInt8]
-    /// Where each byte of the narrow text begins in the bytes, and the end of the last character.
+    /// The position of each byte of the UTF-8 text in the original, and the end of the last character.
     private var places: [Int] = []
 
-    /// The ways in which bytes may be read, none for nearly every body. A mark, a media type with a charset, the zeros of
-    /// ASCII characters, and the first character of JSON or XML each say one.
+    /// The possible readings of the bytes; empty for nearly every body. A byte order mark, the charset of the media
+    /// type, the zeros of ASCII characters, and the first character of JSON or XML each indicate an encoding.
     static func readings(of bytes: [UInt8], type: @autoclosure () -> String?) -> [WideText] {
-        // Nearly every body ends here: it has no zero.
+        // Nearly every body ends here, because it has no zero.
         guard bytes.count > 3, bytes.withUnsafeBytes({ memchr($0.baseAddress!, 0, $0.count) }) != nil else { return [] }
         var forms: [Form] = []
         func add(_ form: Form?) {
@@ -52,7 +52,7 @@ struct WideText {
         places.append(place)
     }
 
-    /// The character that begins at `place`, and its length in bytes.
+    /// The character at `place`, and its length in bytes.
     private static func scalar(_ bytes: [UInt8], _ place: Int, _ form: Form) -> (Unicode.Scalar, Int) {
         func unit(_ place: Int) -> UInt32 {
             var unit: UInt32 = 0
@@ -70,7 +70,7 @@ struct WideText {
         return (Unicode.Scalar(first) ?? "\u{FFFD}", form.width)
     }
 
-    /// The range in the bytes of a range of the narrow text.
+    /// The range in the original that corresponds to a range of the UTF-8 text.
     func original(_ range: Range<Int>) -> Range<Int> { places[range.lowerBound]..<places[range.upperBound] }
 
     private static func marked(_ bytes: [UInt8]) -> Form? {
@@ -80,23 +80,22 @@ struct WideText {
         return bytes.starts(with: [0xFE, 0xFF]) ? Form(width: 2, isBigEndian: true, mark: 2) : nil
     }
 
-    /// How a text without a mark is written: an ASCII character has one byte that is not zero.
+    /// The encoding of a text without a mark, detected by its zeros: an ASCII character has one other byte.
     private static func guess(_ bytes: [UInt8]) -> Form? {
         let zeros = zeros(bytes)
         let units = bytes.count / 4
-        // Three of four are zero.
         if zeros[1] >= units * 3 / 4, zeros[2] >= units * 3 / 4, units > 0 {
             if zeros[3] >= units * 3 / 4, zeros[0] < units / 4 { return Form(width: 4, isBigEndian: false) }
             if zeros[0] >= units * 3 / 4, zeros[3] < units / 4 { return Form(width: 4, isBigEndian: true) }
         }
         let (even, odd) = (zeros[0] + zeros[2], zeros[1] + zeros[3])
-        // Every eighth character is ASCII, and hardly a zero is in the wrong place.
+        // Every eighth character is ASCII, and few zeros are in the other position.
         if odd * 16 >= bytes.count, even * 16 <= odd { return Form(width: 2, isBigEndian: false) }
         if even * 16 >= bytes.count, odd * 16 <= even { return Form(width: 2, isBigEndian: true) }
         return nil
     }
 
-    /// How a text is written by its media type.
+    /// The encoding that the media type declares.
     private static func declared(_ bytes: [UInt8], _ type: String) -> Form? {
         for width in [4, 2] where type.contains("utf-\(8 * width)") {
             if type.contains("utf-\(8 * width)le") { return Form(width: width, isBigEndian: false) }
@@ -108,7 +107,7 @@ struct WideText {
         return nil
     }
 
-    /// How a text of few ASCII characters is written, by its first character.
+    /// The encoding of a text with few ASCII characters, detected by its first character.
     private static func begun(_ bytes: [UInt8]) -> Form? {
         for width in [4, 2] {
             let first = bytes.prefix(width).filter { $0 != 0 }
@@ -119,7 +118,7 @@ struct WideText {
         return nil
     }
 
-    /// How many zeros are at each place of four.
+    /// The number of zeros at each position modulo four.
     private static func zeros(_ bytes: [UInt8]) -> [Int] {
         var zeros = [0, 0, 0, 0]
         bytes.withUnsafeBufferPointer { bytes in
@@ -128,7 +127,7 @@ struct WideText {
         return zeros
     }
 
-    /// A replacement of a secret, written as this text is.
+    /// Encodes a replacement like this text.
     func encoded(_ text: [UInt8]) -> [UInt8] {
         let text = String(decoding: text, as: UTF8.self)
         var bytes: [UInt8] = []
@@ -146,6 +145,6 @@ struct WideText {
         return bytes
     }
 
-    /// Another text in place of this one, after its mark.
+    /// Returns another text in this encoding, with the mark.
     func whole(_ text: [UInt8]) -> [UInt8] { mark + encoded(text) }
 }
