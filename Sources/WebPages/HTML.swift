@@ -27,8 +27,10 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Returns `text`, escaped.
     public static func text(_ text: String) -> HTML { HTML(safe: Self.escaped(text)) }
 
+    /// Appends `right` to `left`.
     public static func += (left: inout HTML, right: HTML) { left.markup += right.markup }
 
+    /// Returns the concatenation of `left` and `right`.
     public static func + (left: HTML, right: HTML) -> HTML { HTML(safe: left.markup + right.markup) }
 
     /// Replaces the special characters of texts and quoted attributes with character references, and characters that
@@ -73,6 +75,10 @@ extension HTML {
         private var place = Place.text
 
         /// Creates an empty builder.
+        ///
+        /// - Parameters:
+        ///   - literalCapacity: The length of the literal parts.
+        ///   - interpolationCount: The number of interpolated values.
         public init(literalCapacity: Int, interpolationCount: Int) {
             markup.reserveCapacity(literalCapacity + 16 * interpolationCount)
         }
@@ -86,7 +92,7 @@ extension HTML {
 
         /// Appends `text`, escaped.
         public mutating func appendInterpolation(_ text: String) {
-            precondition(place.takesText, "A text must stand between tags or in a quoted attribute value.")
+            precondition(place.takesText, "A text is permitted only between tags or in a quoted attribute value.")
             markup += HTML.escaped(text)
         }
 
@@ -105,7 +111,7 @@ extension HTML {
 
         /// Appends elements between tags, or whole attributes in a tag.
         public mutating func appendInterpolation(_ html: HTML) {
-            precondition(place.takesMarkup, "Markup cannot stand in an attribute's value.")
+            precondition(place.takesMarkup, "Markup is not permitted in an attribute value.")
             markup += html.markup
         }
 

@@ -29,7 +29,7 @@ import WebPages
 
     @Test func `without scripts everything is on the page`() {
         let page = HubPage(HubGraph(policies: Self.policies)).page.text
-        for text in ["info.refresh", "nobody receives it", "nobody sends it", "event, at launch", "log.write"] {
+        for text in ["info.refresh", "no plugin receives it", "no plugin sends it", "event, at launch", "log.write"] {
             #expect(page.contains(text))
         }
         #expect(page.components(separatedBy: "class=\"card detail\"").count == 4)
@@ -89,7 +89,7 @@ struct HubPageInBrowserTests {
         for part in ["Sends", "log.write", "Receives", "info.refresh", "from Journey", "Publishes", "to Journey"] {
             #expect(groups.contains(part), "\(part)")
         }
-        #expect(answers[6] == "nobody receives it")
+        #expect(answers[6] == "no plugin receives it")
         #expect(answers[7...] == ["true", 4, 6, true])
     }
 

@@ -24,7 +24,7 @@ public final class BodyStreamFloret: InterceptableFloret {
         power = Switch(enabled)
     }
 
-    public var summary: String? { "Bodies of up to \(maximumConvertedByteSize) bytes are at hand for other florets." }
+    public var summary: String? { "Bodies of up to \(maximumConvertedByteSize) bytes are converted for other florets." }
 
     public var enabled: Bool {
         get { power.isOn }

@@ -41,13 +41,13 @@ extension CompletionHandlerFloret {
         let answer = Promise<Record>()
         let ending = Locked(Ending.open)
         // Reports before the request continues.
-        let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, tell in
+        let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, notify in
             let before = ending.withLock { state in
                 defer { if state == .open { state = how } }
                 return state
             }
             if before == .open {
-                tell()
+                notify()
                 answer.resolve(.success(record))
             }
             return before

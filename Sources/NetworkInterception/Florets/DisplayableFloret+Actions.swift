@@ -17,7 +17,7 @@ extension ViewDocument.Action {
     }
 
     func text(_ name: String) throws -> String {
-        guard let value = values[name]?.stringValue else { throw invalid(name, "a text") }
+        guard let value = values[name]?.stringValue else { throw invalid(name, "a string") }
         return value
     }
 

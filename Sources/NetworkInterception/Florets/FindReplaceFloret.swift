@@ -54,9 +54,9 @@ public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
     ) async -> Record {
         var record = record
         for modifier in modifiers {
-            let (changed, complaint) = await modifier.modify(record, side)
+            let (changed, warning) = await modifier.modify(record, side)
             record = changed
-            if let complaint { Interceptor.current?.report(.leftUnchanged, floret: name, complaint) }
+            if let warning { Interceptor.current?.report(.leftUnchanged, floret: name, warning) }
         }
         return record
     }

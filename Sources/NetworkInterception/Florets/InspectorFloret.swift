@@ -23,7 +23,7 @@ public final class InspectorFloret: DisplayableFloret {
     /// Creates a floret without loaded records.
     public init() {}
 
-    public var summary: String? { "Shows what passed." }
+    public var summary: String? { "Shows the recorded traffic." }
 
     /// Loads the newest records, which `view(_:)` then shows.
     ///
@@ -43,7 +43,7 @@ public final class InspectorFloret: DisplayableFloret {
         case "inspector.show":
             let text = try action.text("record")
             guard let id = Record.ID(text: text), let record = await interceptor.storage.record(id) else {
-                throw action.invalid("record", "the id of a record that is kept")
+                throw action.invalid("record", "the id of a stored record")
             }
             state.withLock { $0.shown = record }
         case "inspector.list": state.withLock { $0.shown = nil }

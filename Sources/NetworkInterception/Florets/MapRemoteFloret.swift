@@ -31,7 +31,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
         off = Locked(Set(mappings.indices.filter { !mappings[$0].isInitiallyEnabled }))
     }
 
-    public var summary: String? { "Sends requests elsewhere." }
+    public var summary: String? { "Redirects requests to other servers." }
 
     public var enabled: Bool {
         get { power.isOn }
@@ -143,7 +143,7 @@ extension MapRemoteFloret {
 
         /// Returns the URL to which a request to `url` is redirected, or `nil` if the source does not match it.
         public func url(for url: String) -> String? {
-            guard var parts = URLParts(url), source.covers(parts) else { return nil }
+            guard var parts = URLParts(url), source.matches(parts) else { return nil }
             let written = parts.path.isEmpty ? "/" : parts.path
             let whole = NSRange(written.startIndex..., in: written)
             let match = path?.firstMatch(in: written, range: whole)
@@ -201,7 +201,7 @@ extension MapRemoteFloret {
 
 extension MapRemoteFloret.Location {
     /// Whether this source matches the URL, without regard to its path.
-    fileprivate func covers(_ url: URLParts) -> Bool {
+    fileprivate func matches(_ url: URLParts) -> Bool {
         if let scheme = self.protocol, !url.scheme.equalsIgnoringCase(scheme.rawValue) { return false }
         if let host {
             let (wanted, given) = (host.lowercased(), url.host.lowercased())

@@ -14,7 +14,7 @@ public final class NoCacheFloret: InterceptableFloret {
     /// - Parameter enabled: Whether the floret is initially enabled.
     public init(enabled: Bool = true) { power = Switch(enabled) }
 
-    public var summary: String? { "Nothing is taken from a cache, and nothing is put there." }
+    public var summary: String? { "Bypasses caches." }
 
     public var enabled: Bool {
         get { power.isOn }

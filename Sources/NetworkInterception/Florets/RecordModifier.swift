@@ -9,14 +9,14 @@ public struct RecordModifier: Sendable {
     /// The name of the change on screens.
     public let name: String
     /// Returns the changed record, and a warning if a message was left unchanged for a reason that should be reported.
-    let modify: @Sendable (Record, Side) async -> (Record, complaint: String?)
+    let modify: @Sendable (Record, Side) async -> (Record, warning: String?)
 
     /// Creates a change from a function.
     ///
     /// - Parameters:
     ///   - name: The name of the change on screens.
     ///   - modify: Returns the changed record.
-    public init(_ name: String = "Own change", modify: @escaping @Sendable (Record) async -> Record) {
+    public init(_ name: String = "Custom change", modify: @escaping @Sendable (Record) async -> Record) {
         self.name = name
         self.modify = { record, _ in (await modify(record), nil) }
     }
@@ -28,7 +28,7 @@ public struct RecordModifier: Sendable {
     ///   - keyPath: The property.
     ///   - modifier: Returns the new value of the property.
     public init<Value>(
-        _ name: String = "Own change", keyPath: any WritableKeyPath<Record, Value> & Sendable,
+        _ name: String = "Custom change", keyPath: any WritableKeyPath<Record, Value> & Sendable,
         modifier: @escaping @Sendable (Value) -> Value
     ) {
         self.init(name) { record in
@@ -39,7 +39,7 @@ public struct RecordModifier: Sendable {
     }
 
     private init(
-        _ name: String, changing modify: @escaping @Sendable (Record, Side) async -> (Record, complaint: String?)
+        _ name: String, changing modify: @escaping @Sendable (Record, Side) async -> (Record, warning: String?)
     ) {
         self.name = name
         self.modify = modify
@@ -118,7 +118,7 @@ extension RecordModifier {
                 let url = pattern.replacing(in: record.designatedRequest.url, with: replacement)
                 guard side == .request, url != record.designatedRequest.url else { return (record, nil) }
                 guard let parts = URLParts(url), ["http", "https"].contains(parts.scheme.lowercased()) else {
-                    return (record, "Replacing \(pattern) in a URL made no absolute http or https URL of it.")
+                    return (record, "Replacing \(pattern) in a URL does not result in an absolute http or https URL.")
                 }
                 var record = record
                 record.designatedRequest.redirect(to: url)
@@ -144,16 +144,16 @@ extension RecordModifier {
             "Replace \(pattern) in the body",
             changing: { record, side in
                 var record = record
-                var complaint: String?
+                var warning: String?
                 if side == .request {
                     var request = record.designatedRequest
-                    complaint = await change.apply(to: &request.body, &request.headers)
+                    warning = await change.apply(to: &request.body, &request.headers)
                     record.designatedRequest = request
                 } else if case .success(var response)? = record.result {
-                    complaint = await change.apply(to: &response.body, &response.headers)
+                    warning = await change.apply(to: &response.body, &response.headers)
                     record.result = .success(response)
                 }
-                return (record, complaint)
+                return (record, warning)
             })
     }
 }
@@ -169,14 +169,14 @@ private struct BodyChange: Sendable {
         guard body.length != 0, !headers.isOfEventStream, Self.isText(headers.mediaType) else { return nil }
         let encodings = headers.values("Content-Encoding").filter { !$0.equalsIgnoringCase("identity") }
         guard encodings.isEmpty else {
-            return "A compressed body was left as it is (\(encodings.joined(separator: ", ")))."
+            return "A compressed body was left unchanged (\(encodings.joined(separator: ", ")))."
         }
         body = await body.gathered(upTo: limit)
         guard let bytes = body.buffered, bytes.count <= limit else {
-            return "A body that failed or has more than \(limit) bytes was left as it is."
+            return "A body that failed or has more than \(limit) bytes was left unchanged."
         }
         guard let text = String(utf8: bytes) else {
-            return "A body that is not UTF-8 was left as it is."
+            return "A body that is not UTF-8 was left unchanged."
         }
         let changed = pattern.replacing(in: text, with: replacement)
         guard changed != text else { return nil }

@@ -19,18 +19,18 @@ extension RecordSelector {
             guard let bytes = record.designatedRequest.body.buffered, let body = try? JSONValue(parsing: bytes) else {
                 return false
             }
-            return body.says(value)
+            return body.contains(value)
         }
     }
 }
 
 extension JSONValue {
-    fileprivate func says(_ wanted: JSONValue) -> Bool {
+    fileprivate func contains(_ wanted: JSONValue) -> Bool {
         switch (self, wanted) {
         case (.object(let mine), .object(let theirs)):
-            theirs.allSatisfy { name, value in mine[name]?.says(value) ?? false }
+            theirs.allSatisfy { name, value in mine[name]?.contains(value) ?? false }
         case (.array(let mine), .array(let theirs)):
-            mine.count == theirs.count && zip(mine, theirs).allSatisfy { $0.says($1) }
+            mine.count == theirs.count && zip(mine, theirs).allSatisfy { $0.contains($1) }
         default: self == wanted
         }
     }

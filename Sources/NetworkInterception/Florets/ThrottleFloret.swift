@@ -48,7 +48,7 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         self.wait = wait
     }
 
-    public var summary: String? { "Makes the network slow." }
+    public var summary: String? { "Limits the speed of the network." }
 
     public var enabled: Bool {
         get { power.isOn }

@@ -40,7 +40,7 @@ package struct HAREntry: Sendable, Hashable {
                 RecordedFailure(
                     kind: response?["_errorKind"]?.stringValue ?? "HAR",
                     code: response?["_errorCode"]?.stringValue ?? "",
-                    reason: reason ?? "The request got no answer."
+                    reason: reason ?? "The request got no response."
                 ).restored)
         }
         record.timing = timing
@@ -103,7 +103,7 @@ package struct HAREntry: Sendable, Hashable {
             let encoding = (json?["_encoding"] ?? json?["encoding"])?.stringValue
             return decoded(text, encoding)
         }
-        guard !isUntoldForm(json) else { return [] }
+        guard !isFormWithoutText(json) else { return [] }
         let items = (json?["params"]?.arrayValue ?? []).map {
             ($0["name"]?.stringValue ?? "", $0["value"]?.stringValue ?? "")
         }
@@ -112,7 +112,7 @@ package struct HAREntry: Sendable, Hashable {
     }
 
     /// Whether this is a multipart form with only its parts. The bytes between the parts are unknown.
-    private static func isUntoldForm(_ json: JSONValue?) -> Bool {
+    private static func isFormWithoutText(_ json: JSONValue?) -> Bool {
         json?["mimeType"]?.stringValue?.lowercased().hasPrefix("multipart/") == true
             && json?["params"]?.arrayValue?.isEmpty == false && json?["text"]?.stringValue?.isEmpty != false
     }
@@ -136,7 +136,7 @@ package struct HAREntry: Sendable, Hashable {
     private static func passage(_ json: JSONValue?, _ body: HTTPBody) -> Record.Passage {
         let recorded = body.buffered?.count ?? 0
         let size = max(json?["bodySize"]?.intValue ?? recorded, recorded)
-        return .init(byteCount: size, isCut: size > recorded || isUntoldForm(json?["postData"]))
+        return .init(byteCount: size, isCut: size > recorded || isFormWithoutText(json?["postData"]))
     }
 
     /// The transfer details of a text or of bytes that are shorter than their size. A text in UTF-8 can be shorter than

@@ -109,18 +109,18 @@ enum HARRules {
         mutating func value(_ json: JSONValue, _ shape: Shape, at pointer: String) {
             switch (shape, json) {
             case (.text, .string), (.number, .number), (.flag, .bool): break
-            case (.date, .string("")): warning(pointer, "nothing stands where a date and time should")
+            case (.date, .string("")): warning(pointer, "the date and time is empty")
             case (.date, .string(let text)):
-                if HAREntry.date(text) == nil { error(pointer, "this is no date and time as ISO 8601 writes them") }
+                if HAREntry.date(text) == nil { error(pointer, "this is not a date and time of ISO 8601") }
             case (.list(let shape), .array(let elements)):
                 for (index, element) in elements.enumerated() { value(element, shape, at: "\(pointer)/\(index)") }
             case (.object(let members), .object(let present)):
                 for member in members { check(member, present[member.name], in: pointer) }
-            case (.text, _), (.date, _): error(pointer, "a text should stand here")
-            case (.number, _): error(pointer, "a number should stand here")
-            case (.flag, _): error(pointer, "true or false should stand here")
-            case (.list, _): error(pointer, "an array should stand here")
-            case (.object, _): error(pointer, "an object should stand here")
+            case (.text, _), (.date, _): error(pointer, "a string is expected here")
+            case (.number, _): error(pointer, "a number is expected here")
+            case (.flag, _): error(pointer, "true or false is expected here")
+            case (.list, _): error(pointer, "an array is expected here")
+            case (.object, _): error(pointer, "an object is expected here")
             }
         }
 
@@ -135,7 +135,7 @@ enum HARRules {
             }
             switch member.need {
             case .optional, .incidental: break
-            case .nullable where json != nil: warning("\(pointer)/\(member.name)", "null stands here")
+            case .nullable where json != nil: warning("\(pointer)/\(member.name)", "the value is null")
             case .required, .nullable: error(pointer, "the member \"\(member.name)\" is missing")
             case .expected: warning(pointer, "the member \"\(member.name)\" is missing")
             }
@@ -161,7 +161,7 @@ enum HARRules {
                     if encoding.lowercased() != "base64" {
                         warning("\(pointer)/response/content/encoding", "\"\(encoding)\" is not known; only base64 is")
                     } else if HAREntry.base64(text) == nil {
-                        error("\(pointer)/response/content/text", "this is no base64")
+                        error("\(pointer)/response/content/text", "this is not base64")
                     }
                 }
             }

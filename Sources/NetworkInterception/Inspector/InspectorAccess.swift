@@ -42,19 +42,19 @@ extension InspectorAccess {
 
     private func refusal(of request: HTTPRequest, at path: String, without digest: [UInt8]) -> HTTPResponse? {
         // Comparing digests makes the duration of the comparison useless to an attacker.
-        func fits(_ text: String) -> Bool { Array(SHA256.hash(text.utf8)) == digest }
+        func matches(_ text: String) -> Bool { Array(SHA256.hash(text.utf8)) == digest }
         if let bearer = request.headers["Authorization"], bearer.lowercased().hasPrefix("bearer "),
-            fits(String(bearer.dropFirst(7)))
+            matches(String(bearer.dropFirst(7)))
         {
             return nil
         }
         let cookies = request.headers.values("Cookie").flatMap { $0.split(separator: ";") }
         let known = cookies.contains { pair in
             let halves = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-            return halves.count == 2 && halves[0] == Self.cookie && fits(String(halves[1]))
+            return halves.count == 2 && halves[0] == Self.cookie && matches(String(halves[1]))
         }
         if known { return nil }
-        if request.method == .get, let token = request.query?["token"], fits(token),
+        if request.method == .get, let token = request.query?["token"], matches(token),
             token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ";") })
         {
             return HTTPResponse(
@@ -66,7 +66,7 @@ extension InspectorAccess {
         }
         return HTTPProblem(
             status: 401, code: "token_required", title: "Token required",
-            detail: "Open the address that was printed when the inspector began; it has the token."
+            detail: "Open the address that was printed at the start of the inspector. It has the token."
         ).response
     }
 
@@ -76,12 +76,12 @@ extension InspectorAccess {
         if isReading && !isAPI { return nil }
         // Another site may link to the page, but not to its API, even where the browser hides the response.
         if isAPI, let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
-            return forbidden("foreign_site", "A web page of another site may not ask this.")
+            return forbidden("foreign_site", "A page of another site may not read this.")
         }
         // Forms of floret settings send `InspectorPage.proof`.
         if let problem = LocalRequestGate.anyHost.refusal(of: request, isProven: !isAPI) { return problem.response }
         if !isReading, isAPI, !request.headers.contains(header) {
-            return forbidden("header_required", "What changes something needs the header \(header).")
+            return forbidden("header_required", "Changes require the header \(header).")
         }
         return nil
     }

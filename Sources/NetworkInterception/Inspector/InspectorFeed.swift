@@ -60,7 +60,7 @@ final class InspectorFeed: Sendable {
     private let clock: any WallClock
     private let redaction: Redaction
     private let state = Locked(State())
-    private let news = Broadcast<Void>()
+    private let changeSignal = Broadcast<Void>()
 
     init(clock: any WallClock, limit: Int, redaction: Redaction = .standard) {
         self.clock = clock
@@ -77,7 +77,7 @@ final class InspectorFeed: Sendable {
             state.events.append(event)
             state.last += 1
         }
-        news.send(())
+        changeSignal.send(())
     }
 
     func hasTrace() {
@@ -104,16 +104,16 @@ final class InspectorFeed: Sendable {
     /// Ends all waits for events.
     func close() {
         state.withLock { $0.isClosed = true }
-        news.finish()
+        changeSignal.finish()
     }
 
     /// Returns the events after `position`, and waits for them until `silence` returns.
     func events(after position: Position, silence: @escaping @Sendable () async -> Void) async -> Outcome {
         while true {
             // Subscribes before it reads, so that no event is lost in between.
-            let arrivals = news.stream(keeping: 1)
+            let arrivals = changeSignal.stream(keeping: 1)
             if let outcome = outcome(after: position) { return outcome }
-            let isNews = await withTaskGroup(of: Bool.self) { group in
+            let hasChanged = await withTaskGroup(of: Bool.self) { group in
                 group.addTask {
                     for await _ in arrivals { return true }
                     return !Task.isCancelled
@@ -126,7 +126,7 @@ final class InspectorFeed: Sendable {
                 return await group.next() ?? false
             }
             if Task.isCancelled { return .closed }
-            guard isNews else { return .silence }
+            guard hasChanged else { return .silence }
         }
     }
 

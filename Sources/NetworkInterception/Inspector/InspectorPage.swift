@@ -160,14 +160,14 @@ extension InspectorPage {
     }
 
     private static let gone = HTTPProblem(
-        status: 503, code: "closed", title: "Closed", detail: "The inspector was closed."
+        status: 503, code: "closed", title: "Closed", detail: "The inspector is closed."
     ).response
 }
 
 extension HTTPProblem {
     static func unknownRecord() -> HTTPProblem {
         HTTPProblem(
-            status: 404, code: "unknown_record", title: "Unknown record", detail: "This record is not kept any more.")
+            status: 404, code: "unknown_record", title: "Unknown record", detail: "This record is no longer stored.")
     }
 
     static func invalid(_ field: String, _ detail: String) -> HTTPProblem {

@@ -5,12 +5,12 @@ import HTTPCore
 struct Exchange: Sendable {
     private let florets: [any InterceptableFloret]
     private let interceptor: Interceptor
-    private let keeper: RecordKeeper
+    private let recorder: Recorder
 
     init(_ florets: [any InterceptableFloret], _ interceptor: Interceptor) {
         self.florets = florets
         self.interceptor = interceptor
-        keeper = RecordKeeper(interceptor)
+        recorder = Recorder(interceptor)
     }
 
     /// Sends `record` through the florets and `transport`, stores it, and returns the response that the app receives.
@@ -21,22 +21,22 @@ struct Exchange: Sendable {
     func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
         let clock = interceptor.configuration.clock
         // A task that is cancelled before the exchange begins is left to the transport.
-        var isHeeded = Task.isCancelled
+        var isCancellationHandled = Task.isCancelled
         record.timing.started = clock.now()
-        record.originalRequest.body = keeper.watched(record.originalRequest.body, as: .original)
+        record.originalRequest.body = recorder.watched(record.originalRequest.body, as: .original)
         record.designatedRequest.body = record.originalRequest.body
-        record = await asked(record) { await $0.willRequest($1) }
-        if !isHeeded, Task.isCancelled { record.giveUp() }
+        record = await processed(record) { await $0.willRequest($1) }
+        if !isCancellationHandled, Task.isCancelled { record.failAsCancelled() }
         if record.result == nil {
-            record.designatedRequest.body = keeper.watched(record.designatedRequest.body, as: .designated)
+            record.designatedRequest.body = recorder.watched(record.designatedRequest.body, as: .designated)
             record.timing.sent = clock.now()
-            await keeper.keep(&record)
+            await recorder.keep(&record)
             record.result = await Self.answer(to: record.designatedRequest, from: transport)
-            isHeeded = Task.isCancelled
+            isCancellationHandled = Task.isCancelled
         }
         record.timing.answered = clock.now()
-        record = await asked(record) { await $0.didRespond($1) }
-        if !isHeeded, Task.isCancelled { record.giveUp() }
+        record = await processed(record) { await $0.didRespond($1) }
+        if !isCancellationHandled, Task.isCancelled { record.failAsCancelled() }
         return try await delivered(&record)
     }
 
@@ -47,22 +47,22 @@ struct Exchange: Sendable {
         record.result = result
         let isKept = interceptor.configuration.recordSelector.selects(record)
         if case .success(var response) = result, isKept, case .stream(let stream) = response.body {
-            await keeper.keep(&record, isAnswered: true)
-            response.body = .stream(keeper.watched(answer: stream))
+            await recorder.keep(&record, isAnswered: true)
+            response.body = .stream(recorder.watched(answer: stream))
             return response
         }
         if isKept {
             record.timing.ended = record.timing.answered
-            await keeper.keep(&record, isAnswered: true)
+            await recorder.keep(&record, isAnswered: true)
         } else {
-            await keeper.forget(record.id)
+            await recorder.forget(record.id)
         }
         return try result.get()
     }
 
     private static var noResult: InterceptionError {
         InterceptionError(
-            .noResult, "A floret took the answer away and put nothing in its place; set `result` in didRespond.")
+            .noResult, "A floret removed the result of a request. Set `result` in didRespond.")
     }
 
     private static func answer(
@@ -77,14 +77,14 @@ struct Exchange: Sendable {
 extension Exchange {
     /// Returns the record after each floret has processed it, in order. Only properties that a floret may change are
     /// copied.
-    private func asked(
-        _ record: Record, _ ask: (any InterceptableFloret, Record) async -> Record
+    private func processed(
+        _ record: Record, _ process: (any InterceptableFloret, Record) async -> Record
     ) async -> Record {
         guard !florets.isEmpty else { return record }
         return await Interceptor.$current.withValue(interceptor) {
             var record = record
             for floret in florets {
-                let answer = await ask(floret, record)
+                let answer = await process(floret, record)
                 if answer.isUntouched(since: record) { continue }
                 if let kind = record.change(to: answer) {
                     record.changes.append(.init(floret: floret.name, kind: kind))
@@ -100,7 +100,7 @@ extension Exchange {
 
 extension Record {
     /// Replaces the result with `HTTPError.cancelled`, because the app no longer waits for the response.
-    fileprivate mutating func giveUp() {
+    fileprivate mutating func failAsCancelled() {
         if case .stream(let stream)? = response?.body { stream.cancel() }
         if failure == nil { result = .failure(HTTPError(.cancelled, "The request was cancelled.")) }
     }

@@ -49,7 +49,7 @@ public struct ReverseProxy: HTTPHandler {
         let (forwarded, host) = (forwarded(request), request.headers["Host"])
         return .suspended {
             do {
-                return here(try await transport.send(forwarded), host)
+                return rewritten(try await transport.send(forwarded), host)
             } catch {
                 return Self.answer(to: error)
             }
@@ -60,17 +60,17 @@ public struct ReverseProxy: HTTPHandler {
         guard request.url.hasPrefix("/") || (request.method == .options && request.url == "*") else {
             return HTTPProblem(
                 status: 421, code: "not_a_forward_proxy", title: "Not a forward proxy",
-                detail: "This stands in front of one server: send requests to its address, not by way of http_proxy.")
+                detail: "This proxy serves one server. Send requests to its address, without http_proxy.")
         }
         guard request.url.utf8.allSatisfy({ $0 < 0x80 }) else {
             return HTTPProblem(
                 status: 400, code: "malformed_request", title: "Malformed request",
-                detail: "The target should be of ASCII: write other characters with percent signs.")
+                detail: "The target contains characters outside of ASCII. Percent-encode them.")
         }
         guard request.headers.tokens(of: "Upgrade").contains("websocket") else { return nil }
         return HTTPProblem(
             status: 501, code: "websocket", title: "No WebSockets",
-            detail: "WebSockets do not pass here: connect to the server itself.")
+            detail: "This proxy does not forward WebSockets. Connect to the server directly.")
     }
 
     private func forwarded(_ request: HTTPRequest) -> HTTPRequest {
@@ -86,17 +86,17 @@ public struct ReverseProxy: HTTPHandler {
     }
 
     /// Returns the response with its `Location` rewritten to `host`, the client's name of this proxy.
-    private func here(_ response: HTTPResponse, _ host: String?) -> HTTPResponse {
+    private func rewritten(_ response: HTTPResponse, _ host: String?) -> HTTPResponse {
         var response = response
         response.headers = response.headers.endToEnd
-        if let location = response.headers["Location"], let host, let place = self.place(location, host) {
-            response.headers["Location"] = place
+        if let location = response.headers["Location"], let host, let target = rewrittenLocation(location, host) {
+            response.headers["Location"] = target
         }
         return response
     }
 
     /// Returns the rewritten location, or `nil` if it stays as it is.
-    private func place(_ location: String, _ host: String) -> String? {
+    private func rewrittenLocation(_ location: String, _ host: String) -> String? {
         let isAbsolute = location.lowercased().hasPrefix(origin.lowercased())
         // A location without a path is relative to the request.
         guard isAbsolute || (!prefix.isEmpty && location.hasPrefix("/") && !location.hasPrefix("//")) else {
@@ -124,7 +124,7 @@ public struct ReverseProxy: HTTPHandler {
         default:
             return HTTPProblem(
                 status: 502, code: error.map { "upstream_\($0.code.rawValue)" } ?? "upstream_failed",
-                title: "No answer from behind",
+                title: "No response from the server",
                 detail: reason ?? "The request failed on its way to the server behind this proxy.",
                 isRetryable: error?.isRetryable ?? false
             ).response

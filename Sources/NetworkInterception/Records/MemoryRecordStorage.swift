@@ -22,9 +22,9 @@ public final class MemoryRecordStorage: RecordStorage {
     private let capacity: RecordCapacity
     private let clock: any WallClock
     private let state = Locked(State())
-    private let news = Broadcast<Record>()
+    private let broadcast = Broadcast<Record>()
     /// Whether `updates` was ever used. Without a reader, records are not broadcast.
-    private let isHeard = OneWayFlag()
+    private let isObserved = OneWayFlag()
 
     /// Creates an empty storage.
     ///
@@ -37,8 +37,8 @@ public final class MemoryRecordStorage: RecordStorage {
     }
 
     public var updates: AsyncStream<Record> {
-        isHeard.set()
-        return news.stream()
+        isObserved.set()
+        return broadcast.stream()
     }
 
     public func store(_ record: Record) async {
@@ -48,7 +48,7 @@ public final class MemoryRecordStorage: RecordStorage {
             state.put(entry)
             state.trim(to: capacity, startedSince: oldest)
         }
-        if isHeard.isSet { news.send(record) }
+        if isObserved.isSet { broadcast.send(record) }
     }
 
     public func records(_ count: Int, after record: Record?) async -> [Record] {

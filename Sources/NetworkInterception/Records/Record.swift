@@ -26,7 +26,7 @@ public struct Record: Sendable, Identifiable {
     public var originalRequest: HTTPRequest {
         get { content.originalRequest }
         _modify {
-            own()
+            makeUnique()
             yield &content.originalRequest
         }
     }
@@ -34,7 +34,7 @@ public struct Record: Sendable, Identifiable {
     public var designatedRequest: HTTPRequest {
         get { content.designatedRequest }
         _modify {
-            own()
+            makeUnique()
             yield &content.designatedRequest
         }
     }
@@ -42,7 +42,7 @@ public struct Record: Sendable, Identifiable {
     public var result: Result<Response, any Error>? {
         get { content.result }
         _modify {
-            own()
+            makeUnique()
             yield &content.result
         }
     }
@@ -50,7 +50,7 @@ public struct Record: Sendable, Identifiable {
     public var timing: Timing {
         get { content.timing }
         _modify {
-            own()
+            makeUnique()
             yield &content.timing
         }
     }
@@ -58,7 +58,7 @@ public struct Record: Sendable, Identifiable {
     public var bodies: Bodies {
         get { content.bodies }
         _modify {
-            own()
+            makeUnique()
             yield &content.bodies
         }
     }
@@ -66,7 +66,7 @@ public struct Record: Sendable, Identifiable {
     public var changes: [Change] {
         get { content.changes }
         _modify {
-            own()
+            makeUnique()
             yield &content.changes
         }
     }
@@ -75,7 +75,7 @@ public struct Record: Sendable, Identifiable {
     var signedTexts: [SignedText] {
         get { content.signedTexts }
         _modify {
-            own()
+            makeUnique()
             yield &content.signedTexts
         }
     }
@@ -98,7 +98,7 @@ public struct Record: Sendable, Identifiable {
     /// Whether neither record was changed since one was copied from the other.
     func isUntouched(since other: Record) -> Bool { content === other.content }
 
-    private mutating func own() {
+    private mutating func makeUnique() {
         if !isKnownUniquelyReferenced(&content) { content = Content(content) }
     }
 

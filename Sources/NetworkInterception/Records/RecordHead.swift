@@ -127,7 +127,7 @@ struct RecordHead {
     }
 
     private static func part<Value>(_ value: Value?) throws -> Value {
-        guard let value else { throw InterceptionError(.invalidFile, "A record in the file lacks one of its parts.") }
+        guard let value else { throw InterceptionError(.invalidFile, "A record in the file is incomplete.") }
         return value
     }
 }

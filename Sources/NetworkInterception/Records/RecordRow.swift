@@ -143,7 +143,7 @@ enum RecordRow {
 
         init(_ connection: any SQLConnection) throws {
             guard let row = try connection.first("SELECT records, bytes FROM tally") else {
-                throw InterceptionError(.invalidFile, "The file does not say how many records it has.")
+                throw InterceptionError(.invalidFile, "The file has no totals of its records.")
             }
             self.init(records: try row["records"], bytes: try row["bytes"])
         }

@@ -67,14 +67,17 @@ public struct RecordSelector: Sendable {
         }
     }
 
+    /// Selects records that both `left` and `right` select.
     public static func && (left: RecordSelector, right: RecordSelector) -> RecordSelector {
         RecordSelector { left.selects($0) && right.selects($0) }
     }
 
+    /// Selects records that `left` or `right` selects.
     public static func || (left: RecordSelector, right: RecordSelector) -> RecordSelector {
         RecordSelector { left.selects($0) || right.selects($0) }
     }
 
+    /// Selects records that `selector` does not select.
     public static prefix func ! (selector: RecordSelector) -> RecordSelector {
         RecordSelector { !selector.selects($0) }
     }

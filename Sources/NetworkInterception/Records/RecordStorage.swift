@@ -41,6 +41,11 @@ public protocol RecordStorage: Sendable {
 
 extension RecordStorage {
     /// Searches all older records, a page at a time.
+    ///
+    /// - Parameters:
+    ///   - count: The greatest number of records.
+    ///   - record: The record after which the list continues with older ones, or `nil` for the newest.
+    ///   - query: The conditions.
     public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
         guard !query.isEmpty else { return await records(count, after: record) }
         var found: [Record] = []

@@ -41,7 +41,7 @@ public final class SQLiteRecordStorage: RecordStorage {
     private let isFollowing: Bool
     private let onFailure: @Sendable (InterceptionError) -> Void
     private let state = Locked(State())
-    private let news = Broadcast<Record>()
+    private let broadcast = Broadcast<Record>()
 
     /// Opens the file at `path`, and creates it if it does not exist.
     ///
@@ -84,7 +84,7 @@ public final class SQLiteRecordStorage: RecordStorage {
         await follower?.value
         await settled()
         await database.close()
-        news.finish()
+        broadcast.finish()
     }
 
     /// Returns when everything that was stored so far is in the file.
@@ -93,7 +93,7 @@ public final class SQLiteRecordStorage: RecordStorage {
         while let writer = state.withLock({ $0.written < added ? $0.writer : nil }) { await writer.value }
     }
 
-    public var updates: AsyncStream<Record> { news.stream() }
+    public var updates: AsyncStream<Record> { broadcast.stream() }
 
     public func store(_ record: Record) async {
         let mustWait = state.withLock { [isFollowing] state in
@@ -103,7 +103,7 @@ public final class SQLiteRecordStorage: RecordStorage {
             writeSoon(&state)
             return state.waiting.count > Self.waitingLimit.changes || state.waitingBytes > Self.waitingLimit.bytes
         }
-        news.send(record)
+        broadcast.send(record)
         if mustWait { await state.withLock { $0.writer }?.value }
     }
 
@@ -192,12 +192,12 @@ extension SQLiteRecordStorage {
     private func follow(_ follower: RecordFollower, every interval: Duration) {
         let task = Task { [weak self] in
             var follower = follower
-            while (try? await Task.sleep(for: interval)) != nil, let self { self.tell(of: &follower) }
+            while (try? await Task.sleep(for: interval)) != nil, let self { self.reportChanges(of: &follower) }
         }
         state.withLock { $0.follower = task }
     }
 
-    private func tell(of follower: inout RecordFollower) {
+    private func reportChanges(of follower: inout RecordFollower) {
         guard let changed = reading({ try follower.changes(in: $0) }) else { return }
         let others = state.withLock { state in
             defer { if state.own.count > Self.ownLimit { state.own = [] } }
@@ -205,7 +205,7 @@ extension SQLiteRecordStorage {
         }
         for id in others {
             let row = reading { try $0.first(RecordRow.single, [.text(id.uuidString)]) } ?? nil
-            if let record = row.flatMap(decoded) { news.send(record) }
+            if let record = row.flatMap(decoded) { broadcast.send(record) }
         }
     }
 }

@@ -160,7 +160,7 @@ extension SignedText {
     }
 
     /// A note that the signature was not checked.
-    var notice: String {
+    var caveat: String {
         """
         Decoded only: the signature was not checked. Its certificates end at one that names itself "\(root)" (SHA-256 \
         \(digest)), as the root of an App Store simulator does. souk jws verify --root FILE checks a signature.

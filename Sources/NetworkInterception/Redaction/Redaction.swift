@@ -42,6 +42,7 @@ public struct Redaction: Sendable {
     ///   - queryItems: The query items and form fields whose values are secrets.
     ///   - members: The members at any depth whose values are secrets.
     ///   - pointers: The locations of secrets in JSON bodies, as RFC 6901 pointers.
+    ///   - keepsEncodedBodies: Whether bodies with a `Content-Encoding` are kept, although they cannot be scanned.
     public init(
         headers: SensitiveHeaders = .standard, queryItems: Set<String> = [], members: Set<String> = [],
         pointers: [String] = [], keepsEncodedBodies: Bool = false

@@ -27,7 +27,7 @@ final class SecretRules: Sendable {
         self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
     }
 
-    /// Whether every value of this header is a secret, except `yes` and `no`.
+    /// Whether every value of this header is a secret, except `true` and `false`.
     func hides(_ field: HTTPHeaders.Field) -> Bool {
         guard hasStandardWords else { return false }
         var name = field.name

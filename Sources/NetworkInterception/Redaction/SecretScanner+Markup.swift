@@ -106,13 +106,13 @@ extension SecretScanner {
         let limit = min(text.count, start + Self.longestName)
         var end = start
         while end < limit, text[end] != UInt8(ascii: "<") { end += 1 }
-        guard stands("</", at: end), rules.meaning(of: text, start..<end).contains(.member) else { return }
+        guard matches("</", at: end), rules.meaning(of: text, start..<end).contains(.member) else { return }
         var next = end
         while next < limit, text[next] != UInt8(ascii: ">") { next += 1 }
         next = self.end(from: next + 1) { $0 > 0x20 }
-        if stands("<!--", at: next) {
+        if matches("<!--", at: next) {
             let limit = min(text.count, next + Self.longestName)
-            while next < limit, !stands("-->", at: next) { next += 1 }
+            while next < limit, !matches("-->", at: next) { next += 1 }
             next = self.end(from: next + 3) { $0 > 0x20 }
         }
         guard byte(next) == UInt8(ascii: "<"), byte(next + 1) != UInt8(ascii: "/") else { return }
@@ -128,9 +128,9 @@ extension SecretScanner {
         guard let tag = secretTag, tag.close == close else { return }
         secretTag = nil
         let start = end(from: close + 1) { $0 > 0x20 }
-        guard start < text.count, !isMarked(start), !stands("</", at: start) else { return }
+        guard start < text.count, !isMarked(start), !matches("</", at: start) else { return }
         let content = start..<endOfContent(of: tag, from: start)
-        let isCharacterData = stands("<![CDATA[", at: start)
+        let isCharacterData = matches("<![CDATA[", at: start)
         if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData {
             secretElement = SecretElement(limit: start + Self.nearby, meaning: tag.meaning)
             // `<Attribute Name="otp"><AttributeValue>`
@@ -150,12 +150,12 @@ extension SecretScanner {
         if missingEndTags < Self.maximumMissingEndTags {
             var place = start
             while place + name.count + 2 <= text.count {
-                if text[place] == UInt8(ascii: "<"), text[place + 1] == UInt8(ascii: "/"), stands(name, at: place + 2),
+                if text[place] == UInt8(ascii: "<"), text[place + 1] == UInt8(ascii: "/"), matches(name, at: place + 2),
                     !Self.isNameByte(byte(place + 2 + name.count))
                 {
                     return place
                 }
-                if isUnescaped, text[place] == UInt8(ascii: "<"), stands(name, at: place + 1) { return start }
+                if isUnescaped, text[place] == UInt8(ascii: "<"), matches(name, at: place + 1) { return start }
                 place += 1
             }
             missingEndTags += 1

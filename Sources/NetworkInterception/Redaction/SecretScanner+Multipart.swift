@@ -18,8 +18,8 @@ extension SecretScanner {
     /// Hides the content of the part whose head contains `place`.
     mutating func part(withHeadAt start: Int, from place: Int) {
         var head = place
-        while head < text.count, !stands("\r\n\r\n", at: head), !stands("\n\n", at: head) { head += 1 }
-        let content = min(head + (stands("\r", at: head) ? 4 : 2), text.count)
+        while head < text.count, !matches("\r\n\r\n", at: head), !matches("\n\n", at: head) { head += 1 }
+        let content = min(head + (matches("\r", at: head) ? 4 : 2), text.count)
         let delimiter = delimiter(before: start)
         var end = content
         while end < text.count, text[end] != 0x0A || !isDelimiter(delimiter, at: end + 1) { end += 1 }
@@ -32,7 +32,7 @@ extension SecretScanner {
         var start = head
         while start > limit {
             start -= 1
-            if stands("--", at: start), start == 0 || text[start - 1].isLineEnd {
+            if matches("--", at: start), start == 0 || text[start - 1].isLineEnd {
                 return Array(text[start..<end(from: start) { $0 <= 0x20 }])
             }
         }
@@ -41,9 +41,9 @@ extension SecretScanner {
 
     /// Whether the delimiter is at `start`. The last delimiter of a body is followed by two hyphens.
     private func isDelimiter(_ delimiter: [UInt8], at start: Int) -> Bool {
-        guard stands(delimiter, at: start) else { return false }
+        guard matches(delimiter, at: start) else { return false }
         let end = start + delimiter.count
-        return end == text.count || text[end] <= 0x20 || delimiter.count == 2 || stands("--", at: end)
+        return end == text.count || text[end] <= 0x20 || delimiter.count == 2 || matches("--", at: end)
     }
 
     /// The contents of the parts of a body, each with its media type. Empty without a zero byte, because then no part

@@ -62,8 +62,8 @@ extension SecretScanner {
         guard start < end, start == 0 || Self.beforeName.contains(text[start - 1]) else { return nil }
         var isItem = beginsItem(after: start)
         if byte(start - 1) == UInt8(ascii: "\\") {
-            if stands("u00", at: start) {
-                isItem = stands("u0026", at: start)
+            if matches("u00", at: start) {
+                isItem = matches("u0026", at: start)
                 start += 5
             } else if "nrt".utf8.contains(text[start]) {
                 start += 1
@@ -71,8 +71,8 @@ extension SecretScanner {
         }
         guard start < end else { return nil }
         // An XML namespace.
-        if stands("xmlns:", at: start - 6) { return nil }
-        if text[place] == UInt8(ascii: ":"), byte(start - 1) == UInt8(ascii: "<") || stands("</", at: start - 2) {
+        if matches("xmlns:", at: start - 6) { return nil }
+        if text[place] == UInt8(ascii: ":"), byte(start - 1) == UInt8(ascii: "<") || matches("</", at: start - 2) {
             return nil
         }
         isItem = isItem && text[place] == UInt8(ascii: "=") && end == place
@@ -115,8 +115,8 @@ extension SecretScanner {
         case .double: byte(end - 1) == UInt8(ascii: "\"")
         case .single: byte(end - 1) == UInt8(ascii: "'")
         case .backtick: byte(end - 1) == UInt8(ascii: "`")
-        case .unicode: stands("\\u0022", at: end - 6)
-        case .entity: stands("&quot;", at: end - 6)
+        case .unicode: matches("\\u0022", at: end - 6)
+        case .entity: matches("&quot;", at: end - 6)
         }
     }
 
@@ -127,8 +127,8 @@ extension SecretScanner {
         switch byte(end - 1) {
         case UInt8(ascii: "\""): (mark, length) = (.double, 1)
         case UInt8(ascii: "'"): (mark, length) = (.single, 1)
-        case UInt8(ascii: "2") where stands("\\u0022", at: end - 6): (mark, length) = (.unicode, 6)
-        case UInt8(ascii: ";") where stands("&quot;", at: end - 6): (mark, length) = (.entity, 6)
+        case UInt8(ascii: "2") where matches("\\u0022", at: end - 6): (mark, length) = (.unicode, 6)
+        case UInt8(ascii: ";") where matches("&quot;", at: end - 6): (mark, length) = (.entity, 6)
         default: return nil
         }
         let escapes = backslashes(before: end - length)
@@ -147,9 +147,9 @@ extension SecretScanner {
             return SecretQuote(mark: .single, escapes: escapes, range: start..<place + 1)
         case UInt8(ascii: "`"):
             return SecretQuote(mark: .backtick, escapes: escapes, range: start..<place + 1)
-        case UInt8(ascii: "u") where escapes > 0 && stands("u0022", at: place):
+        case UInt8(ascii: "u") where escapes > 0 && matches("u0022", at: place):
             return SecretQuote(mark: .unicode, escapes: escapes - 1, range: start..<place + 5)
-        case UInt8(ascii: "&") where escapes == 0 && stands("&quot;", at: place):
+        case UInt8(ascii: "&") where escapes == 0 && matches("&quot;", at: place):
             return SecretQuote(mark: .entity, escapes: 0, range: start..<place + 6)
         default: return nil
         }
@@ -230,7 +230,7 @@ extension SecretScanner {
     private func end(from start: Int, at word: StaticString, unlessEscaped: Bool) -> Int {
         var place = start
         while place < text.count {
-            if stands(word, at: place), !unlessEscaped || byte(place - 1) != UInt8(ascii: "\\") { return place }
+            if matches(word, at: place), !unlessEscaped || byte(place - 1) != UInt8(ascii: "\\") { return place }
             place += 1
         }
         return text.count
@@ -241,21 +241,21 @@ extension SecretScanner {
         guard text[start] == UInt8(ascii: "/") else { return nil }
         let limit = min(text.count, start + Self.longestName)
         var place = start + 2
-        if stands("//", at: start) {
+        if matches("//", at: start) {
             while place < limit, !text[place].isLineEnd { place += 1 }
             return place < limit ? place + 1 : nil
         }
-        guard stands("/*", at: start) else { return nil }
-        while place < limit, !stands("*/", at: place) { place += 1 }
+        guard matches("/*", at: start) else { return nil }
+        while place < limit, !matches("*/", at: place) { place += 1 }
         return place < limit ? place + 2 : nil
     }
 
     /// The start of the comment that ends before `end`.
     private func startOfComment(before end: Int) -> Int? {
-        guard stands("*/", at: end - 2) else { return nil }
+        guard matches("*/", at: end - 2) else { return nil }
         let limit = max(0, end - Self.longestName)
         var place = end - 4
-        while place >= limit, !stands("/*", at: place) { place -= 1 }
+        while place >= limit, !matches("/*", at: place) { place -= 1 }
         return place >= limit ? place : nil
     }
 

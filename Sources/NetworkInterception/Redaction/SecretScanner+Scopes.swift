@@ -47,7 +47,7 @@ extension SecretScanner {
             }
             return
         }
-        if kind == .multipart || stands("--", at: 0), let head = headOfPart(name) {
+        if kind == .multipart || matches("--", at: 0), let head = headOfPart(name) {
             return part(withHeadAt: head, from: content.upperBound)
         }
         let end = content.upperBound + Self.nearby

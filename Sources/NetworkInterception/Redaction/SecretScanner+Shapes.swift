@@ -1,9 +1,9 @@
 import HTTPCore
 import Primitives
 
-/// What is a secret by its shape, under any name.
+/// Secrets that are recognized by their format, under any name.
 extension SecretScanner {
-    /// So much of a word is looked at to say whether it is random.
+    /// The length of the part of a word that is checked for randomness.
     private static let sample = 64
     private static let wordOfToken = ASCIISet.alphanumeric.union("_-")
     private static let partsOfToken = ASCIISet.alphanumeric.union("_-.")
@@ -16,13 +16,13 @@ extension SecretScanner {
         guard beginsWord(start) else { return position += 1 }
         let first = text[start]
         if first.isDigit { return card() }
-        if "eWICZ".utf8.contains(first), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
+        if "eWICZ".utf8.contains(first), SecretShapes.objects.contains(where: { matches($0, at: start) }) {
             return encoded(atLeast: 16, withDots: true)
         }
         if first == UInt8(ascii: "M"), byte(start + 1) == UInt8(ascii: "I") {
             return encoded(atLeast: 64, withDots: false)
         }
-        for shape in rules.shapes.shapes(beginningWith: first) where stands(shape.prefix, at: start) {
+        for shape in rules.shapes.shapes(beginningWith: first) where matches(shape.prefix, at: start) {
             if begun(shape) { return }
         }
         if let end = scheme(at: start), credentials(after: start..<end, isWhole: false) { return }
@@ -57,7 +57,7 @@ extension SecretScanner {
     /// At a colon: scans a Telegram bot token, which has a number before the colon and a word with the prefix `AA`
     /// after it.
     mutating func botToken(at colon: Int) -> Bool {
-        guard stands("AA", at: colon + 1), byte(colon - 6).isDigit, byte(colon - 1).isDigit else { return false }
+        guard matches("AA", at: colon + 1), byte(colon - 6).isDigit, byte(colon - 1).isDigit else { return false }
         let end = end(from: colon + 1) { !Self.wordOfToken.contains($0) }
         guard end - colon > 30 else { return false }
         hide(colon + 1..<end)
@@ -109,7 +109,7 @@ extension SecretScanner {
         // A page sends a token with a WebSocket as `Sec-WebSocket-Protocol: bearer, …`.
         let isListed = isWhole && byte(scheme.upperBound) == UInt8(ascii: ",")
         var start = end(from: scheme.upperBound + (isListed ? 1 : 0)) { !$0.isBlank && $0 != UInt8(ascii: "+") }
-        if stands("%20", at: start) { start += 3 }
+        if matches("%20", at: start) { start += 3 }
         guard start > scheme.upperBound else { return false }
         let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
         // A challenge: `Bearer realm="…"`.
@@ -244,7 +244,7 @@ extension SecretScanner {
         let word = before(end) { $0.isASCIILetter }
         let user = before(before(word) { $0 <= 0x20 }) { $0 > 0x20 }
         let login = before(user) { $0 <= 0x20 }
-        return login < user && user < word && stands("login", at: login - 5)
+        return login < user && user < word && matches("login", at: login - 5)
     }
 
     /// At a hyphen: scans the credentials of curl, `-u anna:secret` or `"-u", "anna:secret"`.
@@ -284,7 +284,7 @@ extension SecretScanner {
         guard colon > start, byte(colon) == UInt8(ascii: ":"), !isMarked(colon + 1) else { return }
         let end = end(from: colon + 1) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) }
         // A port or a group number.
-        guard !stands("//", at: colon + 1), !text[colon + 1..<end].allSatisfy(\.isDigit) else { return }
+        guard !matches("//", at: colon + 1), !text[colon + 1..<end].allSatisfy(\.isDigit) else { return }
         hide(colon + 1..<(quote.map { max(end, endOfString($0)) } ?? end))
     }
 }
@@ -311,10 +311,10 @@ extension SecretScanner {
                 place += 1
             case UInt8(ascii: ".") where withDots: place += 1
             case 0x0A where !withDots, 0x0D where !withDots: place += 1
-            case UInt8(ascii: "%") where ["%2B", "%2F", "%3D", "%2b", "%2f", "%3d"].contains { stands($0, at: place) }:
+            case UInt8(ascii: "%") where ["%2B", "%2F", "%3D", "%2b", "%2f", "%3d"].contains { matches($0, at: place) }:
                 place += 3
-            case UInt8(ascii: "\\") where stands("\\/", at: place): place += 2
-            case UInt8(ascii: "\\") where !withDots && (stands("\\n", at: place) || stands("\\r", at: place)):
+            case UInt8(ascii: "\\") where matches("\\/", at: place): place += 2
+            case UInt8(ascii: "\\") where !withDots && (matches("\\n", at: place) || matches("\\r", at: place)):
                 place += 2
             default: return place
             }
@@ -325,15 +325,15 @@ extension SecretScanner {
     /// At a hyphen: scans the first line of a private key in PEM, and options such as `--password …`.
     mutating func hyphens() {
         guard byte(position + 1) == UInt8(ascii: "-") else { return user() }
-        guard stands("-----BEGIN ", at: position) else { return option() }
+        guard matches("-----BEGIN ", at: position) else { return option() }
         var start = position + 11
-        while start < text.count, start < position + 60, !stands("PRIVATE KEY", at: start) { start += 1 }
-        guard stands("PRIVATE KEY", at: start) else { return position += 11 }
+        while start < text.count, start < position + 60, !matches("PRIVATE KEY", at: start) { start += 1 }
+        guard matches("PRIVATE KEY", at: start) else { return position += 11 }
         start += 11
         while start < text.count, text[start] != UInt8(ascii: "-"), start < position + 90 { start += 1 }
         while byte(start) == UInt8(ascii: "-") { start += 1 }
         var end = start
-        while end < text.count, !stands("-----END", at: end) { end += 1 }
+        while end < text.count, !matches("-----END", at: end) { end += 1 }
         hide(start..<end)
     }
 
@@ -346,12 +346,12 @@ extension SecretScanner {
         {
             end += 1
         }
-        if stands("user", at: end - 4), byte(end).isBlank || byte(end) == UInt8(ascii: "=") {
+        if matches("user", at: end - 4), byte(end).isBlank || byte(end) == UInt8(ascii: "=") {
             return userAndPassword(from: end + 1)
         }
         if let close = quote(startingAt: end) {
             guard let next = nextArgument(after: close) else { return }
-            return stands("user", at: end - 4)
+            return matches("user", at: end - 4)
                 ? userAndPassword(from: next) : argument(after: start..<end, from: next)
         }
         guard rules.meaning(of: text, start..<end).contains(.member) else { return }

@@ -10,8 +10,8 @@ extension SecretScanner {
 
     /// At a colon: hides user information after `://`. Returns whether the authority of a URL begins here.
     mutating func authority(at colon: Int) -> Bool {
-        let start = stands("://", at: colon) ? colon + 3 : stands(":\\/\\/", at: colon) ? colon + 5 : text.count
-        guard start < text.count else { return stands("://", at: colon) }
+        let start = matches("://", at: colon) ? colon + 3 : matches(":\\/\\/", at: colon) ? colon + 5 : text.count
+        guard start < text.count else { return matches("://", at: colon) }
         position = start
         let end = end(from: start) { Self.afterAuthority.contains($0) }
         if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
@@ -98,7 +98,7 @@ extension SecretScanner {
         while value > limit, text[value - 1] == UInt8(ascii: "/") || !Self.aroundEncoded.contains(text[value - 1]) {
             value -= 1
         }
-        let isValue = byte(value - 1) == UInt8(ascii: "=") || stands("-----BEGIN", at: value)
+        let isValue = byte(value - 1) == UInt8(ascii: "=") || matches("-----BEGIN", at: value)
         if isValue { start = value }
         let end = end(from: place) { Self.aroundEncoded.contains($0) && !(isValue && $0 == UInt8(ascii: "/")) }
         defer { position = end }

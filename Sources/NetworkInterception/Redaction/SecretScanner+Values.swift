@@ -70,7 +70,7 @@ extension SecretScanner {
         else { return false }
         let nearby =
             max(0, name.range.lowerBound - Self.longestKey)..<min(text.count, name.range.upperBound + Self.longestKey)
-        return nearby.contains { text[$0] == UInt8(ascii: "k") && stands("kty", at: $0) }
+        return nearby.contains { text[$0] == UInt8(ascii: "k") && matches("kty", at: $0) }
     }
 
     /// At an equals sign: scans a variable declaration, such as `let password: String = "…"` of GraphQL, Rust, Swift,
@@ -82,7 +82,7 @@ extension SecretScanner {
         let limit = max(0, place - Self.longestType)
         var type = place
         while type > limit, text[type - 1].isBlank { type -= 1 }
-        if stands(" string", at: type - 7), let name = name(before: type - 7), name.quote == nil {
+        if matches(" string", at: type - 7), let name = name(before: type - 7), name.quote == nil {
             let meaning = meaning(of: name)
             if meaning.contains(.member) { return value(of: name, meaning, after: text[place], at: place + 1) }
         }
@@ -170,7 +170,7 @@ extension SecretScanner {
         while place < text.count {
             if text[place] <= 0x20 {
                 // Server-sent events may break a line anywhere.
-                place += text[place].isLineEnd && stands("data:", at: place + 1) ? 6 : 1
+                place += text[place].isLineEnd && matches("data:", at: place + 1) ? 6 : 1
             } else if let end = endOfComment(from: place) {
                 place = end
             } else if escapes > 0, text[place] == UInt8(ascii: "\\") {
@@ -213,10 +213,10 @@ extension SecretScanner {
         guard quote.mark == .double || quote.mark == .single else { return nil }
         let first = text[quote.range.lowerBound]
         let quotes = Array([[UInt8]](repeating: Array(text[quote.range]), count: 3).joined())
-        guard stands(quotes, at: quote.range.lowerBound) else { return nil }
+        guard matches(quotes, at: quote.range.lowerBound) else { return nil }
         let start = quote.range.lowerBound + quotes.count
         var end = start
-        while end < text.count, text[end] != first || !stands(quotes, at: end) || text[end - 1] == UInt8(ascii: "\\") {
+        while end < text.count, text[end] != first || !matches(quotes, at: end) || text[end - 1] == UInt8(ascii: "\\") {
             end += 1
         }
         return start..<end
@@ -296,7 +296,7 @@ extension SecretScanner {
         case .url: return byte == UInt8(ascii: "&") || byte == UInt8(ascii: "#")
         case .header where byte == UInt8(ascii: ";") || byte == UInt8(ascii: ","): return true
         case .header where isListed && byte.isBlank: return !text[place - 1].isBlank && isFollowedBySetting(place)
-        default: return Self.afterItem.contains(byte) && !stands("\\/", at: place) && !isInWord(place)
+        default: return Self.afterItem.contains(byte) && !matches("\\/", at: place) && !isInWord(place)
         }
     }
 
@@ -347,7 +347,7 @@ extension SecretScanner {
         if sign == UInt8(ascii: ":"), isComment(start, after: name) {
             let end = endOfLine(from: start)
             hide(start..<end)
-            return stands("\\n", at: end)
+            return matches("\\n", at: end)
                 ? escapedBlock(below: name, from: end, isText: false) : block(below: name, meaning, from: end)
         }
         if text[start].isLineEnd || sign == UInt8(ascii: ":") && isLine && beginsBlock(start) {
@@ -452,7 +452,7 @@ extension SecretScanner {
     }
 
     private func endsAtEscape(_ place: Int) -> Bool {
-        "nrt\"'".utf8.contains(byte(place + 1)) || stands("\\u00", at: place)
+        "nrt\"'".utf8.contains(byte(place + 1)) || matches("\\u00", at: place)
     }
 
     private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning, after sign: UInt8? = nil) -> Bool {
@@ -489,7 +489,7 @@ extension SecretScanner {
     func beginsLine(at start: Int) -> Bool {
         var place = start
         let limit = max(0, place - Self.longestName)
-        if stands("export ", at: place - 7) { place -= 7 }
+        if matches("export ", at: place - 7) { place -= 7 }
         while place > limit, text[place - 1].isBlank || "->*".utf8.contains(text[place - 1]) { place -= 1 }
         return place == 0 || text[place - 1].isLineEnd
             || place > 1 && "nr".utf8.contains(text[place - 1]) && text[place - 2] == UInt8(ascii: "\\")

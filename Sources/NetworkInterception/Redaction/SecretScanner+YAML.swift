@@ -30,7 +30,7 @@ extension SecretScanner {
         while byte(lineStart - 1).isBlank || byte(lineStart - 1) == UInt8(ascii: "-") { lineStart -= 1 }
         var first: Int?
         var end = start
-        while stands("\\n", at: end) {
+        while matches("\\n", at: end) {
             let begin = self.end(from: end + 2) { !$0.isBlank }
             guard begin - (end + 2) > nameStart - lineStart, begin < text.count, !endsLine(begin) else { break }
             let next = endOfLine(from: begin) { $0 == UInt8(ascii: "\"") }
@@ -182,7 +182,7 @@ extension SecretScanner {
 
     private func nextLine(after end: Int) -> Int {
         guard end < text.count else { return end }
-        return end + (stands("\r\n", at: end) ? 2 : 1)
+        return end + (matches("\r\n", at: end) ? 2 : 1)
     }
 
     private func indent(ofLineWith place: Int) -> Int {

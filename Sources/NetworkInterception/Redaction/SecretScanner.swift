@@ -129,13 +129,13 @@ struct SecretScanner {
 // MARK: - Access to the text
 
 extension SecretScanner {
-    func stands(_ word: StaticString, at start: Int) -> Bool {
+    func matches(_ word: StaticString, at start: Int) -> Bool {
         let count = word.utf8CodeUnitCount
         guard start >= 0, start + count <= text.count else { return false }
         return (0..<count).allSatisfy { text[start + $0] == word.utf8Start[$0] }
     }
 
-    func stands(_ bytes: [UInt8], at start: Int) -> Bool {
+    func matches(_ bytes: [UInt8], at start: Int) -> Bool {
         start >= 0 && start + bytes.count <= text.count && text[start..<start + bytes.count].elementsEqual(bytes)
     }
 
@@ -150,7 +150,7 @@ extension SecretScanner {
     }
 
     /// Whether a replacement is at `place`.
-    func isMarked(_ place: Int) -> Bool { stands(Self.mark, at: place) || stands(Self.markInQuery, at: place) }
+    func isMarked(_ place: Int) -> Bool { matches(Self.mark, at: place) || matches(Self.markInQuery, at: place) }
 
     /// Whether a word may begin here. The last character of an escape sequence is not part of a word: `%3D`, `\n`,
     /// `\u0022`.
@@ -158,7 +158,7 @@ extension SecretScanner {
         guard place > 0, text[place - 1].isAlphanumeric else { return true }
         return place >= 3 && text[place - 3] == UInt8(ascii: "%")
             || place >= 2 && text[place - 2] == UInt8(ascii: "\\")
-            || place >= 6 && stands("\\u", at: place - 6)
+            || place >= 6 && matches("\\u", at: place - 6)
     }
 }
 

@@ -38,14 +38,14 @@ struct BasicChallenge {
             challenge = Unchecked(
                 URLAuthenticationChallenge(
                     protectionSpace: space, proposedCredential: nil, previousFailureCount: refusals,
-                    failureResponse: head, error: nil, sender: NobodysSender()))
+                    failureResponse: head, error: nil, sender: InertChallengeSender()))
         #endif
     }
 
     /// Passes the challenge to the delegate of the task or of its session, on the delegate queue. Call it where the
     /// protocol client may be called. `answer` runs each time the delegate calls its completion handler.
     func ask(_ task: URLSessionTask?, _ answer: @escaping @Sendable (Verdict) -> Void) {
-        guard let task, let session = Surroundings.session(of: task),
+        guard let task, let session = TaskContext.session(of: task),
             let delegate = (task.delegate ?? session.delegate) as? any URLSessionTaskDelegate
         else { return answer(.none) }
         let asked = Unchecked((session, task, delegate))
@@ -92,7 +92,7 @@ struct BasicChallenge {
 #if !canImport(Darwin)
     /// A sender without effect. The delegate answers through its completion handler, and Foundation's own sender would
     /// end the process.
-    private final class NobodysSender: NSObject, URLAuthenticationChallengeSender {
+    private final class InertChallengeSender: NSObject, URLAuthenticationChallengeSender {
         func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
         func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
         func cancel(_ challenge: URLAuthenticationChallenge) {}

@@ -47,33 +47,33 @@ class InterceptingURLProtocol: URLProtocol {
     override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
     override func startLoading() {
-        if let loading { return loading.goOn() }
+        if let loading { return loading.resume() }
         guard let attachment = Attachment.of(type(of: self)), let interceptor = attachment.interceptor else {
             return refuse(URLError(.cancelled))
         }
         guard let task, !(task is URLSessionDownloadTask) else {
             return refuse(
                 InterceptionError(
-                    .unsupported, "A download task cannot pass an interceptor; use a data task, or pause it."))
+                    .unsupported, "An interceptor cannot handle a download task. Use a data task, or pause the interceptor."))
         }
-        guard let surroundings = Surroundings(self, task) else {
+        guard let context = TaskContext(self, task) else {
             return refuse(
                 InterceptionError(
-                    .unsupported, "This version of Foundation does not let an interceptor into its sessions."))
+                    .unsupported, "This version of Foundation does not support an interceptor in URLSession."))
         }
         let transport = interceptor.transport(wrapping: attachment.transport)
-        loading = Loading(self, surroundings, over: transport)
+        loading = Loading(self, context, over: transport)
         loading?.begin()
     }
 
     /// Called when the app cancels or suspends its task.
     override func stopLoading() {
-        if task?.state == .suspended { loading?.hold() } else { loading?.stop() }
+        if task?.state == .suspended { loading?.suspend() } else { loading?.stop() }
     }
 
     private func refuse(_ error: any Error) {
         client?.urlProtocol(self, didFailWithError: error)
-        forgetClient()
+        releaseClient()
     }
 }
 

@@ -16,21 +16,21 @@ final class Loading: @unchecked Sendable {
         var held: [@Sendable () -> Void] = []
         var isHeld = false
         /// Whether a challenge waits for the app's delegate.
-        var isAsking = false
+        var isChallengePending = false
         var isOver = false
-        var lastSign = ContinuousClock.now
+        var lastActivity = ContinuousClock.now
     }
 
     /// The session keeps it alive while calls of its client are pending.
     private weak var urlProtocol: URLProtocol?
-    private let surroundings: Surroundings
+    private let context: TaskContext
     private let transport: any HTTPTransport
     private let request: URLRequest
     private let state = Locked(State())
 
-    init(_ urlProtocol: URLProtocol, _ surroundings: Surroundings, over transport: any HTTPTransport) {
+    init(_ urlProtocol: URLProtocol, _ context: TaskContext, over transport: any HTTPTransport) {
         self.urlProtocol = urlProtocol
-        self.surroundings = surroundings
+        self.context = context
         self.transport = transport
         request = urlProtocol.request
     }
@@ -41,14 +41,14 @@ final class Loading: @unchecked Sendable {
     }
 
     /// Holds all calls of the client while the app's task is suspended.
-    func hold() { state.withLock { $0.isHeld = true } }
+    func suspend() { state.withLock { $0.isHeld = true } }
 
     /// Makes the held calls after the app resumed its task. Call it on the task's queue.
-    func goOn() {
+    func resume() {
         let held = state.withLock { state in
             defer { state.held = [] }
             state.isHeld = false
-            state.lastSign = .now
+            state.lastActivity = .now
             return state.held
         }
         for step in held { step() }
@@ -66,7 +66,7 @@ final class Loading: @unchecked Sendable {
     private func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.load() }
-            group.addTask { await self.watchTheClock() }
+            group.addTask { await self.enforceTimeout() }
             await group.next()
             group.cancelAll()
         }
@@ -76,16 +76,16 @@ final class Loading: @unchecked Sendable {
 
     private func load() async {
         do {
-            var next = try asked()
+            var next = try convertedRequest()
             var (redirects, refusals) = (0, 0)
             while true {
                 let response = try await SessionTransport.$template.withValue(request) {
                     try await transport.send(next)
                 }
-                sign()
+                noteActivity()
                 if let redirected = next.redirected(by: response) {
                     redirects += 1
-                    guard redirects <= HTTPRequest.mostRedirects else { throw URLError(.httpTooManyRedirects) }
+                    guard redirects <= HTTPRequest.maximumRedirects else { throw URLError(.httpTooManyRedirects) }
                     await finish(response)
                     next = redirected
                 } else if let authorization = try await authorization(after: response, from: next.url, refusals) {
@@ -94,7 +94,7 @@ final class Loading: @unchecked Sendable {
                 } else {
                     return end { client, it in client.urlProtocolDidFinishLoading(it) }
                 }
-                if case .stream = next.body { next.body = try bodyAnew() }
+                if case .stream = next.body { next.body = try renewedBody() }
                 // The task may have been cancelled after the delegate gave a credential.
                 try Task.checkCancellation()
             }
@@ -110,30 +110,30 @@ final class Loading: @unchecked Sendable {
     ) async throws -> String? {
         let challenge = BasicChallenge(response, from: url, refusals: refusals)
         // A data delegate receives every response, as from URLSession; a completion handler receives only the last.
-        let isTold = challenge == nil || surroundings.takesPieces
-        if isTold { try await deliver(response, from: url) }
+        let isDelivered = challenge == nil || context.receivesChunks
+        if isDelivered { try await deliver(response, from: url) }
         guard let challenge else { return nil }
         let verdict = await verdict(on: challenge)
         if case .none = verdict {
-            if !isTold { try await deliver(response, from: url) }
+            if !isDelivered { try await deliver(response, from: url) }
             return nil
         }
-        if !isTold { await finish(response) }
+        if !isDelivered { await finish(response) }
         guard case .authorization(let value) = verdict else { throw URLError(.cancelled) }
         return value
     }
 
     private func verdict(on challenge: BasicChallenge) async -> BasicChallenge.Verdict {
         let (answers, answer) = AsyncStream.makeStream(of: BasicChallenge.Verdict.self)
-        state.withLock { $0.isAsking = true }
+        state.withLock { $0.isChallengePending = true }
         defer {
             state.withLock { state in
-                state.isAsking = false
-                state.lastSign = .now
+                state.isChallengePending = false
+                state.lastActivity = .now
             }
         }
-        let asked = Unchecked(challenge)
-        tell { _, it in asked.value.ask(it.task) { answer.yield($0) } }
+        let boxed = Unchecked(challenge)
+        callClient { _, it in boxed.value.ask(it.task) { answer.yield($0) } }
         return await answers.first { _ in true } ?? .cancelled
     }
 
@@ -143,29 +143,29 @@ final class Loading: @unchecked Sendable {
     }
 
     /// Converts the request, and adds the headers that the session adds, so that florets see them.
-    private func asked() throws -> HTTPRequest {
+    private func convertedRequest() throws -> HTTPRequest {
         guard let url = request.url else { throw URLError(.badURL) }
         var headers = HTTPHeaders(
             (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }
         )
-        for (name, value) in surroundings.additionalHeaders.sorted(by: { $0.key < $1.key })
+        for (name, value) in context.additionalHeaders.sorted(by: { $0.key < $1.key })
         where !headers.contains(name) {
             headers.add(name, value)
         }
         return HTTPRequest(
             method: .init(request.httpMethod ?? "GET"), url: url.absoluteString, headers: headers,
-            body: watched(body), timeout: .seconds(surroundings.resourceTimeout))
+            body: watched(body), timeout: .seconds(context.resourceTimeout))
     }
 
     private var body: HTTPBody {
         if let data = request.httpBody { return .bytes([UInt8](data)) }
-        if let upload = surroundings.upload { return upload() }
+        if let upload = context.upload { return upload() }
         if let stream = request.httpBodyStream { return .stream(HTTPBodyStream(reading: stream, length: nil)) }
         return .empty
     }
 
     /// Returns the body again, for a redirect. A stream that the app supplied can be read only once.
-    private func bodyAnew() throws -> HTTPBody {
+    private func renewedBody() throws -> HTTPBody {
         guard request.httpBodyStream == nil else { throw URLError(.requestBodyStreamExhausted) }
         return watched(body)
     }
@@ -177,7 +177,7 @@ final class Loading: @unchecked Sendable {
             HTTPBodyStream(
                 length: stream.length,
                 next: { [self] in
-                    sign()
+                    noteActivity()
                     return try await stream.next()
                 }, cancel: { stream.cancel() }))
     }
@@ -189,29 +189,29 @@ final class Loading: @unchecked Sendable {
             let head = HTTPURLResponse(
                 url: url, statusCode: response.status, httpVersion: "HTTP/1.1", headerFields: fields(of: response))
         else { throw URLError(.badServerResponse) }
-        tell { client, it in client.urlProtocol(it, didReceive: head, cacheStoragePolicy: .notAllowed) }
+        callClient { client, it in client.urlProtocol(it, didReceive: head, cacheStoragePolicy: .notAllowed) }
         var whole = Data()
         switch response.body {
         case .bytes(let bytes): whole = Data(bytes)
         case .stream(let stream):
-            while let piece = try await stream.next() {
-                sign()
-                guard surroundings.takesPieces else {
-                    whole += piece
+            while let chunk = try await stream.next() {
+                noteActivity()
+                guard context.receivesChunks else {
+                    whole += chunk
                     continue
                 }
-                let data = Data(piece)
-                tell { client, it in client.urlProtocol(it, didLoad: data) }
+                let data = Data(chunk)
+                callClient { client, it in client.urlProtocol(it, didLoad: data) }
             }
         }
-        if !whole.isEmpty { tell { [whole] client, it in client.urlProtocol(it, didLoad: whole) } }
+        if !whole.isEmpty { callClient { [whole] client, it in client.urlProtocol(it, didLoad: whole) } }
     }
 
     private func fields(of response: HTTPResponse) -> [String: String] {
         var fields = response.headers.joined
         #if !canImport(Darwin)
             // URLSession waits for a credential forever.
-            if response.status == 401, !surroundings.cancelsChallenges,
+            if response.status == 401, !context.cancelsChallenges,
                 let name = fields.keys.first(where: { $0.equalsIgnoringCase("WWW-Authenticate") })
             {
                 fields[name] = nil
@@ -229,9 +229,9 @@ final class Loading: @unchecked Sendable {
 
     private typealias Step = @Sendable (any URLProtocolClient, URLProtocol) -> Void
 
-    private func tell(_ step: @escaping Step) {
-        surroundings.tell { [self] in
-            take { [self] in
+    private func callClient(_ step: @escaping Step) {
+        context.perform { [self] in
+            runOrHold { [self] in
                 if let urlProtocol, let client = urlProtocol.client { step(client, urlProtocol) }
             }
         }
@@ -239,17 +239,17 @@ final class Loading: @unchecked Sendable {
 
     /// Makes the final call of the client.
     private func end(_ step: @escaping Step) {
-        surroundings.tell { [self] in
-            take { [self] in
-                guard stopTelling(), let urlProtocol, let client = urlProtocol.client else { return }
+        context.perform { [self] in
+            runOrHold { [self] in
+                guard endCalls(), let urlProtocol, let client = urlProtocol.client else { return }
                 step(client, urlProtocol)
                 // The challenge is not the end: the session cancels the task and needs the client for that.
-                if !surroundings.cancelsChallenges { urlProtocol.forgetClient() }
+                if !context.cancelsChallenges { urlProtocol.releaseClient() }
             }
         }
     }
 
-    private func stopTelling() -> Bool {
+    private func endCalls() -> Bool {
         state.withLock { state in
             defer { state.isOver = true }
             return !state.isOver
@@ -257,7 +257,7 @@ final class Loading: @unchecked Sendable {
     }
 
     /// Runs the call now, or when the app resumes the task, or never. Runs on the task's queue.
-    private func take(_ step: @escaping @Sendable () -> Void) {
+    private func runOrHold(_ step: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             if state.isHeld { state.held.append(step) }
             return !state.isHeld && !state.isOver
@@ -267,14 +267,14 @@ final class Loading: @unchecked Sendable {
 
     // MARK: - Deadlines
 
-    private func sign() { state.withLock { $0.lastSign = .now } }
+    private func noteActivity() { state.withLock { $0.lastActivity = .now } }
 
     /// Fails the task after its timeout without activity, because URLSession does not apply timeouts to protocols.
-    private func watchTheClock() async {
-        let limit = Duration.seconds(surroundings.timeout)
+    private func enforceTimeout() async {
+        let limit = Duration.seconds(context.timeout)
         while true {
-            let (isHeld, lastSign) = state.withLock { ($0.isHeld || $0.isAsking, $0.lastSign) }
-            let left = isHeld ? limit : limit - (.now - lastSign)
+            let (isHeld, lastActivity) = state.withLock { ($0.isHeld || $0.isChallengePending, $0.lastActivity) }
+            let left = isHeld ? limit : limit - (.now - lastActivity)
             if left <= .zero { return fail(URLError(.timedOut)) }
             do { try await Task.sleep(for: left) } catch { return }
         }
@@ -284,7 +284,7 @@ final class Loading: @unchecked Sendable {
 extension URLProtocol {
     /// Releases the client after the final call. On Linux `URLSessionTask.cancel()` may report a task again that has
     /// just ended, and Foundation stops the process at a report of an unknown task.
-    func forgetClient() {
+    func releaseClient() {
         #if !canImport(Darwin)
             client = nil
         #endif
@@ -311,15 +311,15 @@ extension HTTPBodyStream {
         self.init(
             length: length,
             next: {
-                let piece = Promise<[UInt8]?>()
-                queue.async { piece.resolve(Result { try source.value.piece() }) }
-                return try await piece.value()
+                let chunk = Promise<[UInt8]?>()
+                queue.async { chunk.resolve(Result { try source.value.chunk() }) }
+                return try await chunk.value()
             }, cancel: { queue.async { source.value.close() } })
     }
 }
 
 extension InputStream {
-    fileprivate func piece() throws -> [UInt8]? {
+    fileprivate func chunk() throws -> [UInt8]? {
         if streamStatus == .notOpen { open() }
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let count = read(&buffer, maxLength: buffer.count)

@@ -3,7 +3,7 @@ import HTTPCore
 
 extension HTTPRequest {
     /// The greatest number of redirects that are followed for one request.
-    static let mostRedirects = 20
+    static let maximumRedirects = 20
 
     /// Returns the request that follows the redirect in `response` (RFC 9110 section 15.4), or `nil` if there is none.
     ///

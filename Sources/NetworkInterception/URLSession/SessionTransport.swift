@@ -107,8 +107,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             exchanges[key]?.body = continuation
             return exchanges[key]?.answer
         }
-        let pieces = Pieces(stream)
-        let body = HTTPBodyStream(next: { try await pieces.next() }, cancel: { dataTask.cancelElsewhere() })
+        let chunks = Chunks(stream)
+        let body = HTTPBodyStream(next: { try await chunks.next() }, cancel: { dataTask.cancelElsewhere() })
         answer?.resolve(
             .success(HTTPResponse(status: response.statusCode, headers: HTTPHeaders(response), body: .stream(body))))
     }
@@ -150,7 +150,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 }
 
 /// The chunks of a response body.
-private final class Pieces: @unchecked Sendable {
+private final class Chunks: @unchecked Sendable {
     // Sendable: a body stream has one reader, which reads one chunk at a time.
     private var iterator: AsyncThrowingStream<[UInt8], any Error>.Iterator
 

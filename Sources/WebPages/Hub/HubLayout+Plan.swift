@@ -23,9 +23,9 @@ extension HubLayout {
         private var bundles: [Pair: [HubGraph.Arrow]] = [:]
         /// Arrows with one end, or with both ends at the same plugin.
         private var loose: [HubGraph.Plugin.ID: (left: [HubGraph.Arrow], right: [HubGraph.Arrow])] = [:]
-        private var leftWays: [HubGraph.Plugin.ID: [Pair]] = [:]
-        private var rightWays: [HubGraph.Plugin.ID: [Pair]] = [:]
-        private let loners: Set<Slot>
+        private var leftRoutes: [HubGraph.Plugin.ID: [Pair]] = [:]
+        private var rightRoutes: [HubGraph.Plugin.ID: [Pair]] = [:]
+        private let isolated: Set<Slot>
         var centre: [Slot: Double] = [:]
         private(set) var totalHeight = 0.0
 
@@ -48,17 +48,17 @@ extension HubLayout {
             layerOf = order.layers.enumerated().reduce(into: [:]) { result, layer in
                 for slot in layer.element { result[slot] = layer.offset }
             }
-            let pairs = Set(order.ways.map(\.pair))
+            let pairs = Set(order.routes.map(\.pair))
             let bound = Set(pairs.flatMap { [$0.left, $0.right] })
-            loners = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
+            isolated = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
             for arrow in joined {
                 guard let user = arrow.sides.user, let used = arrow.sides.used else { continue }
                 let pair = Pair(left: user, right: used)
                 bundles[pairs.contains(pair) ? pair : Pair(left: used, right: user), default: []].append(arrow)
             }
-            for way in order.ways {
-                rightWays[way.pair.left, default: []].append(way.pair)
-                leftWays[way.pair.right, default: []].append(way.pair)
+            for route in order.routes {
+                rightRoutes[route.pair.left, default: []].append(route.pair)
+                leftRoutes[route.pair.right, default: []].append(route.pair)
             }
         }
 
@@ -67,9 +67,9 @@ extension HubLayout {
         }
 
         private func portCounts(_ plugin: HubGraph.Plugin.ID) -> (left: Int, right: Int) {
-            func ports(_ ways: [Pair]?) -> Int { (ways ?? []).reduce(0) { $0 + (bundles[$1]?.count ?? 0) } }
+            func ports(_ routes: [Pair]?) -> Int { (routes ?? []).reduce(0) { $0 + (bundles[$1]?.count ?? 0) } }
             let ends = looseEnds(plugin)
-            return (ports(leftWays[plugin]) + ends.left.count, ports(rightWays[plugin]) + ends.right.count)
+            return (ports(leftRoutes[plugin]) + ends.left.count, ports(rightRoutes[plugin]) + ends.right.count)
         }
 
         func height(of slot: Slot) -> Double {
@@ -87,12 +87,11 @@ extension HubLayout.Plan {
     // MARK: - Heights
 
     /// Moves every slot towards the middle of its neighbours, within the order of its column.
-    mutating func settleHeights() {
-        _ = 0
-        for layer in order.layers { place(layer, wishes: [:]) }
+    mutating func computePositions() {
+        for layer in order.layers { place(layer, targets: [:]) }
         var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
-        for way in order.ways {
-            for (left, right) in zip(way.slots, way.slots.dropFirst()) {
+        for route in order.routes {
+            for (left, right) in zip(route.slots, route.slots.dropFirst()) {
                 neighbours[left, default: ([], [])].right.append(right)
                 neighbours[right, default: ([], [])].left.append(left)
             }
@@ -100,14 +99,14 @@ extension HubLayout.Plan {
         for sweep in 0..<12 {
             let goesRight = sweep.isMultiple(of: 2)
             for layer in goesRight ? order.layers : order.layers.reversed() {
-                var wishes: [Slot: Double] = [:]
+                var targets: [Slot: Double] = [:]
                 for slot in layer {
                     guard let sides = neighbours[slot] else { continue }
                     let near = sweep > 9 ? sides.left + sides.right : goesRight ? sides.left : sides.right
                     let heights = near.compactMap { centre[$0] }
-                    if !heights.isEmpty { wishes[slot] = heights.reduce(0, +) / Double(heights.count) }
+                    if !heights.isEmpty { targets[slot] = heights.reduce(0, +) / Double(heights.count) }
                 }
-                place(layer, wishes: wishes)
+                place(layer, targets: targets)
             }
         }
         let top = centre.map { $0.value - height(of: $0.key) / 2 }.min() ?? 0
@@ -118,7 +117,7 @@ extension HubLayout.Plan {
 
     /// Places the slots of one column as close to their wishes as their order permits, by isotonic regression with the
     /// pool-adjacent-violators algorithm.
-    private mutating func place(_ layer: [Slot], wishes: [Slot: Double]) {
+    private mutating func place(_ layer: [Slot], targets: [Slot: Double]) {
         var offsets: [Double] = []
         var offset = 0.0
         for (index, slot) in layer.enumerated() {
@@ -128,11 +127,11 @@ extension HubLayout.Plan {
             offsets.append(offset)
         }
         // Plugins without lines follow the plugin above.
-        let bound = layer.prefix { !loners.contains($0) }
+        let bound = layer.prefix { !isolated.contains($0) }
         var pools: [(sum: Double, count: Double)] = []
         for (index, slot) in bound.enumerated() {
-            let wish = wishes[slot] ?? centre[slot] ?? offsets[index] - offset / 2
-            pools.append((wish - offsets[index], 1))
+            let target = targets[slot] ?? centre[slot] ?? offsets[index] - offset / 2
+            pools.append((target - offsets[index], 1))
             while pools.count > 1, let last = pools.last {
                 let before = pools[pools.count - 2]
                 guard before.sum / before.count > last.sum / last.count else { break }
@@ -171,7 +170,7 @@ extension HubLayout.Plan {
                 let name = HubLayout.shortened(graph.plugins[plugin].label, to: 26)
                 width = max(width, Double(HubLayout.columns(name)) * 8.6 + 40)
                 let ends = looseEnds(plugin)
-                let shared = (rightWays[plugin] ?? []).flatMap { bundles[$0] ?? [] }
+                let shared = (rightRoutes[plugin] ?? []).flatMap { bundles[$0] ?? [] }
                 captions = (shared.map { HubLayout.captionWidth($0) + 24 } + [captions]).max() ?? 0
                 let short = HubLayout.stubLength + 12
                 captions = (ends.right.map { HubLayout.captionWidth($0) + short } + [captions]).max() ?? 0
@@ -193,9 +192,9 @@ extension HubLayout.Plan {
     /// The arrows on one side of a plugin from top to bottom: connections in the order of their targets, then loose
     /// ends.
     private func ports(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port] {
-        let ways = order.ways.filter { (isRight ? $0.pair.left : $0.pair.right) == plugin }
-        let sorted = ways.map { way in
-            (centre[isRight ? way.slots[1] : way.slots[way.slots.count - 2]] ?? 0, way.pair)
+        let routes = order.routes.filter { (isRight ? $0.pair.left : $0.pair.right) == plugin }
+        let sorted = routes.map { route in
+            (centre[isRight ? route.slots[1] : route.slots[route.slots.count - 2]] ?? 0, route.pair)
         }.sorted { ($0.0, $0.1.left, $0.1.right) < ($1.0, $1.1.left, $1.1.right) }
         let ends = looseEnds(plugin)
         return sorted.flatMap { _, pair in (bundles[pair] ?? []).indices.map { Port.shared(pair, $0) } }
@@ -220,18 +219,18 @@ extension HubLayout.Plan {
     func lines(_ columns: [Column]) -> [HubLayout.Line] {
         let rightHeights = graph.plugins.map { heights(of: $0.id, onRight: true) }
         let leftHeights = graph.plugins.map { heights(of: $0.id, onRight: false) }
-        return order.ways.flatMap { way in
-            (bundles[way.pair] ?? []).enumerated().map { index, arrow in
-                let port = Port.shared(way.pair, index)
-                let count = Double(bundles[way.pair]?.count ?? 1)
-                let bends = way.slots.map { slot -> HubLayout.Bend in
+        return order.routes.flatMap { route in
+            (bundles[route.pair] ?? []).enumerated().map { index, arrow in
+                let port = Port.shared(route.pair, index)
+                let count = Double(bundles[route.pair]?.count ?? 1)
+                let bends = route.slots.map { slot -> HubLayout.Bend in
                     let column = columns[layerOf[slot] ?? 0]
                     switch slot {
-                    case .plugin(way.pair.left):
-                        let height = rightHeights[way.pair.left][port] ?? 0
+                    case .plugin(route.pair.left):
+                        let height = rightHeights[route.pair.left][port] ?? 0
                         return HubLayout.Bend(start: column.right, end: column.captionsEnd, height: height)
                     case .plugin:
-                        let height = leftHeights[way.pair.right][port] ?? 0
+                        let height = leftHeights[route.pair.right][port] ?? 0
                         return HubLayout.Bend(start: column.stubsBegin, end: column.left, height: height)
                     case .passage:
                         let height = (centre[slot] ?? 0) + (Double(index) - (count - 1) / 2) * HubLayout.portDistance
@@ -240,7 +239,7 @@ extension HubLayout.Plan {
                 }
                 let first = bends[0]
                 return HubLayout.Line(
-                    arrow: arrow, points: bends, pointsLeft: arrow.to == way.pair.left,
+                    arrow: arrow, points: bends, pointsLeft: arrow.to == route.pair.left,
                     label: HubLayout.Label(
                         text: HubLayout.caption(arrow), x: first.start + 15, y: first.height - 5, endsHere: false))
             }

@@ -58,7 +58,7 @@ struct HubLayout {
 extension HubLayout {
     init(_ graph: HubGraph) {
         var plan = Plan(graph)
-        plan.settleHeights()
+        plan.computePositions()
         let columns = plan.columns()
         boxes = graph.plugins.map { plugin in
             let slot = LayerOrder.Slot.plugin(plugin.id)

@@ -10,7 +10,7 @@ extension HubPage {
           const map = document.querySelector(".map"), aside = document.querySelector("aside"), canvas = document.querySelector(".canvas");
           let chosen = null, cameFrom = null;
 
-          // Of a picture larger than its frame, the part with this box.
+          // Scrolls to the box in a picture that is larger than its frame.
           const reveal = (box) => {
             const seen = canvas.getBoundingClientRect(), area = box.getBoundingClientRect();
             if (area.left < seen.left || area.right > seen.right) canvas.scrollLeft += area.left - seen.left - (seen.width - area.width) / 2;
@@ -49,7 +49,7 @@ extension HubPage {
             if (box) reveal(box);
             const isBelow = matchMedia("(max-width: 96rem)").matches;
             if (chosen !== null && isBelow && cameFrom !== null) aside.scrollIntoView({ behavior: "smooth", block: "start" });
-            // Whoever chose inside the panel would otherwise stand on a link that is gone.
+            // Moves the focus, because the link that was chosen in the panel is now hidden.
             if (cameFrom === "panel") {
               const heading = chosen === null ? null : document.getElementById("name-" + chosen);
               if (heading) heading.focus({ preventScroll: true });
@@ -71,7 +71,7 @@ extension HubPage {
             light((line) => wanted.length > 0 && matches(line), hits.map((entry) => entry.dataset.plugin));
           };
 
-          // Not by following the link: the page must not jump.
+          // Does not follow the link, because the page would scroll.
           const go = (hash, origin) => {
             cameFrom = origin;
             if (hash !== location.hash) history.pushState(null, "", hash);

@@ -62,7 +62,7 @@ public struct HubPage: Sendable {
         }
         return """
             <ul class="legend" aria-label="Legend">\(entries.joined())
-            <li><span class="open-end" aria-hidden="true"></span>nobody at the other end</li></ul>
+            <li><span class="open-end" aria-hidden="true"></span>no plugin at the other end</li></ul>
             """
     }
 
@@ -75,7 +75,7 @@ public struct HubPage: Sendable {
             let counts = mine.map { "\($0.verb) \($0.channels.count)" }.joined(separator: ", ")
             return """
                 <li data-plugin="\(plugin.id)" data-words="\(words.lowercased())"><a href="#plugin-\(plugin.id)">\(plugin.label)</a>\
-                \(Self.mark(worst(of: plugin)))<span class="soft">\(counts.isEmpty ? "says nothing" : counts)</span></li>
+                \(Self.mark(worst(of: plugin)))<span class="soft">\(counts.isEmpty ? "no messages" : counts)</span></li>
                 """
         }
         return """
@@ -122,9 +122,9 @@ public struct HubPage: Sendable {
     private struct Exchange {
         let title, verb: String
         let channels: [HubGraph.Channel]
-        /// The plugins at the other end of a channel. `nobody` is the text if there is none.
+        /// The plugins at the other end of a channel. `noPartner` is the text if there is none.
         let partners: @Sendable (HubGraph.Channel) -> [HubGraph.Plugin.ID]
-        let preposition, nobody: String
+        let preposition, noPartner: String
         /// Whether a missing partner is an error.
         let needsPartner: Bool
     }
@@ -135,17 +135,17 @@ public struct HubPage: Sendable {
         return [
             Exchange(
                 title: "Sends", verb: "sends", channels: calls.filter { $0.senders.contains(plugin) },
-                partners: { $0.receivers }, preposition: "to", nobody: "nobody receives it", needsPartner: true),
+                partners: { $0.receivers }, preposition: "to", noPartner: "no plugin receives it", needsPartner: true),
             Exchange(
                 title: "Receives", verb: "receives", channels: calls.filter { $0.receivers.contains(plugin) },
-                partners: { $0.senders }, preposition: "from", nobody: "nobody sends it", needsPartner: false),
+                partners: { $0.senders }, preposition: "from", noPartner: "no plugin sends it", needsPartner: false),
             Exchange(
                 title: "Publishes", verb: "publishes", channels: events.filter { $0.senders.contains(plugin) },
-                partners: { $0.receivers }, preposition: "to", nobody: "nobody subscribes to it", needsPartner: false),
+                partners: { $0.receivers }, preposition: "to", noPartner: "no plugin subscribes to it", needsPartner: false),
             Exchange(
                 title: "Subscribes to", verb: "subscribes to",
                 channels: events.filter { $0.receivers.contains(plugin) }, partners: { $0.senders },
-                preposition: "from", nobody: "nobody publishes it", needsPartner: true),
+                preposition: "from", noPartner: "no plugin publishes it", needsPartner: true),
         ].filter { !$0.channels.isEmpty }
     }
 
@@ -172,7 +172,7 @@ public struct HubPage: Sendable {
         }
         let ends: HTML =
             partners.isEmpty
-            ? "<span class=\"lonely\(" error", when: exchange.needsPartner)\">\(exchange.nobody)</span>"
+            ? "<span class=\"lonely\(" error", when: exchange.needsPartner)\">\(exchange.noPartner)</span>"
             : "<span class=\"soft\">\(exchange.preposition)</span> \(partners.joined(separator: ", "))"
         let isAtLaunch = exchange.verb == "subscribes to" && channel.receiversAtLaunch.contains(plugin)
         return """

@@ -47,7 +47,7 @@ struct HubPicture {
         let from = line.pointsLeft ? (last.end, last.height) : (first.start, first.height)
         let to = line.pointsLeft ? (first.start, first.height) : (last.end, last.height)
         return """
-            \(opening(line.arrow, isOpen: false))<path class="hit"\(Self.course(path))/><path class="stroke"\(Self.course(path))/>\
+            \(opening(line.arrow, isOpen: false))<path class="hit"\(Self.pathData(path))/><path class="stroke"\(Self.pathData(path))/>\
             \(Self.head(x: to.0, y: to.1, pointsLeft: line.pointsLeft))\(Self.origin(line.arrow.kind, x: from.0 + (line.pointsLeft ? -4 : 4), y: from.1))\
             \(label(line.label))</g>
 
@@ -89,7 +89,7 @@ struct HubPicture {
     }
 
     private func title(_ arrow: HubGraph.Arrow) -> String {
-        func name(_ plugin: HubGraph.Plugin.ID?) -> String { plugin.map { layout.boxes[$0].plugin.label } ?? "nobody" }
+        func name(_ plugin: HubGraph.Plugin.ID?) -> String { plugin.map { layout.boxes[$0].plugin.label } ?? "no plugin" }
         return "\(arrow.kind.title), \(name(arrow.from)) to \(name(arrow.to)):\n"
             + arrow.messages.joined(separator: "\n")
     }
@@ -98,7 +98,7 @@ struct HubPicture {
         "<text x=\"\(label.x)\" y=\"\(label.y)\"\(" class=\"ends-here\"", if: label.endsHere)>\(label.text)</text>"
     }
 
-    private static func course(_ path: HTML) -> HTML { " d=\"" + path + "\"" }
+    private static func pathData(_ path: HTML) -> HTML { " d=\"" + path + "\"" }
 
     private static func head(x: Double, y: Double, pointsLeft: Bool) -> HTML {
         let back = pointsLeft ? x + 9 : x - 9

@@ -16,7 +16,7 @@ struct LayerOrder {
     /// The columns from left to right, each from top to bottom. Plugins without lines are at the bottom.
     private(set) var layers: [[Slot]] = []
     /// The slots of the lines of a pair, from left to right, including both plugins.
-    private(set) var ways: [(pair: Pair, slots: [Slot])] = []
+    private(set) var routes: [(pair: Pair, slots: [Slot])] = []
 
     /// Computes the columns and their order.
     ///
@@ -26,16 +26,16 @@ struct LayerOrder {
     init(count: Int, uses: [(user: Int, used: Int)]) {
         let pairs = Self.acyclic(count, uses)
         var layerOf = Self.layers(count, pairs)
-        Self.placeLoners(&layerOf, pairs)
+        Self.placeIsolatedPlugins(&layerOf, pairs)
         layers = Array(repeating: [], count: (layerOf.max() ?? -1) + 1)
         for plugin in 0..<count { layers[layerOf[plugin]].append(.plugin(plugin)) }
         for pair in pairs {
             let passed = (layerOf[pair.left] + 1..<layerOf[pair.right]).map { Slot.passage(pair, layer: $0) }
             for case .passage(_, let layer) in passed { layers[layer].append(.passage(pair, layer: layer)) }
-            ways.append((pair, [.plugin(pair.left)] + passed + [.plugin(pair.right)]))
+            routes.append((pair, [.plugin(pair.left)] + passed + [.plugin(pair.right)]))
         }
         reduceCrossings()
-        let bound = Set(ways.flatMap(\.slots))
+        let bound = Set(routes.flatMap(\.slots))
         layers = layers.map { $0.filter(bound.contains) + $0.filter { !bound.contains($0) } }
     }
 
@@ -101,15 +101,15 @@ struct LayerOrder {
     }
 
     /// Assigns plugins without lines to the shortest columns.
-    private static func placeLoners(_ layer: inout [Int], _ pairs: [Pair]) {
+    private static func placeIsolatedPlugins(_ layer: inout [Int], _ pairs: [Pair]) {
         let connected = Set(pairs.flatMap { [$0.left, $0.right] })
-        let loners = layer.indices.filter { !connected.contains($0) }
-        guard !loners.isEmpty else { return }
+        let isolated = layer.indices.filter { !connected.contains($0) }
+        guard !isolated.isEmpty else { return }
         var columns = connected.map { layer[$0] }.max().map { $0 + 1 } ?? 0
-        if columns == 0 { while columns * columns < loners.count { columns += 1 } }
+        if columns == 0 { while columns * columns < isolated.count { columns += 1 } }
         var heights = Array(repeating: 0, count: columns)
         for plugin in connected { heights[layer[plugin]] += 1 }
-        for plugin in loners {
+        for plugin in isolated {
             let column = heights.indices.min { (heights[$0], $0) < (heights[$1], $1) } ?? 0
             layer[plugin] = column
             heights[column] += 1
@@ -121,8 +121,8 @@ struct LayerOrder {
     /// Reduces crossings with the barycenter method, and keeps the best order.
     private mutating func reduceCrossings() {
         var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
-        for way in ways {
-            for (left, right) in zip(way.slots, way.slots.dropFirst()) {
+        for route in routes {
+            for (left, right) in zip(route.slots, route.slots.dropFirst()) {
                 neighbours[left, default: ([], [])].right.append(right)
                 neighbours[right, default: ([], [])].left.append(left)
             }

@@ -49,7 +49,7 @@ public struct ViewDocumentForm: Sendable {
         guard let action else {
             throw PluginError(
                 .unsupportedMessage,
-                "The screen \"\(document.title)\" has no action \"\(id)\" like this any more: load it again.")
+                "The screen \"\(document.title)\" no longer has the action \"\(id)\" in this form. Load it again.")
         }
         return action
     }
@@ -60,7 +60,7 @@ public struct ViewDocumentForm: Sendable {
     }
 
     private static func missing(_ field: String) -> PluginError {
-        PluginError(.missingField, "This form has no \(field): post one of the page's own.")
+        PluginError(.missingField, "The form has no \(field). Post a form of the page.")
     }
 
     private static func text(of values: JSONObject) -> String { JSONValue.object(values).text(sortedKeys: true) }

@@ -92,7 +92,7 @@ struct FloretsOnTheWireTests {
             let answer = try await loopbackTransport().send(HTTPRequest(method: .get, url: url + "/x"))
             #expect(answer.status == 502)
             let detail = try await answer.body.json()["detail"]?.stringValue
-            #expect(detail == "No mock for GET http://127.0.0.1:9/x: there is none at all.")
+            #expect(detail == "No mock for GET http://127.0.0.1:9/x: there are no recordings.")
         }
     }
 }

@@ -7,8 +7,8 @@ import PluginHub
 import Primitives
 import Testing
 
-/// The page in Chromium, used as a person uses it. Whatever the page's policy forbids or a script complains of fails these
-/// tests (`InspectorWorld.browse`).
+/// The page in Chromium, used as a person uses it. Whatever the page's policy forbids or a script complains of fails
+/// these tests (`InspectorWorld.browse`).
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct InspectorInBrowserTests {
     /// `SOUK_PAGES=all` looks at every width in every scheme, and at the longest list.
@@ -64,7 +64,7 @@ struct InspectorInBrowserTests {
             ["fill": "#text", "with": "status/404"], wait("\(rows) === 1"), ["text": "#count"],
             ["fill": "#text", "with": "nowhere"], wait("\(rows) === 0"), ["text": "#empty"],
         ])
-        #expect(answers == ["/status/404", true, "detail", "list", "text", "1 request", "No request is like this."])
+        #expect(answers == ["/status/404", true, "detail", "list", "text", "1 request", "No requests match."])
     }
 
     @Test func `requests appear as they are made, also those that are sent again`() async throws {

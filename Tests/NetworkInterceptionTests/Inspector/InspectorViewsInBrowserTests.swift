@@ -30,9 +30,8 @@ struct InspectorViewsInBrowserTests {
         })()
         """
 
-    /// Elements with a text of their own that reach out of the window, or out of a box that does not show what is outside,
-    /// and those whose text is wider than they are.
-    /// What ends with an ellipsis is meant to be cut.
+    /// Elements with a text of their own that reach out of the window, or out of a box that does not show what is
+    /// outside, and those whose text is wider than they are. What ends with an ellipsis is meant to be cut.
     private let cut = """
         [...document.querySelectorAll('header *, main:not([hidden]) *')].filter((element) => {
           const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
@@ -75,7 +74,7 @@ struct InspectorViewsInBrowserTests {
             await hub.stop()
             #expect(answers[0...5] == [[], [], "hub", [], "florets", []])
             guard isBare else { continue }
-            #expect(answers[6] == "FloretsThis interceptor has none: it only records.")
+            #expect(answers[6] == "FloretsThis interceptor has no florets. It only records.")
         }
     }
 

@@ -58,9 +58,9 @@ import Testing
         let header = try JSONValue(parsing: try #require(text["header"]?.stringValue))
         #expect(header["alg"] == "ES256" && header["x5c"]?.arrayValue?.count == 3)
         #expect(header["x5c"]?[2]?.stringValue?.hasPrefix(Self.simulator + ", SHA-256 ") == true)
-        let notice = try #require(text["notice"]?.stringValue)
-        #expect(notice.hasPrefix("Decoded only: the signature was not checked."))
-        #expect(notice.contains(Self.simulator) && notice.contains(digest))
+        let caveat = try #require(text["notice"]?.stringValue)
+        #expect(caveat.hasPrefix("Decoded only: the signature was not checked."))
+        #expect(caveat.contains(Self.simulator) && caveat.contains(digest))
         let signature = try #require(jws.split(separator: ".").last)
         #expect(!everything.contains(signature) && everything.contains("[redacted]"))
     }

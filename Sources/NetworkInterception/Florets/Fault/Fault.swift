@@ -4,7 +4,7 @@ import Primitives
 /// A failure or a delay that a ``FaultFloret`` injects into an exchange.
 public struct Fault: Sendable {
     /// The phase of an exchange in which its connection ends.
-    public enum Moment: String, Sendable, Hashable, CaseIterable {
+    public enum Phase: String, Sendable, Hashable, CaseIterable {
         /// The server receives nothing. The request fails with `HTTPError.connectionFailed`.
         case beforeSending
         /// The server processes the request, but the response is lost: `HTTPError.connectionLost`.
@@ -13,10 +13,13 @@ public struct Fault: Sendable {
         /// Then the exchange fails with `HTTPError.connectionLost`.
         case inAnswer
     }
+/// The old name of ``Phase``.
+@available(*, deprecated, renamed: "Phase")
+public typealias Moment = Phase
 
     enum Kind: Sendable {
         case latency(Latency)
-        case drop(Moment)
+        case drop(Phase)
         case status(Int, HTTPHeaders, [UInt8], isSent: Bool)
         case truncation(Int)
         case corruption(every: Int)
@@ -28,7 +31,7 @@ public struct Fault: Sendable {
     public static func latency(_ latency: Latency) -> Fault { Fault(kind: .latency(latency)) }
 
     /// Ends the connection in this `phase`.
-    public static func drop(_ moment: Moment) -> Fault { Fault(kind: .drop(moment)) }
+    public static func drop(_ phase: Phase) -> Fault { Fault(kind: .drop(phase)) }
 
     /// Replaces the response.
     ///
@@ -133,7 +136,7 @@ extension HTTPBody {
             var bytes = bytes
             for number in (offset / block)...((offset + bytes.count - 1) / block) {
                 // The damage depends only on the position, not on the division of the body into chunks.
-                var draws = SeededDraws(seed: seed, for: request, UInt64(number))
+                var draws = SeededRandom(seed: seed, for: request, UInt64(number))
                 let position = number * block + Int(draws.next() % UInt64(block)) - offset
                 if bytes.indices.contains(position) { bytes[position] ^= UInt8(1 + draws.next() % 255) }
             }

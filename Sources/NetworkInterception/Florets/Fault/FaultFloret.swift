@@ -102,7 +102,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         state = Locked(State(counts: rules.map { _ in Count() }))
     }
 
-    public var summary: String? { "Lets requests go wrong as networks do." }
+    public var summary: String? { "Injects the faults of real networks." }
 
     public var enabled: Bool {
         get { power.isOn }
@@ -129,7 +129,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
                 let rule = rules[index]
                 state.counts[index].selected += 1
                 guard rule.requests?.contains(state.counts[index].selected) ?? true else { continue }
-                var draws = SeededDraws(seed: seed, for: state.requests, UInt64(index))
+                var draws = SeededRandom(seed: seed, for: state.requests, UInt64(index))
                 if draws.unit() < rule.probability { hit.append(index) }
             }
             return (state.requests, hit)
@@ -138,7 +138,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         var later: [Int] = []
         for index in hit {
             if case .latency(let latency) = rules[index].fault.kind {
-                var draws = SeededDraws(seed: seed, for: request, UInt64(index), 1)
+                var draws = SeededRandom(seed: seed, for: request, UInt64(index), 1)
                 count(index)
                 // A cancelled wait is ignored: the transport ends the cancelled request.
                 try? await wait(latency.drawn(&draws))
@@ -192,7 +192,7 @@ extension FaultFloret {
                 .init(title: "Rules", rows: rows),
                 .init(
                     title: "Chance", rows: [.text("Seed", "\(seed)"), .text("Requests", "\(requests)")],
-                    actions: [.init("fault.reset", label: "Begin anew")]),
+                    actions: [.init("fault.reset", label: "Reset")]),
             ])
     }
 

@@ -44,7 +44,7 @@ public struct Latency: Sendable, Hashable {
         Latency(shape: .pareto(minimum: minimum.seconds, shape: max(0.1, shape)))
     }
 
-    func drawn(_ draws: inout SeededDraws) -> Duration {
+    func drawn(_ draws: inout SeededRandom) -> Duration {
         // Greater than zero, because the logarithm of zero is infinite.
         let unit = 1 - draws.unit()
         let seconds =

@@ -34,7 +34,7 @@ struct FileValue {
     private func place(_ name: String) -> String { JSONPointer.member(name, of: pointer) }
 
     func text() throws -> String {
-        guard let text = json.stringValue else { throw refusal("must be a text") }
+        guard let text = json.stringValue else { throw refusal("must be a string") }
         return text
     }
 

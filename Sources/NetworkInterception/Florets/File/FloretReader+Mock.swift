@@ -54,7 +54,7 @@ extension FloretReader {
         do { content = try DurableFile.read(path, upTo: Self.maximumSessionBytes) } catch {
             throw value.refusal("cannot be read", error)
         }
-        guard let content else { throw value.refusal("is no file that there is") }
+        guard let content else { throw value.refusal("is not an existing file") }
         do { return try HARDocument(parsing: content).records } catch {
             throw InterceptionError(error.code, "\(path): \(error.reason)", underlying: error.underlying)
         }

@@ -223,7 +223,7 @@ extension FloretReader {
             fault = .latency(try latency(value.required("seconds")))
         case .drop:
             try known("moment")
-            fault = .drop(try value["moment"]?.oneOf(Fault.Moment.self) ?? .beforeSending)
+            fault = .drop(try value["moment"]?.oneOf(Fault.Phase.self) ?? .beforeSending)
         case .status:
             try known("answer")
             let answer = try value.required("answer")

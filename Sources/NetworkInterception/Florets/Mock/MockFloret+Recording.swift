@@ -18,7 +18,7 @@ extension MockFloret {
         // Writes the recording before the reader receives the end of the body.
         response.body = response.body.tapped(upTo: limit) { [self, record, response] bytes, passage in
             guard passage.end == .complete, !passage.isCut else {
-                let why = passage.isCut ? "has more than \(limit) bytes" : "did not come whole"
+                let why = passage.isCut ? "has more than \(limit) bytes" : "is incomplete"
                 interceptor?.report(.leftUnchanged, floret: name, "An answer that \(why) was not recorded.")
                 return
             }

@@ -9,7 +9,7 @@ extension MockFloret {
     /// - Throws: `InterceptionError` with the code `invalidSetting` if the record has no complete response.
     public func replay(_ record: Record) throws {
         guard replay([record]) == 1 else {
-            throw InterceptionError(.invalidSetting, "The record has no whole answer that could be given again.")
+            throw InterceptionError(.invalidSetting, "The record has no complete response to replay.")
         }
     }
 

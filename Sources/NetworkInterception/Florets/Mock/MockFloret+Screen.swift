@@ -13,14 +13,14 @@ extension MockFloret: DisplayableFloret {
                         .choice(
                             id: "mode", label: "Mode",
                             options: [
-                                .init("record", label: "Record"), .init("mock", label: "Answer what is known"),
-                                .init("forced", label: "Answer, or fail"),
+                                .init("record", label: "Record"), .init("mock", label: "Answer known requests"),
+                                .init("forced", label: "Answer or fail"),
                             ].filter { folder != nil || $0.value != "record" },
                             selected: mode.word, action: .init("mock.configure")),
                         .text("Recordings", "\(recordings)"), .text("Rules", "\(rules.count)"),
                         .text("Answered", "\(counts.answered)"), .text("Recorded", "\(counts.recorded)"),
                         .text("Without a mock", "\(counts.missed)"),
-                    ], actions: [.init("mock.rewind", label: "Begin all sequences anew")]),
+                    ], actions: [.init("mock.rewind", label: "Restart all sequences")]),
                 .init(title: "Last without a mock", rows: misses.reversed().map { .text($0) }),
             ].filter { !$0.rows.isEmpty })
     }

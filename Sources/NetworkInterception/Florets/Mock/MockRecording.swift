@@ -130,7 +130,7 @@ struct MessageReader {
         } catch {
             throw file.refusal("cannot be read", error)
         }
-        throw file.refusal("is no file that there is")
+        throw file.refusal("is not an existing file")
     }
 }
 

@@ -98,12 +98,12 @@ extension InspectorPage {
         let (floret, form) = try form(path)
         let text = String(decoding: try await request.body.collect(upTo: Self.formLimit), as: UTF8.self)
         do {
-            guard let fields = HTTPQuery(parsing: text) else { throw HTTPProblem.invalid("body", "This is no form.") }
+            guard let fields = HTTPQuery(parsing: text) else { throw HTTPProblem.invalid("body", "The body is not a form.") }
             try await floret.perform(form.action(posted: fields), in: interceptor)
         } catch let error as HTTPProblem {
             throw error
         } catch {
-            return HTTPResponse(status: 422, page: Self.sorry(FloretScreen.sentence(for: error)))
+            return HTTPResponse(status: 422, page: Self.errorPage(FloretScreen.sentence(for: error)))
         }
         feed.note(.state)
         return HTTPResponse(status: 303, headers: ["Location": "\(configuration.path)/florets/\(path["number"])"])
@@ -118,11 +118,11 @@ extension InspectorPage {
         return (floret, ViewDocumentForm(document, postingTo: target, back: back))
     }
 
-    private static func sorry(_ sentence: String) -> Page {
+    private static func errorPage(_ sentence: String) -> Page {
         Page(
-            title: "Not done",
+            title: "Not changed",
             body: """
-                <main class="page"><h1>Not done</h1><p>\(sentence)</p><p><a href="">Back to the screen</a></p></main>
+                <main class="page"><h1>Not changed</h1><p>\(sentence)</p><p><a href="">Back to the screen</a></p></main>
                 """)
     }
 }

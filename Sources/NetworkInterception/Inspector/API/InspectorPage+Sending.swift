@@ -75,7 +75,7 @@ extension InspectorPage {
             throw HTTPProblem.invalid("url", "url is an http or https URL with a host, percent-encoded.")
         }
         guard !Redaction.marks(request.url) else {
-            throw HTTPProblem.invalid("url", "A part of the URL was redacted; write what should stand there.")
+            throw HTTPProblem.invalid("url", "A part of the URL was redacted; write its value.")
         }
         if let headers = change["headers"] { request.headers = try Self.headers(headers) }
         // The transport computes these headers; redacted values are unknown.
@@ -101,7 +101,7 @@ extension InspectorPage {
     /// An optional member that must be a string.
     private static func text(_ field: String, _ json: JSONValue) throws -> String? {
         guard let value = json[field], !value.isNull else { return nil }
-        guard let text = value.stringValue else { throw HTTPProblem.invalid(field, "\(field) is a text.") }
+        guard let text = value.stringValue else { throw HTTPProblem.invalid(field, "\(field) must be a string.") }
         return text
     }
 }

@@ -54,7 +54,7 @@ extension Record {
         json["signed"] = .array(
             signedTexts.map { text in
                 [
-                    "title": .string(text.title), "notice": .string(text.notice), "header": .string(text.header),
+                    "title": .string(text.title), "notice": .string(text.caveat), "header": .string(text.header),
                     "claims": .string(text.claims),
                 ]
             })

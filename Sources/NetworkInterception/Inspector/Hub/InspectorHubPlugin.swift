@@ -89,7 +89,7 @@ public final class InspectorHubPlugin: PluginProtocol {
         }
         return ViewDocument(
             title: "Requests",
-            sections: [.init(rows: rows.isEmpty ? [.text("Nothing was recorded yet")] : rows)])
+            sections: [.init(rows: rows.isEmpty ? [.text("No requests were recorded yet")] : rows)])
     }
 
     /// The result and the duration.

@@ -36,10 +36,10 @@ extension InspectorPage {
         <div id="list" role="tree" tabindex="0" aria-label="Requests, newest first"><div id="rows" role="presentation"></div></div>
         </section>
         <section class="card detail" id="detail" aria-label="Chosen request" tabindex="-1">
-        <p class="notice soft">Choose a request to see all of it.</p>
+        <p class="notice soft">Choose a request to see its details.</p>
         </section>
         </main>
-        <main class="page wide" data-panel="hub" hidden><section class="card sheet" id="hub" aria-label="What the hub decided"></section></main>
+        <main class="page wide" data-panel="hub" hidden><section class="card sheet" id="hub" aria-label="Hub messages"></section></main>
         <main class="page" data-panel="florets" hidden><section class="card sheet" id="florets" aria-label="Florets"></section></main>
         \(sendDialog)
         """

@@ -10,7 +10,7 @@ extension InspectorPage {
             if (id === this.id) return;
             this.id = id;
             if (id === null) {
-              fill($("detail"), make("p", { class: "notice soft" }, "Choose a request to see all of it."));
+              fill($("detail"), make("p", { class: "notice soft" }, "Choose a request to see its details."));
               return;
             }
             this.read(true);
@@ -19,7 +19,7 @@ extension InspectorPage {
           refresh() { clearTimeout(this.waiting); this.waiting = setTimeout(() => this.read(false), 120); },
 
           async read(isOther) {
-            // Nothing may be chosen any more when a refresh comes to its turn.
+            // The choice may have changed before a refresh runs.
             if (this.id === null) return;
             const number = ++this.number, box = $("detail");
             let content;
@@ -66,7 +66,7 @@ extension InspectorPage {
             ];
           },
 
-          // Which part of the exchange took how long, one bar below the other.
+          // The phases of the exchange as bars, one below another.
           waterfall(phases) {
             const total = phases.length > 0 ? phases[phases.length - 1].to : 0;
             if (total <= 0) return null;
@@ -90,9 +90,9 @@ extension InspectorPage {
             const told = record.changes.map((change) => make("li", {}, make("strong", {}, change.floret), " " + (words[change.kind] || change.kind)));
             const tags = { " ": "span", "-": "del", "+": "ins" };
             const lines = (record.difference || []).map(([kind, text]) => make(tags[kind], {}, kind + " " + text));
-            return make("section", { "aria-labelledby": "change-title", class: "change" }, make("h3", { id: "change-title" }, "What florets did"),
+            return make("section", { "aria-labelledby": "change-title", class: "change" }, make("h3", { id: "change-title" }, "Changes by florets"),
               told.length > 0 && make("ul", { class: "plain" }, told),
-              lines.length > 0 && make("div", { class: "code diff", role: "region", tabindex: "0", "aria-label": "The request as it was asked for and as it was sent" }, lines));
+              lines.length > 0 && make("div", { class: "code diff", role: "region", tabindex: "0", "aria-label": "Difference between the original and the sent request" }, lines));
           },
 
           response(record) {
@@ -112,7 +112,7 @@ extension InspectorPage {
 
           body(body, title, id, part) {
             if (body.kind === "empty" && body.passed === 0) return make("p", { class: "soft" }, "No body.");
-            const ends = { underway: "It is still being read.", failed: "It broke off.", cancelled: "Its reader gave up." };
+            const ends = { underway: "It is still being read.", failed: "The transfer failed.", cancelled: "The reader cancelled." };
             const notes = [
               sized(body.passed), body.encoding && "encoded as " + body.encoding, ends[body.end],
               body.isCut && "Only the first " + sized(body.bytes) + " were recorded.",
@@ -126,7 +126,6 @@ extension InspectorPage {
               code, all, body.isShortened && make("p", { class: "soft" }, "The rest is in the download."));
           },
 
-          // JSON with its names, texts and numbers told apart.
           coloured(text, kind) {
             if (kind !== "json") return [text];
             const parts = [], token = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -141,7 +140,6 @@ extension InspectorPage {
             return parts;
           },
 
-          // What was signed and passed: decoded, with a sentence that says how little that proves.
           signed(texts) {
             if (texts.length === 0) return null;
             const code = (name, text) => [make("h4", {}, name), make("pre", { class: "code body", tabindex: "0", role: "region", "aria-label": name }, ...this.coloured(text, "json"))];
@@ -150,14 +148,13 @@ extension InspectorPage {
                 make("p", { class: "soft" }, text.notice), code("Header", text.header), code("Claims", text.claims))));
           },
 
-          // What the hub decided while this was under way.
           hub(record) {
             if (!record.started || page.trace.length === 0) return null;
             const end = record.started + (record.milliseconds || 0) + 50;
             const near = page.trace.filter((entry) => entry.at >= record.started - 50 && entry.at <= end).slice(0, 30);
             if (near.length === 0) return null;
-            return make("section", { "aria-labelledby": "meanwhile-title" }, make("h3", { id: "meanwhile-title" }, "On the hub meanwhile"),
-              make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": "On the hub meanwhile" }, traceTable(near)));
+            return make("section", { "aria-labelledby": "meanwhile-title" }, make("h3", { id: "meanwhile-title" }, "Hub messages during the request"),
+              make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": "Hub messages during the request" }, traceTable(near)));
           },
         };
 

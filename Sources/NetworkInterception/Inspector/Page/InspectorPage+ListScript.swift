@@ -1,13 +1,11 @@
 extension InspectorPage {
     /// Groups repeated requests in one line: a pure function of the records, newest first.
     static let foldScript: StaticString = #"""
-        // Requests to the same path that ended alike. What is under way is a line of its own, and so is another
-        // outcome: an error among many answers stays in sight.
+        // Groups by path and outcome. Active requests and other outcomes are separate, so that an error stays visible.
         const foldKey = (record) => record.state === "underway" ? null
           : [record.method, record.host, record.path.split("?", 1)[0], record.state, record.status, record.error, record.isChanged].join("\n");
 
-        // Lists of records that repeat in a row. Up to three requests may take turns, as the long polls of several
-        // devices do: each of them is a list then.
+        // Groups records that repeat. Up to three requests may alternate, as with long polling by several devices.
         const folded = (records) => {
           const kinds = 3, lists = [], keys = records.map(foldKey);
           const comesAgain = (index) => {
@@ -51,7 +49,7 @@ extension InspectorPage {
             return query;
           },
 
-          // Answers the position to listen from as soon as the newest are there; the rest follows.
+          // Returns the position for updates as soon as the newest records are loaded; the rest follows.
           async load() {
             const number = ++this.number;
             this.isLoading = true;
@@ -98,7 +96,6 @@ extension InspectorPage {
             }
           },
 
-          // What is new comes to the top, what is known changes in its place.
           take(records, gone) {
             const fresh = [];
             for (const record of records) {
@@ -125,7 +122,6 @@ extension InspectorPage {
             this.draw();
           },
 
-          // Makes lines of the records. Requests that repeat in a row are one line with their number, which opens.
           arrange() {
             this.lines = [];
             const folds = folded(this.records);
@@ -140,7 +136,7 @@ extension InspectorPage {
             this.setHeight();
           },
 
-          // Whether a line shows the record of this id, itself or folded into it.
+          // Whether the line shows the record, possibly in a group.
           shows(line, id) {
             return line.record.id === id || (!line.isOpen && line.records.length > 1 && line.records.some((record) => record.id === id));
           },
@@ -225,16 +221,15 @@ extension InspectorPage {
           sayEmpty() {
             const empty = $("empty");
             empty.hidden = this.records.length > 0;
-            if ([...this.query()].length > 0) empty.textContent = "No request is like this.";
+            if ([...this.query()].length > 0) empty.textContent = "No requests match.";
             else if (!page.state.isRunning) empty.textContent = "Recording is paused.";
             else empty.textContent = "Nothing yet. Requests appear here as they are made.";
           },
 
-          // Chooses the record so many places further; the list keeps the focus.
           move(step) {
             if (this.lines.length === 0) return;
             const now = this.chosenPlace();
-            // Whatever key begins, it begins at the newest, but for the one that asks for the oldest.
+            // Without a selection, every key selects the newest record, except for the one for the oldest.
             const place = Math.min(this.lines.length - 1, Math.max(0, now < 0 && step < Infinity ? 0 : now + step));
             this.reveal(place);
             go("record-" + this.lines[place].record.id, detail.id !== null);
@@ -242,7 +237,7 @@ extension InspectorPage {
 
           chosenPlace() { return detail.id ? this.lines.findIndex((line) => this.shows(line, detail.id)) : -1; },
 
-          // As in any tree: right opens a fold, left closes it, or goes to the fold that a record is in.
+          // As in a tree view: right opens a group; left closes it or selects the group of a record.
           turn(isOpening) {
             const line = this.lines[this.chosenPlace()];
             if (!line) return;

@@ -4,11 +4,10 @@ extension InspectorPage {
         "use strict";
         const $ = (id) => document.getElementById(id);
 
-        // What stands in a box: a condition that does not hold leaves nothing behind.
         const isContent = (child) => child !== null && child !== undefined && typeof child !== "boolean";
         const fill = (box, ...children) => box.replaceChildren(...children.flat().filter(isContent));
 
-        // An element: attributes that are functions listen, `false` and `null` are left out.
+        // Creates an element. Attributes that are functions become listeners; `false` and `null` are left out.
         const make = (tag, attributes = {}, ...children) => {
           const isPicture = ["svg", "rect", "text", "line", "g"].includes(tag);
           const element = isPicture ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -20,7 +19,7 @@ extension InspectorPage {
           return element;
         };
 
-        // The answer's text; the error of a refusal says what its detail says.
+        // Returns the text of the response, or throws the detail of its problem.
         const read = async (path, method = "GET", body = undefined) => {
           const headers = { "X-Souk-Inspector": "1" };
           if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -51,11 +50,10 @@ extension InspectorPage {
           const date = new Date(instant), two = (number) => String(number).padStart(2, "0");
           return two(date.getHours()) + ":" + two(date.getMinutes()) + ":" + two(date.getSeconds()) + "." + String(date.getMilliseconds()).padStart(3, "0");
         };
-        // The whole of a short text, beginning and end of a long one: of a path the end tells most.
+        // Shortens a long text in its middle, because the end of a path is the most informative part.
         const middleCut = (text, limit) => text.length <= limit ? text : text.slice(0, Math.floor(limit / 3)) + "…" + text.slice(text.length - limit + Math.floor(limit / 3) + 1);
 
-        // A path in parts that are cut, where there is no room, at their beginnings: what leads to the last segment
-        // first.
+        // Splits a path into parts that are cut at their start, those before the last segment first.
         const pathParts = (path) => {
           const mark = path.indexOf("?"), end = mark < 0 ? path.length : mark;
           const leaf = Math.max(path.lastIndexOf("/", end - 2), end - 24, 0);
@@ -66,7 +64,6 @@ extension InspectorPage {
 
         const plural = (count, noun) => count.toLocaleString("en") + " " + noun + (count === 1 ? "" : "s");
 
-        // How a request ended, in a word and a colour.
         const outcome = (record) => {
           if (record.state === "underway") return { word: "…", spoken: "under way", tone: "pending" };
           if (record.state === "failed") return { word: "fail", spoken: "no answer", tone: "bad" };
@@ -78,10 +75,10 @@ extension InspectorPage {
           return make("span", { class: "pill " + tone, title: spoken }, word);
         };
 
-        // For those who hear the page: what came of something they did, not what happens by itself.
+        // Announces the result of a user's action to screen readers.
         const say = (text) => { $("said").textContent = text; };
 
-        // Does it, and the button says for a moment what came of it.
+        // Runs the work and shows its result on the button for a moment.
         const answerOn = async (button, work) => {
           const before = button.textContent;
           try {
@@ -92,14 +89,12 @@ extension InspectorPage {
           say(button.textContent);
           setTimeout(() => { button.textContent = before; }, 2400);
         };
-        // The text may still be on its way.
         const copy = (text, button) => answerOn(button, async () => {
           const found = await text;
           await navigator.clipboard.writeText(found).catch(() => { throw new Error("Could not copy"); });
           return "Copied";
         });
 
-        // What is known of the interceptor, and which view is open.
         const page = { state: { isRunning: true, canSend: false, hasTrace: false, florets: [], reports: [] }, trace: [], view: "traffic" };
 
         """#
@@ -132,7 +127,6 @@ extension InspectorPage {
           });
         };
 
-        // Reads everything anew and listens from there on.
         const start = async () => {
           live.number += 1;
           const number = live.number;

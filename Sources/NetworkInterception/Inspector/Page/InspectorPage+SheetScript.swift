@@ -1,13 +1,12 @@
 extension InspectorPage {
     /// The script of the other views and of the form for requests.
     static let sheetScript: StaticString = #"""
-        // Where there is no room for columns of their own, sender and receivers stand below the message.
+        // On narrow screens, the sender and the receivers are below the message.
         const traceTable = (entries) => {
           const kind = (entry) => entry.verdict === "subscribed" ? "subscription" : entry.kind === "viewQuery" ? "view query" : entry.kind;
           const tone = (entry) => ({ delivered: "good", subscribed: "plain", refused: "warn" }[entry.verdict] || "bad");
           const ends = (entry) => (entry.sender || "–") + " → " + (entry.receivers.join(", ") || "–");
           const head = [["Time"], ["Message"], ["From", "wide"], ["To", "wide"], ["Verdict"]];
-          // A name breaks before its dots first.
           const dotted = (name) => name.split(".").flatMap((part, index) => index === 0 ? [part] : [make("wbr"), "." + part]);
           return make("table", { class: "trace" },
             make("thead", {}, make("tr", {}, head.map(([name, place]) => make("th", { scope: "col", class: place }, name)))),
@@ -25,7 +24,7 @@ extension InspectorPage {
           drawingHub = requestAnimationFrame(() => {
             drawingHub = 0;
             const box = $("hub"), entries = page.trace.slice(0, 500);
-            fill(box, make("h2", {}, "What the hub decided"), entries.length === 0
+            fill(box, make("h2", {}, "Hub messages"), entries.length === 0
               ? make("p", { class: "notice soft" }, "Nothing yet. Messages between plugins appear here as they are sent.")
               : make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": "Messages, newest first" }, traceTable(entries)));
           });
@@ -44,21 +43,20 @@ extension InspectorPage {
             })));
           const said = reports.map((report) => make("li", {}, report.message));
           fill($("florets"), make("h2", {}, "Florets"),
-            make("p", { class: "soft" }, florets.length === 0 ? "This interceptor has none: it only records." : "Asked in this order. A switch counts for requests that begin from now on."),
+            make("p", { class: "soft" }, florets.length === 0 ? "This interceptor has no florets. It only records." : "The florets run in this order. A switch affects requests that begin from now on."),
             florets.length > 0 && make("ul", { class: "florets" }, rows),
             said.length > 0 && [make("h3", {}, "Reports"), make("ul", { class: "plain" }, said)]);
           const switched = before !== undefined && document.querySelector("[data-floret='" + Number(before) + "']");
           if (switched) switched.focus();
         };
 
-        // The form: empty, or with a record to change.
         const sheet = { record: null, isTextBody: true };
         const openSheet = (record) => {
           const original = record ? record.original : { method: "GET", url: "https://", headers: [], body: { kind: "empty", text: "" } };
           const isRedacted = (text) => text.includes("[redacted]") || text.includes("%5Bredacted%5D");
           const left = original.headers.filter(([, value]) => isRedacted(value)).map(([name]) => name);
           sheet.record = record;
-          // What is shown indented or shortened is not what was sent: it is sent as recorded unless it is changed.
+          // An indented or shortened body is sent as recorded unless it is edited.
           sheet.body = original.body.kind === "binary" || original.body.isShortened || original.body.isCut ? null : original.body.text.replace(/\r\n?/g, "\n");
           $("send-title").textContent = record ? "Edit and resend" : "New request";
           $("send-method").value = original.method;

@@ -127,7 +127,7 @@ import Testing
             try await scene.send()
             Issue.record("it was answered")
         } catch let error as InterceptionError {
-            #expect(error.reason == "No mock for GET http://a.example/: there is none at all.")
+            #expect(error.reason == "No mock for GET http://a.example/: there are no recordings.")
         }
     }
 

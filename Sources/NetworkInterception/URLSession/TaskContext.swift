@@ -8,13 +8,13 @@ import HTTPCore
 // WARNING: reads private properties of Foundation by reflection. Each look-up can fail with a new version.
 
 /// The properties of a session task that a protocol needs.
-struct Surroundings: @unchecked Sendable {
+struct TaskContext: @unchecked Sendable {
     // Sendable: nothing in it changes, and `perform` runs its argument on the queue of the task.
 
     /// Runs a closure on the queue on which the protocol client may be called.
-    let tell: (@escaping @Sendable () -> Void) -> Void
+    let perform: (@escaping @Sendable () -> Void) -> Void
     /// Whether the app receives the body in chunks. A completion handler would receive only the last one.
-    let takesPieces: Bool
+    let receivesChunks: Bool
     /// Whether the session's delegate cancels every challenge, because it belongs to a `SessionTransport`.
     let cancelsChallenges: Bool
     /// The body of an upload that is not part of the request.
@@ -34,8 +34,8 @@ struct Surroundings: @unchecked Sendable {
     #if canImport(Darwin)
         init?(_ urlProtocol: URLProtocol, _ task: URLSessionTask) {
             let loop = Unchecked(RunLoop.current)
-            tell = { step in loop.value.perform(step) }
-            takesPieces = true
+            perform = { step in loop.value.perform(step) }
+            receivesChunks = true
             cancelsChallenges = false
             upload = nil
             additionalHeaders = [:]
@@ -47,8 +47,8 @@ struct Surroundings: @unchecked Sendable {
             guard let queue = member("workQueue", of: task) as? DispatchQueue,
                 let session = Self.session(of: task)
             else { return nil }
-            tell = { step in queue.async(execute: step) }
-            takesPieces = Self.takesPieces(task, session)
+            perform = { step in queue.async(execute: step) }
+            receivesChunks = Self.receivesChunks(task, session)
             cancelsChallenges = session.delegate is SessionDelegate
             upload = Self.upload(of: task)
             let settings = session.configuration
@@ -62,7 +62,7 @@ struct Surroundings: @unchecked Sendable {
             resourceTimeout = settings.timeoutIntervalForResource
         }
 
-        private static func takesPieces(_ task: URLSessionTask, _ session: URLSession) -> Bool {
+        private static func receivesChunks(_ task: URLSessionTask, _ session: URLSession) -> Bool {
             guard task.delegate is any URLSessionDataDelegate || session.delegate is any URLSessionDataDelegate,
                 let registry = member("taskRegistry", of: session),
                 let behaviours = member("behaviours", of: registry) as? any Sequence

@@ -6,7 +6,7 @@ import Primitives
 ///
 /// States can change concurrently: a server may respond before it has read the request. They are stored one after
 /// another, so that none overtakes another. A change during a write is stored by the next write.
-final class RecordKeeper: Sendable {
+final class Recorder: Sendable {
     enum Place { case original, designated, response }
 
     private struct State {
@@ -141,7 +141,7 @@ final class RecordKeeper: Sendable {
 
 // MARK: - Serial storage
 
-extension RecordKeeper {
+extension Recorder {
     /// Returns when the newest state is stored.
     private func store() async {
         let isFree = state.withLock { state in
@@ -230,7 +230,7 @@ extension HTTPRequest {
 
 extension Record {
     /// The transfer details of each body. Those that were noted for a stream take precedence.
-    fileprivate func passages(_ noted: Bodies, _ granted: RecordKeeper.Lengths) -> Bodies {
+    fileprivate func passages(_ noted: Bodies, _ granted: Recorder.Lengths) -> Bodies {
         Bodies(
             original: Passage(originalRequest.body, granted.original),
             designated: Passage(designatedRequest.body, granted.designated),
@@ -239,7 +239,7 @@ extension Record {
     }
 
     /// Returns the record with empty streams and with other bodies cut to the granted bytes.
-    fileprivate func kept(upTo granted: RecordKeeper.Lengths) -> Record {
+    fileprivate func kept(upTo granted: Recorder.Lengths) -> Record {
         var record = self
         if let body = originalRequest.body.kept(upTo: granted.original) { record.originalRequest.body = body }
         if let body = designatedRequest.body.kept(upTo: granted.designated) { record.designatedRequest.body = body }

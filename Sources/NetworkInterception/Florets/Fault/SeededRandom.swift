@@ -1,5 +1,5 @@
 /// Random numbers from a seed and a purpose (SplitMix64). They do not depend on the order of draws for other purposes.
-struct SeededDraws: RandomNumberGenerator {
+struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64, for purpose: UInt64...) {
