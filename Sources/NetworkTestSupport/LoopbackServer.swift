@@ -11,7 +11,6 @@ package func withLoopbackServer<Value>(
     var configuration = HTTPListener.Configuration()
     configuration.tls = certificate.map { .init(certificateFile: $0.certificate, privateKeyFile: $0.key) }
     configuration.stopGracePeriod = stopGracePeriod
-    // A slow machine must not close the connections of a test.
     configuration.headerTimeout = .seconds(50)
     configuration.bodyTimeout = .seconds(50)
     let listener = HTTPListener(handler: handler, configuration: configuration)

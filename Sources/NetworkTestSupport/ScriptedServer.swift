@@ -31,7 +31,6 @@ package final class ScriptedServer: Sendable {
                 guard count > 0 else { break }
                 let before = all.count
                 all += block[..<count]
-                // The mark may begin in an earlier block.
                 let found = all[max(0, before - mark.count + 1)...].firstRange(of: mark)
                 if let found { all.removeSubrange(found.upperBound...) }
                 let taken = uninterrupted { recv(socket, &block, all.count - before, Int32(MSG_WAITALL)) }

@@ -144,7 +144,6 @@ extension HTML {
                 switch (self, character) {
                 case (.text, "<"):
                     self = Self.begins(rest, "<script") ? .script : Self.begins(rest, "<style") ? .style : .tag
-                // Other closing tags are part of the program.
                 case (.script, "<"):
                     if Self.begins(rest, "</script") { self = .tag }
                 case (.style, "<"):

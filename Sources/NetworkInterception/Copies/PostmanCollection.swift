@@ -64,7 +64,6 @@ public struct PostmanCollection: Sendable {
             members["protocol"] = .string(String(request.url[..<mark.lowerBound]))
         }
         if let authority = request.authority {
-            // An IPv6 address contains colons.
             let port = authority.hasSuffix("]") ? nil : authority.lastIndex(of: ":")
             let host = port.map { String(authority[..<$0]) } ?? authority
             members["host"] = .array(

@@ -40,7 +40,6 @@ extension CompletionHandlerFloret {
         }
         let answer = Promise<Record>()
         let ending = Locked(Ending.open)
-        // Reports before the request continues.
         let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, notify in
             let before = ending.withLock { state in
                 defer { if state == .open { state = how } }
@@ -68,7 +67,6 @@ extension CompletionHandlerFloret {
         }
         defer { deadline.cancel() }
         return await withTaskCancellationHandler {
-            // The promise is never rejected.
             (try? await answer.value()) ?? record
         } onCancel: {
             _ = end(.givenUp, record) {}

@@ -64,7 +64,6 @@ package struct HAREntry: Sendable, Hashable {
         }
         let (before, received) = (span("blocked", "dns", "connect"), span("receive"))
         var waited = span("send", "wait")
-        // Some programs write only the total.
         if before + waited + received == 0 { waited = milliseconds(json["time"]) / 1000 }
         let sent = started.addingTimeInterval(before)
         let answered = sent.addingTimeInterval(waited)

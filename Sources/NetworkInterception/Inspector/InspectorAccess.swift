@@ -78,7 +78,6 @@ extension InspectorAccess {
         if isAPI, let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
             return forbidden("foreign_site", "A page of another site may not read this.")
         }
-        // Forms of floret settings send `InspectorPage.proof`.
         if let problem = LocalRequestGate.anyHost.refusal(of: request, isProven: !isAPI) { return problem.response }
         if !isReading, isAPI, !request.headers.contains(header) {
             return forbidden("header_required", "Changes require the header \(header).")

@@ -86,7 +86,6 @@ final class Recorder: Sendable {
     private func admit(_ record: Record) -> Lengths {
         let bodies = (record.originalRequest.body, record.designatedRequest.body, record.response?.body)
         let original = min(bodies.0.buffered?.count ?? 0, limit)
-        // Most requests are sent unchanged, so that both bodies share memory.
         let isShared = bodies.0.buffered == bodies.1.buffered
         let designated = isShared ? 0 : min(bodies.1.buffered?.count ?? 0, limit)
         let response = min(bodies.2?.buffered?.count ?? 0, limit)

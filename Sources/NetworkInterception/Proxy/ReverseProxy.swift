@@ -77,7 +77,6 @@ public struct ReverseProxy: HTTPHandler {
         var forwarded = request
         forwarded.url = origin + prefix + (request.url == "*" ? "" : request.url)
         forwarded.headers = request.headers.endToEnd
-        // The listener has already sent 100 (Continue).
         forwarded.headers["Expect"] = nil
         if !preservesHost { forwarded.headers["Host"] = authority }
         // A stream may take long. It ends when the client disconnects.
@@ -98,7 +97,6 @@ public struct ReverseProxy: HTTPHandler {
     /// Returns the rewritten location, or `nil` if it stays as it is.
     private func rewrittenLocation(_ location: String, _ host: String) -> String? {
         let isAbsolute = location.lowercased().hasPrefix(origin.lowercased())
-        // A location without a path is relative to the request.
         guard isAbsolute || (!prefix.isEmpty && location.hasPrefix("/") && !location.hasPrefix("//")) else {
             return nil
         }

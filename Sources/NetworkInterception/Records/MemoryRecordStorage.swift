@@ -58,7 +58,6 @@ public final class MemoryRecordStorage: RecordStorage {
     public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
         let oldest = oldestAllowed()
         let older = state.withLock { state in state.records(before: record?.id, query.isEmpty ? count : nil) }
-        // Matching is slow, so it runs outside of the lock.
         return Array(older.lazy.filter { !$0.isOlder(than: oldest) && query.matches($0) }.prefix(max(0, count)))
     }
 
@@ -131,7 +130,6 @@ extension MemoryRecordStorage.State {
             }
             if first < next { first += 1 }
         }
-        // Rare, so that the amortized cost is small.
         guard first - base > 64, first - base > entries.count / 2 else { return }
         entries.removeFirst(first - base)
         base = first

@@ -24,7 +24,6 @@ package struct PathPattern: Sendable, Hashable {
 
     /// Whether the whole of `path` matches. The time is proportional to the product of both lengths.
     package func matches(_ path: String) -> Bool {
-        // The prefixes of the pattern that match the bytes so far.
         var open = [Bool](repeating: false, count: parts.count + 1)
         open[0] = true
         func skipEmptyStars(_ open: inout [Bool]) {

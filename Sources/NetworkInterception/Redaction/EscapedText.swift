@@ -30,7 +30,6 @@ struct EscapedText {
     /// Decodes the escape sequences of JSON and XML: `\u003c` and `&lt;` become `<`. Quotation marks stay escaped, so
     /// that each string keeps its end. `nil` if the text has no escape sequences.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
-        // Nearly every text ends here.
         guard let start = text.baseAddress,
             memchr(start, 0x5C, text.count) != nil || memchr(start, 0x26, text.count) != nil
         else { return nil }

@@ -49,7 +49,6 @@ final class SecretRules: Sendable {
         var body = body
         var isPointed = false
         if let pointers {
-            // A JSON body has one encoding.
             let wide = WideText.readings(of: body, type: type())
             let pointed =
                 pointers.redacted(body)
@@ -204,7 +203,7 @@ extension [UInt8] {
 final class SecretNames: Sendable {
     private let names: Set<[UInt8]>
     /// For each first letter, the last letters of names as a bit set, which excludes nearly all other names.
-    // Unsafe, but written only by `init`.
+    // Unsafe: only `init` writes it, before other code can reach it.
     nonisolated(unsafe) private let ends: UnsafeMutablePointer<UInt32>
 
     init(_ names: Set<String>) {

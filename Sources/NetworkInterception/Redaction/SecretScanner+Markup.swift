@@ -35,7 +35,6 @@ extension SecretScanner {
         newestTag = name
         if let secretTag, secretTag.close < open { self.secretTag = nil }
         if let secretTag, secretTag.name.isEmpty, secretTag.close == open {
-            // The element after one whose text is the name of a secret.
             guard rules.isNamedElement(text, name) else { return self.secretTag = nil }
             self.secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: .everything) }
             return
@@ -48,7 +47,6 @@ extension SecretScanner {
         } else if meaning.contains(.member) {
             secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: meaning) }
             if byte(name.upperBound) <= 0x20 {
-                // `<password value="…"/>`
                 named = SecretScope(
                     start: name.upperBound, limit: endOfStartTag(name), name: nil, tag: name, meaning: meaning)
             }
@@ -133,7 +131,6 @@ extension SecretScanner {
         let isCharacterData = matches("<![CDATA[", at: start)
         if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData {
             secretElement = SecretElement(limit: start + Self.nearby, meaning: tag.meaning)
-            // `<Attribute Name="otp"><AttributeValue>`
             if rules.isNamedElement(text, tag.name) {
                 secretTag = SecretTag(name: start..<start, close: start, meaning: .everything)
             }

@@ -44,7 +44,6 @@ extension SecretScanner {
         }
         guard end > 0 else { return nil }
         if text[place] == UInt8(ascii: "="), text[end - 1] == UInt8(ascii: "]") {
-            // `os.environ["DB_PASSWORD"] = …`
             var key = end - 1
             while key > 0, text[key - 1].isBlank { key -= 1 }
             if let quote = quote(endingAt: key) { return quotedName(before: quote) }
@@ -70,7 +69,6 @@ extension SecretScanner {
             }
         }
         guard start < end else { return nil }
-        // An XML namespace.
         if matches("xmlns:", at: start - 6) { return nil }
         if text[place] == UInt8(ascii: ":"), byte(start - 1) == UInt8(ascii: "<") || matches("</", at: start - 2) {
             return nil
@@ -210,7 +208,6 @@ extension SecretScanner {
         var place = start
         while place < text.count {
             guard text[place] == mark else {
-                // Single quotation marks do not span lines.
                 if mark == UInt8(ascii: "'"), text[place].isLineEnd { return place }
                 place += 1
                 continue
@@ -277,7 +274,6 @@ extension SecretScanner {
     func meaning(of name: SecretName) -> SecretMeaning {
         guard name.isEscaped else { return rules.meaning(of: text, name.range) }
         var decoded = name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)
-        // A name may be encoded several times.
         for _ in 1..<Self.deepest where name.quote == nil && decoded.contains(UInt8(ascii: "%")) {
             decoded = decoded.withUnsafeBufferPointer { EscapedText(percentEncoded: $0, 0..<$0.count).bytes }
         }

@@ -8,7 +8,6 @@ extension SecretScanner {
         while byte(place - 1) == UInt8(ascii: ";") {
             place -= 1
             var key: Int?
-            // Skips the value, which may contain equals signs, and its name.
             while place > limit, !text[place - 1].isLineEnd, !";\"'<>".utf8.contains(text[place - 1]) {
                 place -= 1
                 if text[place] == UInt8(ascii: "=") { key = place }

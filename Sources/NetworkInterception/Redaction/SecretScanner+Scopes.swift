@@ -101,7 +101,6 @@ extension SecretScanner {
             if name.quote == nil { return true }
         }
         guard let other = scope.name, (other.quote == nil) == (name.quote == nil) else { return false }
-        // A repeated `name: …` in another object of YAML.
         if name.quote == nil, text[name.range].elementsEqual(text[other.range]) { return false }
         return level(at: name.range.lowerBound, in: scope) != nil
     }

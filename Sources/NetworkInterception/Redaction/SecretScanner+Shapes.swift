@@ -112,7 +112,6 @@ extension SecretScanner {
         if matches("%20", at: start) { start += 3 }
         guard start > scheme.upperBound else { return false }
         let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
-        // A challenge: `Bearer realm="…"`.
         if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && isParameter(word) { return false }
         let letter = text[scheme.lowerBound] | 0x20
         let isSecret: Bool
@@ -283,7 +282,6 @@ extension SecretScanner {
         while colon < limit, text[colon] > 0x20, !":\"'`<>\\/".utf8.contains(text[colon]) { colon += 1 }
         guard colon > start, byte(colon) == UInt8(ascii: ":"), !isMarked(colon + 1) else { return }
         let end = end(from: colon + 1) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) }
-        // A port or a group number.
         guard !matches("//", at: colon + 1), !text[colon + 1..<end].allSatisfy(\.isDigit) else { return }
         hide(colon + 1..<(quote.map { max(end, endOfString($0)) } ?? end))
     }
@@ -415,7 +413,6 @@ extension SecretScanner {
             }
             place += 1
         }
-        // A longer number.
         position = max(place, start + 1)
         guard digits.count <= 19, !byte(place).isAlphanumeric, !"._-/".utf8.contains(byte(start - 1)) else {
             return position = end(from: position) { !$0.isDigit }

@@ -20,7 +20,6 @@ extension SecretScanner {
             let port = text[start..<end].firstIndex(of: UInt8(ascii: ":")),
             !text[(port + 1)..<end].allSatisfy(\.isDigit)
         {
-            // The text ends before the `@`.
             hide(start..<end, Self.markOfUser)
         }
         return true

@@ -45,7 +45,6 @@ extension SecretScanner {
         }
         position = start
         let meaning = meaning(of: name)
-        // A header that a text quotes.
         if meaning.contains(.member) || name.isItem && meaning.contains(.item)
             || name.quote == nil && meaning.contains(.header)
         {
@@ -99,7 +98,6 @@ extension SecretScanner {
             start = afterProperties(beginsYAML(start, after: place) ?? start)
         }
         if sign == UInt8(ascii: ":"), name.quote == nil, start < text.count, endsLine(start), !beginsLine(name) {
-            // The value may be in the next line.
             let value = afterSpace(from: start, escapes: 1)
             if quote(startingAt: value) != nil { start = value }
         }
@@ -282,7 +280,6 @@ extension SecretScanner {
         var end = start
         while end < text.count, !endsItem(end, isListed: isListed, isField: isField) {
             end += 1
-            // Includes a part that cannot be another item.
             if byte(end) == UInt8(ascii: "&"), kind == .form || kind == .body, !beginsItem(end + 1) { end += 1 }
         }
         hideTrimmed(start..<end, Self.markInQuery)
@@ -360,11 +357,9 @@ extension SecretScanner {
         var end = start
         while end < text.count, !endsLine(end) {
             if text[end] == quote || name.quote != nil && ",]}".utf8.contains(text[end]) { break }
-            // The line is the last one of a string.
             if isEscapedLine, let quote = self.quote(startingAt: end), isEnd(quote, around: name.range.lowerBound) {
                 break
             }
-            // `password=… user=…`
             if sign == UInt8(ascii: "="), text[end].isBlank, end > start, !text[end - 1].isBlank,
                 isFollowedBySetting(end)
             {
@@ -404,14 +399,12 @@ extension SecretScanner {
             end += 1
         }
         while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
-        // `$password:String="…"`
         if byte(end - 1) == UInt8(ascii: "="), end > start + 1, let quote = quote(startingAt: end),
             !isEnd(quote, around: start)
         {
             end -= 1
         }
         guard !isHarmless(start..<end, meaning), !beginsVariable(start), !beginsType(start) else { return }
-        // The scheme is not a secret, but the text after it is.
         if isScheme(start..<end), byte(end).isBlank {
             end = self.end(from: end + 1) { Self.afterSetting.contains($0) }
             while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
@@ -461,7 +454,6 @@ extension SecretScanner {
         var word = value.lowerBound..<end(from: value.lowerBound) { !$0.isASCIILetter }
         word = word.clamped(to: value)
         let first = String(decoding: text[word].prefix(12), as: UTF8.self).lowercased()
-        // A sentence does not continue after an equals sign.
         let isSentence = sign != UInt8(ascii: "=") && byte(word.upperBound) == 0x20
         if Self.prose.contains(first), word.upperBound == value.upperBound || isSentence { return true }
         var whole = value

@@ -34,7 +34,6 @@ extension SecretScanner {
             let begin = self.end(from: end + 2) { !$0.isBlank }
             guard begin - (end + 2) > nameStart - lineStart, begin < text.count, !endsLine(begin) else { break }
             let next = endOfLine(from: begin) { $0 == UInt8(ascii: "\"") }
-            // A mapping has its own names.
             if first == nil, !isText, text[begin..<next].contains(UInt8(ascii: ":")) { return }
             first = first ?? begin
             end = next
@@ -64,7 +63,6 @@ extension SecretScanner {
                     break
                 }
                 if isComment {
-                    // A comment ends nothing.
                     if begin - line > nameIndent { (comment, last) = (comment ?? begin, end) }
                 } else {
                     if first == nil {

@@ -33,20 +33,17 @@ struct SecretShape: Sendable {
 /// The formats of secrets in a form for fast search in bytes.
 final class SecretShapes: Sendable {
     static let standard = SecretShapes([
-        // Code hosts and registries.
         .init("ghp_", least: 16), .init("gho_", least: 16), .init("ghu_", least: 16), .init("ghs_", least: 16),
         .init("ghr_", least: 16), .init("github_pat_", least: 16), .init("glpat-", least: 12),
         .init("gldt-", least: 12), .init("glrt-", least: 12), .init("glptt-", least: 12), .init("npm_", least: 20),
         .init("pypi-", least: 24), .init("dckr_pat_", least: 12), .init("rubygems_", least: 20),
         .init("key-", least: 32, .hexadecimal), .init("ntn_", least: 20), .init("secret_", least: 40),
         .init("ATATT3", least: 20), .init("ATBB", least: 24, .mixed),
-        // Payments and shops.
         .init("sk_live_", least: 8), .init("sk_test_", least: 8), .init("rk_live_", least: 8),
         .init("rk_test_", least: 8), .init("whsec_", least: 12), .init("shpat_", least: 12), .init("shpss_", least: 12),
         .init("shpca_", least: 12), .init("shppa_", least: 12), .init("sq0atp-", least: 12),
         .init("sq0csp-", least: 12),
         .init("EAAA", least: 50),
-        // Messages.
         .init("SK", least: 32, .hexadecimal),
         .init("base64url.bearer.authorization.k8s.io.", least: 8, keepsPrefix: true),
         .init("xoxb-", least: 8), .init("xoxp-", least: 8), .init("xoxa-", least: 8), .init("xoxr-", least: 8),
@@ -62,7 +59,6 @@ final class SecretShapes: Sendable {
         .init("api.telegram.org/bot", least: 8, .path, keepsPrefix: true),
         .init("webhook.office.com/webhookb2/", least: 8, .path, keepsPrefix: true),
         .init("hooks.zapier.com/hooks/catch/", least: 8, .path, keepsPrefix: true),
-        // Clouds.
         .init("AKIA", least: 16, .mixed), .init("ASIA", least: 16, .mixed), .init("AIza", least: 30),
         .init("ya29.", least: 16, .parts), .init("GOCSPX-", least: 12), .init("dop_v1_", least: 20),
         .init("doo_v1_", least: 20), .init("hvs.", least: 12), .init("hvb.", least: 12), .init("hvr.", least: 12),
@@ -77,11 +73,9 @@ final class SecretShapes: Sendable {
         .init("LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFW", least: 40, .digest),
         .init("LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ", least: 40, .digest),
         .init("LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRV", least: 40, .digest),
-        // Models.
         .init("sk-proj-", least: 12), .init("sk-ant-", least: 12), .init("sk-or-", least: 12),
         .init("sk-svcacct-", least: 12), .init("sk-", least: 20, .mixed), .init("hf_", least: 24),
         .init("gsk_", least: 24), .init("xai-", least: 24),
-        // PASETO tokens and password digests.
         .init("v2.local.", least: 16, .parts), .init("v3.local.", least: 16, .parts),
         .init("v4.local.", least: 16, .parts), .init("v2.public.", least: 16, .parts),
         .init("v3.public.", least: 16, .parts), .init("v4.public.", least: 16, .parts),
@@ -120,7 +114,7 @@ final class SecretShapes: Sendable {
     private let byFirst: [[SecretShape]]
     private let schemesByFirst: [[[UInt8]]]
     /// For each byte, a bit set of the next bytes with which a relevant construct may begin or end.
-    // Unsafe, but written only by `init`.
+    // Unsafe: only `init` writes it, before other code can reach it.
     nonisolated(unsafe) let signs: UnsafeMutablePointer<UInt32>
 
     init(_ shapes: [SecretShape]) {

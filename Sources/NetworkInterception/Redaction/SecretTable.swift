@@ -2,7 +2,7 @@
 final class SecretTable: Sendable {
     private static let columns = 36
     private static let reaches = 3
-    // Unsafe, but written only by `init`.
+    // Unsafe: only `init` writes it, before other code can reach it.
     nonisolated(unsafe) private let children: UnsafeMutablePointer<UInt16>
     nonisolated(unsafe) private let meanings: UnsafeMutablePointer<SecretMeaning>
 

@@ -71,7 +71,6 @@ extension SecretWords {
         SecretWords(.word, [.everywhere, .list], "pass psw pw auth oauth session bearer cred mfa"),
         SecretWords(.ending, [.everywhere, .list, .line], "cookie cookies"),
         SecretWords(.word, [.everywhere, .everything, .line], "authorization"),
-        // A receipt that is an object is already decoded.
         SecretWords(.whole, [.item, .member, .number, .list], "receipt"),
         SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
         SecretWords(.whole, [.header, .member, .list, .object], "tokens xtokens"),

@@ -26,7 +26,6 @@ import PluginHub
     func perform(_ action: ViewDocument.Action) -> Task<Void, Never> {
         let task = Task { [weak self, floret, interceptor, last] in
             await last?.value
-            // A waiting action is dropped with the screen.
             guard !Task.isCancelled, self != nil else { return }
             var refusal: String?
             do {

@@ -62,7 +62,6 @@ struct BasicChallenge {
             #if canImport(FoundationNetworking)
                 delegate.urlSession(session, task: task, didReceive: challenge.value, completionHandler: done)
             #else
-                // A delegate in Objective-C may lack the method.
                 let method: Void? = delegate.urlSession?(
                     session, task: task, didReceive: challenge.value, completionHandler: done)
                 if method == nil { done(.performDefaultHandling, nil) }

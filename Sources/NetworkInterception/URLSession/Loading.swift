@@ -210,7 +210,6 @@ final class Loading: @unchecked Sendable {
     private func fields(of response: HTTPResponse) -> [String: String] {
         var fields = response.headers.joined
         #if !canImport(Darwin)
-            // URLSession waits for a credential forever.
             if response.status == 401, !context.cancelsChallenges,
                 let name = fields.keys.first(where: { $0.equalsIgnoringCase("WWW-Authenticate") })
             {

@@ -57,7 +57,6 @@ struct TaskContext: @unchecked Sendable {
                     (name as? String).map { ($0, "\(value)") }
                 }, uniquingKeysWith: { $1 })
             let given = urlProtocol.request.timeoutInterval
-            // 60 s is the default of a request.
             timeout = given == 60 ? settings.timeoutIntervalForRequest : given
             resourceTimeout = settings.timeoutIntervalForResource
         }

@@ -126,7 +126,6 @@ extension HubLayout.Plan {
             }
             offsets.append(offset)
         }
-        // Plugins without lines follow the plugin above.
         let bound = layer.prefix { !isolated.contains($0) }
         var pools: [(sum: Double, count: Double)] = []
         for (index, slot) in bound.enumerated() {
@@ -176,7 +175,6 @@ extension HubLayout.Plan {
                 captions = (ends.right.map { HubLayout.captionWidth($0) + short } + [captions]).max() ?? 0
                 stubs = (ends.left.map { HubLayout.captionWidth($0) + short } + [stubs]).max() ?? 0
             }
-            // The lines need space for curves.
             let left = edge + (columns.isEmpty ? 0 : 76) + max(stubs, columns.isEmpty ? 0 : 16)
             let column = Column(
                 left: left, width: width, captionsEnd: left + width + captions,

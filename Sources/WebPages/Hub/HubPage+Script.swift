@@ -10,7 +10,6 @@ extension HubPage {
           const map = document.querySelector(".map"), aside = document.querySelector("aside"), canvas = document.querySelector(".canvas");
           let chosen = null, cameFrom = null;
 
-          // Scrolls to the box in a picture that is larger than its frame.
           const reveal = (box) => {
             const seen = canvas.getBoundingClientRect(), area = box.getBoundingClientRect();
             if (area.left < seen.left || area.right > seen.right) canvas.scrollLeft += area.left - seen.left - (seen.width - area.width) / 2;

@@ -44,7 +44,6 @@ public struct ViewDocumentForm: Sendable {
             return try document.action(setting: id, to: Self.value(value, of: document.row(id)))
         }
         guard let id = fields["action"] else { throw Self.missing("row or action") }
-        // Permits only actions and values that the page contains.
         let action = buttons.first { $0.id == id && Self.text(of: $0.values) == fields["values"] }
         guard let action else {
             throw PluginError(

@@ -7,7 +7,7 @@ import Primitives
 import Testing
 
 @Suite struct InspectorHubPluginTests {
-    private static let nothing = "Nothing was recorded yet: "
+    private static let nothing = "No requests were recorded yet: "
 
     /// The rows that the plugin shows once there are `count`, and nothing is under way.
     private func rows(_ asking: AskingPlugin, _ payload: JSONObject? = nil, count: Int) async throws -> [String] {

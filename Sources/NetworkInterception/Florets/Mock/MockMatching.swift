@@ -60,7 +60,6 @@ struct MockKey: Hashable {
     }
 
     private static func items(_ text: String) -> [HTTPQuery.Item] {
-        // Text that is not a form's query is compared as it is.
         HTTPQuery(parsing: text)?.items ?? [.init(name: text, value: "")]
     }
 

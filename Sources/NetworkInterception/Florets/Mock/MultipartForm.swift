@@ -21,7 +21,6 @@ struct MultipartForm {
         else { return nil }
         let mark = Array("--\(boundary)".utf8)
         guard let first = body.firstRange(of: mark) else { return nil }
-        // The text before the first and after the last boundary is ignored (RFC 2046 section 5.1.1).
         var rest = body[first.upperBound...]
         var parts: [Part] = []
         while !rest.starts(with: "--".utf8), !rest.isEmpty {

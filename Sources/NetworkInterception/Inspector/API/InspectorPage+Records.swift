@@ -143,7 +143,6 @@ extension InspectorPage {
                 return greeting
             }
             if let first { return Array(first.utf8) }
-            // Collects events for a moment, so that busy traffic causes few updates.
             try? await wait(Self.gathering)
             switch await feed.events(after: position.withLock { $0 }, silence: { try? await wait(silence) }) {
             case .closed: return nil

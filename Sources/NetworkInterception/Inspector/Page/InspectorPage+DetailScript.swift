@@ -66,7 +66,6 @@ extension InspectorPage {
             ];
           },
 
-          // The phases of the exchange as bars, one below another.
           waterfall(phases) {
             const total = phases.length > 0 ? phases[phases.length - 1].to : 0;
             if (total <= 0) return null;

@@ -49,7 +49,6 @@ extension InspectorPage {
             return query;
           },
 
-          // Returns the position for updates as soon as the newest records are loaded; the rest follows.
           async load() {
             const number = ++this.number;
             this.isLoading = true;
@@ -136,7 +135,6 @@ extension InspectorPage {
             this.setHeight();
           },
 
-          // Whether the line shows the record, possibly in a group.
           shows(line, id) {
             return line.record.id === id || (!line.isOpen && line.records.length > 1 && line.records.some((record) => record.id === id));
           },

@@ -7,7 +7,6 @@ extension InspectorPage {
         const isContent = (child) => child !== null && child !== undefined && typeof child !== "boolean";
         const fill = (box, ...children) => box.replaceChildren(...children.flat().filter(isContent));
 
-        // Creates an element. Attributes that are functions become listeners; `false` and `null` are left out.
         const make = (tag, attributes = {}, ...children) => {
           const isPicture = ["svg", "rect", "text", "line", "g"].includes(tag);
           const element = isPicture ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -19,7 +18,6 @@ extension InspectorPage {
           return element;
         };
 
-        // Returns the text of the response, or throws the detail of its problem.
         const read = async (path, method = "GET", body = undefined) => {
           const headers = { "X-Souk-Inspector": "1" };
           if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -75,10 +73,8 @@ extension InspectorPage {
           return make("span", { class: "pill " + tone, title: spoken }, word);
         };
 
-        // Announces the result of a user's action to screen readers.
         const say = (text) => { $("said").textContent = text; };
 
-        // Runs the work and shows its result on the button for a moment.
         const answerOn = async (button, work) => {
           const before = button.textContent;
           try {

@@ -1,7 +1,6 @@
 extension InspectorPage {
     /// The script of the other views and of the form for requests.
     static let sheetScript: StaticString = #"""
-        // On narrow screens, the sender and the receivers are below the message.
         const traceTable = (entries) => {
           const kind = (entry) => entry.verdict === "subscribed" ? "subscription" : entry.kind === "viewQuery" ? "view query" : entry.kind;
           const tone = (entry) => ({ delivered: "good", subscribed: "plain", refused: "warn" }[entry.verdict] || "bad");
