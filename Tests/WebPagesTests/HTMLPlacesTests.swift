@@ -6,7 +6,7 @@ import WebPages
     private let nasty = "\"'<>&"
     private let escaped = "&quot;&#39;&lt;&gt;&amp;"
 
-    @Test func `a text may stand wherever a quote or a tag cannot end it`() {
+    @Test func `a text is permitted where no quotation mark or tag can end it`() {
         let quoted: HTML =
             "<a href=\"\(nasty)\" title='\(nasty)' data-x=\"a'\(nasty)\" data-y='a\"\(nasty)'>\(nasty)</a>"
         #expect(
@@ -17,7 +17,7 @@ import WebPages
         #expect(between.markup == "a > b \"\(escaped)\" it's <br> \(escaped)")
     }
 
-    @Test func `after a script or a style a text may stand again`() {
+    @Test func `a text is permitted again after a script or a style`() {
         let script: HTML = "<script>a = '</b>' + \"<\"</script><p>\(nasty)</p>"
         #expect(script.markup.hasSuffix("</script><p>\(escaped)</p>"))
         let style: HTML = "<STYLE>a > b { content: '<' }</STYLE>\(nasty)"
@@ -30,7 +30,7 @@ import WebPages
         #expect(html.markup == "<i title=\"-&lt;-&amp;-\"></i>")
     }
 
-    @Test func `a number may stand everywhere, because it cannot mean anything else`() {
+    @Test func `a number is permitted everywhere, because it cannot be markup`() {
         let html: HTML = "<td colspan=\(2) rowspan=\"\(-3)\">\(UInt8.max)</td>"
         #expect(html.markup == "<td colspan=2 rowspan=\"-3\">255</td>")
     }

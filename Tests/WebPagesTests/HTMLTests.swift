@@ -4,7 +4,7 @@ import WebPages
 @Suite struct HTMLTests {
     private let nasty = #"<script>alert("1")</script> & 'more'"#
 
-    @Test func `what is interpolated is escaped, between tags and in attributes`() {
+    @Test func `interpolated text is escaped, between tags and in attributes`() {
         let html: HTML = "<b title=\"\(nasty)\" lang='\(nasty)'>\(nasty)</b>"
         let escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;more&#39;"
         #expect(html.markup == "<b title=\"\(escaped)\" lang='\(escaped)'>\(escaped)</b>")
@@ -26,7 +26,7 @@ import WebPages
         #expect(("\(number)" as HTML).markup == text)
     }
 
-    @Test func `what HTML has no character for is replaced`() {
+    @Test func `characters that HTML does not permit are replaced`() {
         #expect(HTML.text("a\u{0}b\u{1B}c\u{85}d\ne").markup == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\ne")
     }
 

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `who asks stands left of whom it asks, also for events`() {
+    @Test func `callers are left of callees, also for events`() {
         let layout = HubLayout(
             HubGraph(policies: [
                 Policy(name: "A network", receive: .init(commands: ["fetch"]), publish: ["answer"]),
@@ -98,7 +98,7 @@ import Testing
         #expect(layout.lines.count == 3)
     }
 
-    @Test func `what is offered and not used ends left of its box, what is missing right of it`() {
+    @Test func `unused messages end left of their box, and missing ones right of it`() {
         let layout = HubLayout(
             HubGraph(policies: [
                 Policy(
@@ -110,7 +110,7 @@ import Testing
         #expect(layout.stubs.allSatisfy { $0.shape == .open })
     }
 
-    @Test func `a plugin that asks itself has a loop`() {
+    @Test func `a plugin that calls itself has a loop`() {
         let layout = HubLayout(
             HubGraph(policies: [Policy(name: "A", send: .init(commands: ["x"]), receive: .init(commands: ["x"]))]))
         #expect(layout.lines.isEmpty)
@@ -131,7 +131,7 @@ import Testing
         #expect(layout.lines.count == 999)
     }
 
-    @Test func `captions are short and say how many more there are`() {
+    @Test func `captions are short and count further messages`() {
         let long = String(repeating: "long.", count: 20)
         let graph = HubGraph(policies: [Policy(name: long, send: .init(commands: [long, "z"]))])
         #expect(HubLayout(graph).stubs.map(\.label.text) == [long.prefix(29) + "… +1"])

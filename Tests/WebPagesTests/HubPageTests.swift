@@ -21,7 +21,7 @@ import WebPages
         #expect(HubPage(HubGraph(policies: Self.policies)).page.text == page)
     }
 
-    @Test func `the page asks for nothing`() {
+    @Test func `the page makes no requests`() {
         let page = HubPage(HubGraph(policies: Self.policies), title: "Shop").page.text
         for outside in ["http:", "https:", "src=", "@import", "url(", "fetch("] { #expect(!page.contains(outside)) }
         #expect(page.contains("<h1>Shop</h1>"))
@@ -72,7 +72,7 @@ struct HubPageInBrowserTests {
     private func box(_ name: String) -> String { ".box:has-text(\"\(name)\")" }
 
     @Test(arguments: [1200, 390, 1700])
-    func `a click on a plugin shows what it sends and hears, and what lacks a partner`(width: Int) async throws {
+    func `a click on a plugin shows its messages and those without a partner`(width: Int) async throws {
         let answers = try await browse(
             HubPageTests.policies,
             [
@@ -94,7 +94,7 @@ struct HubPageInBrowserTests {
     }
 
     @Test(arguments: [1200, 390])
-    func `of a picture larger than the screen a part with plugins is shown, and the list is near`(width: Int)
+    func `a picture larger than the screen shows plugins first, and the list is near`(width: Int)
         async throws
     {
         let policies = (0..<40).map { number in

@@ -51,7 +51,7 @@ import WebPages
         #expect(!none.text.contains("<script"))
     }
 
-    @Test func `only a page that asks its server may connect, and then no text may become a script`() {
+    @Test func `only a page with requests may connect, and then no text may become a script`() {
         var page = page
         #expect(!page.contentSecurityPolicy.contains("connect-src"))
         let before = page.contentSecurityPolicy

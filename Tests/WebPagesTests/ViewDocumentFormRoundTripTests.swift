@@ -100,7 +100,7 @@ import WebPages
         return found
     }
 
-    @Test(arguments: UInt64(1)...200) func `each form does what its row or button says, and none is missing`(
+    @Test(arguments: UInt64(1)...200) func `each form performs the action of its row or button, and none is missing`(
         seed: UInt64
     ) throws {
         var random = SeededNumbers(state: seed)
@@ -133,7 +133,7 @@ import WebPages
         #expect(pressed == buttons.map { "\($0.id) \(JSONValue.object($0.values).text(sortedKeys: true))" })
     }
 
-    @Test func `what a row shows is what it has`() {
+    @Test func `a row shows its content`() {
         let document = ViewDocument(
             title: "T",
             sections: [

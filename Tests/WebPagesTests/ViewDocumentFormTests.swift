@@ -90,7 +90,7 @@ private let screen = ViewDocument(
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
 struct ViewDocumentFormInBrowserTests {
     @Test(arguments: [1200, 390])
-    func `what a person sets comes back`(width: Int) async throws {
+    func `a value that a person sets is posted`(width: Int) async throws {
         let received = Locked<[String]>([])
         let form = ViewDocumentForm(screen, postingTo: "/mock")
         let handler = AnyHTTPHandler { request in

@@ -5,7 +5,7 @@ import Primitives
 import Testing
 
 @Suite struct PostmanCollectionTests {
-    @Test func `requests stand in a collection of format 2_1, with what was answered`() throws {
+    @Test func `a collection of format 2_1 has requests with their responses`() throws {
         var json = Record(
             HTTPRequest(
                 method: .post, url: "https://api.example.com:8443/v1/a%20b/?q=1&flag&q=x%3D",

@@ -54,7 +54,7 @@ import Testing
         #expect(!begun.withLock { $0 })
     }
 
-    @Test func `a body that fails gives what came, then its failure`() async throws {
+    @Test func `a body that fails delivers the bytes that arrived, then its failure`() async throws {
         let chunks = Locked([[UInt8]](repeating: [1, 2], count: 2))
         let stream = HTTPBodyStream {
             if let chunk = chunks.withLock({ $0.popLast() }) { return chunk }
@@ -70,7 +70,7 @@ import Testing
         await #expect(throws: HTTPError(.connectionLost, "")) { try await rest.next() }
     }
 
-    @Test func `whoever gives the rest up tells its source`() async throws {
+    @Test func `abandoning the rest of a body cancels its source`() async throws {
         let cancelled = Locked(false)
         let stream = HTTPBodyStream(next: { [0, 0] }, cancel: { cancelled.withLock { $0 = true } })
         let record = await BodyStreamFloret(maximumConvertedByteSize: 3).willRequest(
@@ -80,7 +80,7 @@ import Testing
         #expect(cancelled.withLock { $0 })
     }
 
-    @Test func `nobody waits for the end of an event stream`() async throws {
+    @Test func `an event stream is not read to its end`() async throws {
         let scene = FloretScene([BodyStreamFloret()]) { _ in
             let stream = HTTPBodyStream(next: {
                 Issue.record("it was waited for")

@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct FaultFloretTests {
-    @Test func `a connection that fails before sending reaches nobody`() async throws {
+    @Test func `a connection that fails before sending reaches no server`() async throws {
         let scene = FloretScene([FaultFloret([.init(.drop(.beforeSending))])])
         await #expect(throws: HTTPError(.connectionFailed, "")) { try await scene.send() }
         #expect(scene.last == nil)
@@ -45,7 +45,7 @@ import Testing
         return { chunks.withLock { $0.popLast() } }
     }
 
-    @Test func `a status stands in for the server, before it is asked or after`() async throws {
+    @Test func `a status replaces the response, with or without sending the request`() async throws {
         let floret = FaultFloret([
             .init(.status(503, headers: ["Retry-After": "1"], body: Array("busy".utf8)), .path("/before")),
             .init(.status(500, afterSending: true), .path("/after")),
@@ -156,7 +156,7 @@ import Testing
         #expect((.milliseconds(225)...(.milliseconds(275))).contains(mean), "\(latency): \(mean)")
     }
 
-    @Test func `nobody waits longer than an hour`() async throws {
+    @Test func `no request waits longer than an hour`() async throws {
         let waited = Locked<[Duration]>([])
         let floret = FaultFloret([.init(.latency(.constant(.seconds(7200))))]) { duration in
             waited.withLock { $0.append(duration) }
@@ -185,7 +185,7 @@ import Testing
         #expect(try await scene.send(.get, "http://b.example/x").status == 200)
     }
 
-    @Test func `the screen counts, switches and begins anew`() async throws {
+    @Test func `the screen shows counts, and its actions disable rules and reset counts`() async throws {
         let floret = FaultFloret([.init(.drop(.beforeSending), name: "No network")])
         let scene = FloretScene([floret])
         _ = try? await scene.send()

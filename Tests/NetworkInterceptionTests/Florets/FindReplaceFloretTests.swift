@@ -83,7 +83,7 @@ import Testing
         #expect(try await scene.last?.body.text() == "a open door")
     }
 
-    @Test func `what cannot be changed passes whole, and that is reported`() async throws {
+    @Test func `a body that cannot be changed passes unchanged, which is reported`() async throws {
         let scene = FloretScene([
             FindReplaceFloret(willRequest: [.body(replacing: .literal("a"), with: "b", upTo: 4)])
         ])
@@ -138,7 +138,7 @@ import Testing
         #expect(record.designatedRequest.headers["X-Late"] == nil)
     }
 
-    @Test func `what is no regular expression is refused`() {
+    @Test func `an invalid regular expression is rejected`() {
         #expect(throws: InterceptionError(.invalidSetting, "")) { try TextPattern.regularExpression("(") }
     }
 }

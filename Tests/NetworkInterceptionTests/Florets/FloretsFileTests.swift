@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `each change of a file does what it says`() async throws {
+    @Test func `each kind of change in a file works`() async throws {
         let scene = try scene(
             #"""
             {"floret": "findReplace", "name": "Mine", "request": [
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.last?.headers["X-A"] == nil)
     }
 
-    @Test func `each fault of a file does what it says`() async throws {
+    @Test func `each kind of fault in a file works`() async throws {
         let waited = Locked<[Duration]>([])
         let file = #"""
             {"florets": [{"floret": "fault", "seed": 3, "rules": [
@@ -151,7 +151,7 @@ import Testing
             "/florets/0/rules/0/answers/0 must have one of text, base64, json, file."
         ),
     ])
-    func `what is no such file is refused with the place`(text: String, reason: String) {
+    func `an invalid file is rejected with the location of the error`(text: String, reason: String) {
         do {
             _ = try FloretsFile(parsing: Array(text.utf8))
             Issue.record("it was accepted")
@@ -213,7 +213,7 @@ import Testing
         #expect(try await finds(settings + more) == isFound)
     }
 
-    @Test func `dates of recordings move on where the file says so`() async throws {
+    @Test func `the file can enable the refresh of dates`() async throws {
         let folder = try ScratchFolder()
         func date(_ settings: String) async throws -> String? {
             try await mock(settings, in: folder).send(.post, "http://a.example/x?q=1").headers["Date"]

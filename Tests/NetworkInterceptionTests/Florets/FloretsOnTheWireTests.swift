@@ -83,7 +83,7 @@ struct FloretsOnTheWireTests {
         }
     }
 
-    @Test func `a program behind a proxy is told why there is no mock`() async throws {
+    @Test func `a client of a proxy receives the reason for a missing mock`() async throws {
         let interceptor = Interceptor([MockFloret(.mock(forced: true))])
         interceptor.run()
         let proxy = try ReverseProxy(

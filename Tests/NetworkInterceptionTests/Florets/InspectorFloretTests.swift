@@ -64,7 +64,7 @@ import Testing
         #expect(rows(scene) == ["POST http://b/x"])
     }
 
-    @Test func `a failure is told with its reason, and a record that is gone is refused`() async throws {
+    @Test func `a failure is shown with its reason, and a removed record is rejected`() async throws {
         let scene = FloretScene([FaultFloret([.init(.drop(.beforeSending))]), inspector])
         _ = try? await scene.send()
         try await scene.perform(inspector, "inspector.refresh")

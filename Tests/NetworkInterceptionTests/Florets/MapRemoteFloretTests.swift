@@ -49,7 +49,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `a location says as much as it says`(example: Case) {
+    func `absent parts of a location match anything`(example: Case) {
         #expect(Mapping("m", from: example.from, to: example.to).url(for: example.url) == example.result)
     }
 
@@ -97,7 +97,7 @@ import Testing
         await #expect(throws: InterceptionError(.unknownAction, "")) { try await scene.perform(floret, "other") }
     }
 
-    @Test func `what is answered already is not mapped`() async throws {
+    @Test func `a request that already has a result is not mapped`() async throws {
         let scene = FloretScene([
             MockFloret(rules: [.init(.all(), [Response(status: 200)])]),
             MapRemoteFloret([.init("m", from: .init(), to: .init(host: "b"))]),

@@ -3,7 +3,7 @@ import NetworkInterception
 import Testing
 
 @Suite struct NoCacheFloretTests {
-    @Test func `a request asks for a fresh answer, however its headers are written`() async throws {
+    @Test func `a request bypasses caches, regardless of the case of its headers`() async throws {
         let scene = FloretScene([NoCacheFloret()])
         try await scene.send(
             headers: [

@@ -27,7 +27,7 @@ import Testing
         #expect(try await answer.body.text() == "1234567890")
     }
 
-    @Test func `what is answered without being sent costs no time to send`() async throws {
+    @Test func `a request that is not sent is not delayed by its body`() async throws {
         let scene = FloretScene([MockFloret(rules: [.init(.all(), [Response(status: 204)])]), throttle(.init(up: 10))])
         #expect(try await scene.send(.post, body: .text("1234567890")).status == 204)
         #expect(waited.withLock { $0 }.isEmpty)
@@ -43,7 +43,7 @@ import Testing
         #expect(stopped.withLock { $0 })
     }
 
-    @Test func `the screen sets the limits, and refuses what is none`() async throws {
+    @Test func `the screen sets the limits and rejects invalid ones`() async throws {
         let floret = throttle(.init())
         let scene = FloretScene([floret])
         let view = try #require(floret.view(scene.interceptor))

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: HARFixtures.all.map(\.name))
-    func `what a browser wrote is read and written as it stood`(name: String) throws {
+    func `a file of a browser is read and written without changes`(name: String) throws {
         let text = try #require(HARFixtures.all.first { $0.name == name }?.text)
         for mark in ["", "\u{FEFF}"] {
             let archive = try HARDocument(parsing: Array((mark + text).utf8))
@@ -83,7 +83,7 @@ import Testing
         #expect(error?.code == .invalidFile && error?.reason.contains(findings[0].reason) == true)
     }
 
-    @Test func `what is no JSON is told with its line`() {
+    @Test func `the error of malformed JSON names the line`() {
         let error = #expect(throws: InterceptionError.self) { try HARDocument(parsing: Array("{\n\"log\": }".utf8)) }
         #expect(error?.reason.contains("line 2") == true)
     }
@@ -133,7 +133,7 @@ import Testing
         #expect(read[3].result == nil)
     }
 
-    @Test func `bodies beyond the limit are left out, and the file says so`() throws {
+    @Test func `bodies beyond the limit are left out, with a comment`() throws {
         var options = HARDocument.ExportOptions()
         options.maximumBodyBytes = 3
         let content = HARDocument([records()[3]], options: options).entries[0].json["response"]?["content"]
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with haralyzer"))
-    func `haralyzer reads what we write`() async throws {
+    func `haralyzer reads exported files`() async throws {
         let json = try JSONValue(parsing: HARDocument(records()).encoded())
         let verdict = try await OutsideJudge.judge("har.py", ["document": json])
         let judged = try #require(verdict.json, "\(verdict.errors)")

@@ -31,7 +31,7 @@ import Testing
         #expect(try only(archive).response?.status == 200)
     }
 
-    @Test func `what nobody reads may be written as a browser likes`() throws {
+    @Test func `unused members may deviate from the schema`() throws {
         let archive = try archive(
             (
                 "\"cache\":{}",
@@ -48,7 +48,7 @@ import Testing
         #expect(try only(archive).originalRequest.url == "http://shop.example/x")
     }
 
-    @Test func `a date that is empty, as Safari writes what it does not know, is no instant`() throws {
+    @Test func `an empty date, which Safari writes for an unknown one, is absent`() throws {
         let archive = try archive(("2026-03-01T14:00:00.000Z", ""))
         #expect(archive.warnings.map(\.pointer) == ["/log/entries/0/startedDateTime"])
         #expect(try only(archive).timing == .init())
@@ -84,14 +84,14 @@ import Testing
         #expect(spans.map { ($0 * 1000).rounded() } == [5, 26, 28])
     }
 
-    @Test func `times that nobody can have waited for do no harm`() throws {
+    @Test func `impossibly long times are limited`() throws {
         let archive = try archive(("\"wait\":42.5", "\"wait\":1e300"), ("\"receive\":0", "\"receive\":1e308"))
         #expect(!archive.warnings.isEmpty)
         let again = try HARDocument(parsing: HARDocument(archive.records).encoded())
         #expect(again.entries[0].started == archive.entries[0].started)
     }
 
-    @Test func `lines of a header that stand in one value are lines again`() throws {
+    @Test func `joined header lines are separated`() throws {
         let record = try only(
             archive(
                 (
@@ -103,7 +103,7 @@ import Testing
         #expect(record.response?.headers.fields.count == 4)
     }
 
-    @Test func `a form is told by its items, but what stood between the parts of a multipart one is not known`() throws
+    @Test func `a form is restored from its items, but a multipart form is marked as cut`() throws
     {
         func posted(_ type: String) throws -> Record {
             try only(
@@ -178,7 +178,7 @@ import Testing
         )
     }
 
-    @Test func `cookies are told with what they say of themselves`() throws {
+    @Test func `cookies are exported with their attributes`() throws {
         var record = Record(HTTPRequest(method: .get, url: "http://a/", headers: ["Cookie": "x=1; y=a=b; z"]))
         record.result = .success(
             Response(
@@ -203,7 +203,7 @@ import Testing
             ])
     }
 
-    @Test func `a query that cannot be decoded is told as it stands`() throws {
+    @Test func `a query that cannot be decoded is exported unchanged`() throws {
         let record = Record(HTTPRequest(method: .get, url: "http://a/?q=100%&b&c=%FF"))
         #expect(
             HARDocument([record]).entries[0].json["request"]?["queryString"] == [

@@ -11,7 +11,7 @@ import Testing
     ]
 
     @Test(arguments: HARFixtures.all.map(\.name))
-    func `what is no secret stays as it is in the file`(name: String) throws {
+    func `members without a secret are unchanged`(name: String) throws {
         let text = try #require(HARFixtures.all.first { $0.name == name }?.text)
         for entry in try HARDocument(parsing: Array(text.utf8)).entries {
             let shown = Redaction.standard.redacted(entry)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `each value of a cookie goes, and what a cookie says of itself stays`() throws {
+    @Test func `each value of a cookie is removed, and its attributes are kept`() throws {
         let chrome = try HARDocument(parsing: Array(HARFixtures.chrome.utf8))
         let shown = Redaction.standard.redacted(try #require(chrome.entries.first))
         let cookie = shown.json["request"]?["cookies"]?[0]

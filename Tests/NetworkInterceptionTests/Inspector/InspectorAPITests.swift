@@ -32,7 +32,7 @@ import Testing
         ("status=underway", []), ("text=nowhere", []), ("text=status:404", ["/status/404"]),
         ("text=method:post%20ada", ["/json"]),
     ])
-    func `a filter selects by what stands anywhere in a record`(query: String, expected: [String]) async throws {
+    func `a filter searches all parts of a record`(query: String, expected: [String]) async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/status/200")
         try await world.send("http://a.example/json", .post, body: "Ada")
@@ -58,7 +58,7 @@ import Testing
 
     // MARK: - One record
 
-    @Test func `a record is told in full, and what a floret made of the request line by line`() async throws {
+    @Test func `the details of a record include a line-by-line difference of its requests`() async throws {
         let world = InspectorWorld()
         world.stamp.enabled = true
         try await world.send("http://a.example/moved", .post, headers: ["Accept": "a/b"], body: #"{"b":1,"a":2.50}"#)
@@ -92,7 +92,7 @@ import Testing
         #expect(try await world.ask("/api/records/1").status == 422)
     }
 
-    @Test func `what was redacted before storage is nowhere on the page`() async throws {
+    @Test func `secrets that were redacted before storage are not on the page`() async throws {
         let world = InspectorWorld()
         world.stamp.enabled = true
         try await world.send(
@@ -142,7 +142,7 @@ import Testing
         #expect(try await file.body.collect(upTo: 10) == [0, 1, 2])
     }
 
-    @Test func `a record is what requests like it are answered from now on`() async throws {
+    @Test func `a record can become the mock for similar requests`() async throws {
         let mock = MockFloret()
         let world = InspectorWorld(florets: [mock])
         try await world.send("http://a.example/json")
@@ -181,7 +181,7 @@ import Testing
         #expect(second.designatedRequest.headers["X-Stamp"] == "seen")
     }
 
-    @Test func `what is given is sent in the place of what was`() async throws {
+    @Test func `edited parts of a request replace the recorded ones`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/json", .post, headers: ["Accept": "a/b"], body: "one")
         let id = try await world.newest().id

@@ -44,7 +44,7 @@ import Testing
         #expect(await world.interceptor.storage.records(1, after: nil).isEmpty == (expected == 204))
     }
 
-    @Test func `a link of another site leads to the page, not to what it reads`() async throws {
+    @Test func `another site may link to the page, but not to its API`() async throws {
         let world = InspectorWorld { $0.access = .token("sesame") }
         let link: HTTPHeaders = [
             "Cookie": "souk_inspector=sesame", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate",
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `nothing says that another site may ask`() async throws {
+    @Test func `no response permits cross-origin requests`() async throws {
         for path in ["/", "/api/records", "/florets/0"] {
             let answer = try await InspectorWorld().ask(path, headers: ["Origin": "http://localhost:8080"])
             #expect(!answer.headers.contains { $0.name.lowercased().hasPrefix("access-control") })

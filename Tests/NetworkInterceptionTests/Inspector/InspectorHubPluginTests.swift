@@ -43,7 +43,7 @@ import Testing
         await hub.stop()
     }
 
-    @Test func `what was cleared is gone, and what comes then is shown alone`() async throws {
+    @Test func `after a removal only new records are shown`() async throws {
         let world = InspectorWorld()
         for number in 1...20 { try await world.send("http://a.example/\(number)") }
         let (hub, asking) = try hub(world.interceptor)

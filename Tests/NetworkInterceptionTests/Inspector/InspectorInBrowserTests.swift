@@ -158,7 +158,7 @@ struct InspectorInBrowserTests {
     private static let hostile =
         "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>{{7*7}}javascript:alert(4)"
 
-    @Test func `texts from the network that are markup do nothing, wherever they stand`() async throws {
+    @Test func `markup in texts from the network has no effect`() async throws {
         let text = Self.hostile
         let world = InspectorWorld { $0.title = text }
         let bodies = [text, "{\"\(text.filter { $0 != "\"" })\": [1]}", "[\"</pre><script>alert(5)</script>\"]"]
@@ -203,7 +203,7 @@ struct InspectorInBrowserTests {
         #expect(answers == [[1, 0], [1, 0], [1, 0], [1, 0], [1, 0], .string(text), [1, 0], .string(text)])
     }
 
-    @Test func `a long list draws what is on the screen and no more`() async throws {
+    @Test func `a long list draws only its visible rows`() async throws {
         let world = InspectorWorld()
         let (count, words, found) = Self.isInFull ? (10_000, "10,000", 111) : (2000, "2,000", 11)
         for number in 0..<count {

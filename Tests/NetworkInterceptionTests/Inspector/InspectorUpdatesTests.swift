@@ -60,7 +60,7 @@ import Testing
         try #require(try await world.ask("/api/records").body.json()["position"]?.stringValue)
     }
 
-    @Test func `what happens is told, and what was missed when the page comes back`() async throws {
+    @Test func `changes are sent at once, and missed changes after a reconnection`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, "since=" + position(world))
         try await world.send("http://a.example/1")
@@ -77,14 +77,14 @@ import Testing
         #expect(try await answer.body.json()["detail"]?.stringValue?.hasPrefix("since is a position") == true)
     }
 
-    @Test func `what is not known any more is said to be lost`() async throws {
+    @Test func `an unavailable position causes a reset`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, lastID: "another-1")
         #expect(try await events.next()?.name == "reset")
     }
 
     @Test(arguments: [1, 4, 8, 9, 12, 17, 40])
-    func `a page that missed as many events as are kept gets them, and one that missed more starts anew`(
+    func `a page receives as many missed events as are kept, and is reset after more`(
         _ missed: Int
     ) async throws {
         let world = InspectorWorld { $0.eventLimit = 8 }
@@ -105,7 +105,7 @@ import Testing
         #expect(InspectorPage.Configuration().eventLimit == 4096)
     }
 
-    @Test func `of what is not selected only the id is told`() async throws {
+    @Test func `records that do not match are sent as ids only`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, "status=4xx&since=" + position(world))
         try await world.send("http://a.example/status/200")
@@ -116,7 +116,7 @@ import Testing
         _ = try await events.untilAnswered("/status/404")
     }
 
-    @Test func `switches and forgotten records are told`() async throws {
+    @Test func `changes of switches and removals of records are sent`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, "since=" + position(world))
         _ = try await world.ask("/api/florets/0", .post, json: ["isEnabled": true])
@@ -125,7 +125,7 @@ import Testing
         #expect(try await events.next()?.data["isCleared"] == true)
     }
 
-    @Test func `what a hub decides is told beside the records`() async throws {
+    @Test func `hub messages are sent beside the records`() async throws {
         let world = InspectorWorld()
         let hub = Hub()
         hub.register { sender, _ in InspectorHubPlugin(messageSender: sender, interceptor: world.interceptor) }
@@ -143,7 +143,7 @@ import Testing
         await hub.stop()
     }
 
-    @Test func `closing the page ends what listens`() async throws {
+    @Test func `closing the page ends its updates`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, "since=" + position(world))
         world.page.close()

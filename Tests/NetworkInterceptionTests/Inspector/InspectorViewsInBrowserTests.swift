@@ -57,7 +57,7 @@ struct InspectorViewsInBrowserTests {
         return hub
     }
 
-    @Test func `no value of the script stands on the page as a word, with florets or without`() async throws {
+    @Test func `no value of the script appears as text, with or without florets`() async throws {
         for isBare in [true, false] {
             let world = InspectorWorld(isBare: isBare)
             try await world.send("http://a.example/status/204")
@@ -78,7 +78,7 @@ struct InspectorViewsInBrowserTests {
         }
     }
 
-    @Test func `the script puts children into elements in one place, which leaves out what is no content`() async throws
+    @Test func `the script adds children in one function, which ignores values without content`() async throws
     {
         let world = InspectorWorld()
         let text = String(decoding: try await world.ask("/").body.collect(upTo: 1 << 20), as: UTF8.self)
@@ -87,7 +87,7 @@ struct InspectorViewsInBrowserTests {
     }
 
     @Test(arguments: widths)
-    func `a subscription is told apart from the events that follow, and no column is cut`(width: Int) async throws {
+    func `a subscription differs from its events, and no column is cut`(width: Int) async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/json")
         let hub = try hub(world)
@@ -116,7 +116,7 @@ struct InspectorViewsInBrowserTests {
         "/store/v1/devices/4f6a3c1e-8f6e-4c39-9d8c-0d8a5b1c2e3f/accounts/customer-1042/subscriptions/updates"
 
     @Test(arguments: widths)
-    func `of a long path the end stays in sight, and the whole is its title`(width: Int) async throws {
+    func `the end of a long path is visible, and its title is the whole path`(width: Int) async throws {
         let world = InspectorWorld()
         let url = "http://a.example\(Self.longPath)?wait=25&after=1700000042"
         try await world.send(url)
@@ -199,7 +199,7 @@ struct InspectorViewsInBrowserTests {
     }
 
     @Test(arguments: widths, ["light", "dark"])
-    func `what a simulator signed is shown decoded, and says that nothing was checked`(
+    func `payloads of a simulator are shown decoded, with a note that they were not verified`(
         width: Int, scheme: String
     ) async throws {
         let world = InspectorWorld()

@@ -21,11 +21,11 @@ import Testing
             HTTPRequest(method: .post, url: "http://a/", body: request))
     }
 
-    @Test func `64 MiB are held in all unless a configuration says otherwise`() {
+    @Test func `exchanges hold 64 MiB in total by default`() {
         #expect(Interceptor.Configuration().maximumHeldBytes == 64 << 20)
     }
 
-    @Test func `beyond the bound bodies pass and are recorded as cut, and what ended makes room`() async throws {
+    @Test func `bodies beyond the limit pass and are recorded as cut, and ended exchanges release memory`() async throws {
         let interceptor = Interceptor.running([]) { $0.maximumHeldBytes = 100 }
         do {
             // All are under way at once.
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `however streams take turns, all pass, what is recorded is their beginnings, and the bound holds`(
+    func `interleaved streams pass, their first bytes are recorded, and the limit holds`(
         seed: Int
     ) async throws {
         var random = SeededNumbers(state: UInt64(seed))

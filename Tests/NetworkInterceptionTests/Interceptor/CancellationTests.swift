@@ -11,7 +11,7 @@ import Testing
     enum Phase: CaseIterable { case willRequest, connecting, didRespond }
 
     @Test(arguments: Phase.allCases, [true, false])
-    func `cancelled before it returns, the call throws what it throws without an interceptor`(
+    func `a cancelled call throws the same error as without an interceptor`(
         _ phase: Phase, _ heedsIt: Bool
     ) async throws {
         let (isThere, mayGoOn) = (Gate(), Gate())

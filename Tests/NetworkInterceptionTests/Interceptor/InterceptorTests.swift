@@ -9,7 +9,7 @@ import Testing
 
 /// What an interceptor does with a request, from its florets' and from the app's side.
 @Suite struct InterceptorTests {
-    @Test func `what a floret changes is sent, and what was asked is recorded beside it`() async throws {
+    @Test func `the changed request is sent, and the original one is recorded too`() async throws {
         let interceptor = Interceptor.running([Probe(before: { $0.designatedRequest.url = "http://a/new" })])
         let answer = try await interceptor.transport(wrapping: .echo).send(
             HTTPRequest(method: .get, url: "http://a/old"))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a floret that answers or fails a request spares the network, and still all hear of it`(_ fails: Bool)
+    func `a floret that answers or fails a request prevents its sending, and all florets still run`(_ fails: Bool)
         async throws
     {
         let diary = Diary()
@@ -50,7 +50,7 @@ import Testing
         #expect(record.timing.ended != nil)
     }
 
-    @Test func `florets are asked in the order given, both ways, each once and on what the one before gave back`()
+    @Test func `florets run in order in both directions, each once and with the previous one's result`()
         async throws
     {
         let diary = Diary()
@@ -74,7 +74,7 @@ import Testing
         #expect(answer.headers["X-Way"] == "C")
     }
 
-    @Test func `who is enabled is looked at once for each request`() async throws {
+    @Test func `the enabled florets are determined once per request`() async throws {
         let diary = Diary()
         let late = Probe("late", before: { _ in diary.write("late will") }, after: { _ in diary.write("late did") })
         late.enabled = false
@@ -107,7 +107,7 @@ import Testing
         #expect(kinds == [[.changedResponse], [.answered], [.failed]])
     }
 
-    @Test func `a floret that takes the answer away fails the request, and says so in the record`() async throws {
+    @Test func `a floret that removes the result fails the request, which is recorded`() async throws {
         let interceptor = Interceptor.running([Probe(after: { $0.result = nil })])
         await #expect(throws: InterceptionError(.noResult, "")) {
             try await interceptor.transport(wrapping: .echo).send(getRoot)
@@ -158,7 +158,7 @@ import Testing
         #expect(both.view(interceptor)?.title == "2 florets")
     }
 
-    @Test func `an action that a floret does not know is refused by name`() async {
+    @Test func `an unknown action is rejected by name`() async {
         final class Silent: DisplayableFloret {}
         let floret = Silent()
         #expect(floret.view(Interceptor([floret])) == nil)
@@ -193,7 +193,7 @@ import Testing
         #expect(await interceptor.records.first?.timing.ended != nil)
     }
 
-    @Test func `of interceptors around each other the outermost is asked first, each with records of its own`()
+    @Test func `the outermost of several interceptors runs first, each with its own records`()
         async throws
     {
         let inner = Interceptor.running([Probe("inner", before: { $0.designatedRequest.url += "/inner" })])
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `nothing keeps an interceptor alive that nobody has any more`() async throws {
+    func `an interceptor without references is released`() async throws {
         weak var gone: Interceptor?
         weak var floret: Probe?
         do {

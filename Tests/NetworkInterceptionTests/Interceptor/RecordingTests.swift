@@ -101,7 +101,7 @@ import Testing
         #expect(try await stream.next() == nil)
     }
 
-    @Test func `a reader that gives up is recorded with what it read`() async throws {
+    @Test func `a cancelled reader is recorded with the bytes that it read`() async throws {
         let isStopped = OneWay()
         let interceptor = Interceptor.running([])
         let transport = interceptor.transport(
@@ -122,7 +122,7 @@ import Testing
         #expect(record.timing.ended != nil)
     }
 
-    @Test func `a reader that has all announced bytes need not ask for the end`() async throws {
+    @Test func `a reader with all announced bytes need not read the end`() async throws {
         let interceptor = Interceptor.running([])
         let transport = interceptor.transport(
             wrapping: AnyTransport { _ in HTTPResponse(status: 200, body: .stream(HTTPBodyStream([[1, 2]]))) })
@@ -194,7 +194,7 @@ import Testing
                 == .init(original: .init(byteCount: 3), designated: .init(byteCount: 3), response: .init(byteCount: 0)))
     }
 
-    @Test func `what is noted while a slow storage stores is stored next, so the last state wins`() async throws {
+    @Test func `a change during a slow write is stored next, so that the last state wins`() async throws {
         /// Lets each state in when the test says so.
         final class Slow: RecordStorage {
             let stored = MemoryRecordStorage()
@@ -241,7 +241,7 @@ import Testing
         #expect(slow.states.withLock { $0.last?.bodies.original } == .init(byteCount: 2))
     }
 
-    @Test func `the selector is asked before and after: what it no longer selects is taken out, its traffic goes on`()
+    @Test func `the selector runs twice, and a deselected record is removed without effect on its traffic`()
         async throws
     {
         let asked = Diary()

@@ -112,7 +112,7 @@ import Testing
         return seen
     }
 
-    @Test func `app and server see the same bytes in the same order, whoever watches`() async throws {
+    @Test func `app and server see the same bytes in the same order with an interceptor`() async throws {
         let plain = try await life { $0 }
         #expect(plain.wire.map(\.count) == [17, 1])
         #expect(plain.answers.contains(Wire.large))

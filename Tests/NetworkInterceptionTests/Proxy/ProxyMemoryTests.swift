@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 200_000, 1_000_000])
-    func `a body beyond what a listener holds is a stream of the same bytes`(count: Int) async throws {
+    func `a body beyond the listener's buffer is a stream of the same bytes`(count: Int) async throws {
         let body = bytes(count, count)
         try await withListener(Self.backend, held: 65_536) { url in
             let answer = try await post(url, body)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `what is too large is refused, however it was held`() async throws {
+    @Test func `a body that is too large is rejected, buffered or streamed`() async throws {
         try await withListener(Self.backend, held: 10, bodies: 1000) { url in
             #expect(try await post(url, bytes(1000, 1))["count"] == 1000)
             let answer = try await loopbackTransport().send(

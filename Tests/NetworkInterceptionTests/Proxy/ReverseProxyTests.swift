@@ -42,7 +42,7 @@ import Testing
 
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test func `what is not for the connection alone passes in its spelling and order`() async throws {
+    @Test func `end-to-end headers pass with their spelling and order`() async throws {
         let request = HTTPRequest(
             method: "REPORT", url: "/a%2Fb/../c?x=%20&x",
             headers: [
@@ -66,7 +66,7 @@ import Testing
         #expect(response.body.buffered == [1, 2, 3])
     }
 
-    @Test func `the server hears its own name, or the client's where that is wished`() async throws {
+    @Test func `the server receives its own host, or optionally the client's`() async throws {
         for preservesHost in [false, true] {
             let (answer, head) = try await exchange(
                 HTTPRequest(method: .get, url: "/", headers: ["Host": "shop.example"]), to: "/base/",
@@ -102,7 +102,7 @@ import Testing
         ("SERVER/basement", nil), ("SERVER0/base/x", nil), ("next", nil), ("?x=1", nil), ("//else.example/base", nil),
         ("/other", "SERVER/other"), ("/basement", "SERVER/basement"),
     ])
-    func `a redirect keeps to what is behind the proxy where the server's URL has a path`(
+    func `redirects are rewritten for a server URL with a path`(
         location: String, expected: String?
     ) async throws {
         let server = "http://shop.example:8080"
@@ -118,7 +118,7 @@ import Testing
         #expect(reply.headers["Location"] == place ?? location)
     }
 
-    @Test func `who listens has told the client to continue, so nobody asks the server`() async throws {
+    @Test func `Expect is not forwarded, because the listener has sent 100 Continue`() async throws {
         let handler = AnyHTTPHandler { .ready(HTTPResponse(status: $0.headers.contains("Expect") ? 417 : 200)) }
         let proxy = try ReverseProxy(upstream: "http://shop.example", over: InProcessTransport(handler))
         let request = HTTPRequest(method: .put, url: "/", headers: ["Expect": "100-continue"], body: .text("x"))
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `where the server breaks off, the client's connection breaks off`() async throws {
+    @Test func `a broken server connection closes the client's connection`() async throws {
         let (silent, _) = try await exchange(HTTPRequest(method: .post, url: "/", body: .text("x")), answering: "")
         #expect(throws: HTTPError(.noAnswer, "")) { try silent.get() }
         let (half, _) = try await exchange(

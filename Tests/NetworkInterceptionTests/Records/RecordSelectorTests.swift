@@ -37,7 +37,7 @@ import Testing
         #expect(try await keeps(.path(pattern), get(url)) == isSelected)
     }
 
-    @Test func `a pattern full of stars takes no longer than its length asks for`() async throws {
+    @Test func `a pattern of many stars matches in time proportional to its length`() async throws {
         let selector = RecordSelector.path(String(repeating: "*a", count: 200))
         #expect(try await !keeps(selector, get("http://a/" + String(repeating: "a", count: 4000) + "b")))
     }

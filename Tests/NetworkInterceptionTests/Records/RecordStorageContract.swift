@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `what is too old is neither found nor kept`(_ kind: Kind) async throws {
+    func `records beyond the age limit are neither found nor kept`(_ kind: Kind) async throws {
         let clock = ManualClock(Self.start)
         let storage = try storage(kind, RecordCapacity(age: .seconds(60)), clock: clock)
         let old = record(1, started: Self.start)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `whatever is stored, changed and taken out, it holds what a plain list would`(_ kind: Kind) async throws {
+    func `random operations have the same results as a list`(_ kind: Kind) async throws {
         var random = SeededNumbers(state: 10)
         let storage = try storage(kind, RecordCapacity(records: 20))
         var list: [Record] = []
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `each reader of updates hears of every record that is stored`(_ kind: Kind) async throws {
+    func `each reader of updates receives every stored record`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         await storage.store(record(0))
         let readers = [storage.updates, storage.updates]
@@ -261,7 +261,7 @@ import Testing
         #expect(records.allSatisfy { $0.response?.status == 201 })
     }
 
-    @Test func `a query form says the same as what is typed`() {
+    @Test func `a query form equals a typed query`() {
         #expect(
             RecordQuery(HTTPQuery([("text", "a \"b c\""), ("method", "post"), ("host", "h"), ("status", "404")]))
                 == RecordQuery("a \"b c\" method:POST host:h status:404"))

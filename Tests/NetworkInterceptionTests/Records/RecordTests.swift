@@ -30,7 +30,7 @@ import Testing
         #expect(third.id == first.id)
     }
 
-    @Test func `what is printed of it says what it has`() {
+    @Test func `a printed record shows its properties`() {
         let printed = String(describing: Record(getRoot))
         #expect(printed.hasPrefix("Record(id: "))
         for name in ["originalRequest: ", getRoot.url, "result: nil", "timing: ", "bodies: ", "changes: []"] {

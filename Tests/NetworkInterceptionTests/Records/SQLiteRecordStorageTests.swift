@@ -11,7 +11,7 @@ import Testing
 
     private func record(_ number: Int) -> Record { Record(HTTPRequest(method: .get, url: "http://a/\(number)")) }
 
-    @Test func `what was stored is there when the file is opened again`() async throws {
+    @Test func `stored records are found after the file is reopened`() async throws {
         let storage = try SQLiteRecordStorage(path: place.path)
         for number in 1...3 { await storage.store(record(number)) }
         await storage.close()
@@ -45,7 +45,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: place.path)?.first == UInt8(ascii: "n"))
     }
 
-    @Test func `after it was closed nothing is stored, nothing is found and nobody waits`() async throws {
+    @Test func `a closed storage stores nothing, finds nothing and does not wait`() async throws {
         let failures = Locked(0)
         let storage = try SQLiteRecordStorage(path: place.path) { _ in failures.withLock { $0 += 1 } }
         let updates = storage.updates
@@ -75,7 +75,7 @@ import Testing
         """
     }
 
-    @Test func `what another process stores and changes is told to who follows, and own records once`() async throws {
+    @Test func `a follower reports the records of another process, and own records once`() async throws {
         let storage = try SQLiteRecordStorage(path: place.path, following: .milliseconds(2))
         var updates = storage.updates.makeAsyncIterator()
         let own = record(1)

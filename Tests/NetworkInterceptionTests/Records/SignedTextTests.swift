@@ -46,7 +46,7 @@ import Testing
         return (details["signed"]?.arrayValue ?? [], details.text())
     }
 
-    @Test func `header and claims are shown, with what was not checked and which root is named`() async throws {
+    @Test func `header and claims are shown with the root and a note about the signature`() async throws {
         let jws = Self.jws(["transactionId": "2000000001", "productId": "pro.yearly", "price": 29_990])
         let (signed, everything) = try await shown(answer: #"{"signedTransaction": "\#(jws)", "state": "purchased"}"#)
         let text = try #require(signed.first)
@@ -65,7 +65,7 @@ import Testing
         #expect(!everything.contains(signature) && everything.contains("[redacted]"))
     }
 
-    @Test func `what a notification has in it is shown too, wherever a text stands`() async throws {
+    @Test func `signed transactions in a notification are shown too`() async throws {
         let transaction = Self.jws(["transactionId": "7"])
         let renewal = Self.jws(["autoRenewProductId": "pro.yearly"])
         let notification = Self.jws([
@@ -83,12 +83,12 @@ import Testing
     }
 
     @Test(arguments: ["Apple Root CA - G3", "Souk Test Root CA 2", "souk test root ca", ""])
-    func `what another root is named for stays hidden`(root: String) async throws {
+    func `a JWS with another root is not shown`(root: String) async throws {
         let (signed, everything) = try await shown(answer: Self.jws(["transactionId": "planted"], root: root))
         #expect(signed.isEmpty && !everything.contains("planted"))
     }
 
-    @Test func `what redaction knows as a secret is none the less hidden in claims and header`() async throws {
+    @Test func `secrets in claims and header are redacted`() async throws {
         let jws = Self.jws(["transactionId": "7", "password": "planted-1", "nested": ["apiKey": "planted-2"]])
         let (signed, everything) = try await shown(answer: jws)
         #expect(signed.count == 1 && !everything.contains("planted"))
@@ -106,7 +106,7 @@ import Testing
         "", ".", "eyJ", ".eyJ", "eyJ.eyJ", "eyJ.eyJ.", "eyJ.eyJ.x", "..eyJ..eyJ..", "eyJ.eyJ.eyJ.eyJ.eyJ.eyJ.eyJ",
         "eyJhIjoxfQ.eyJhIjoxfQ.AAAA", "eyJ4NWMiOltdfQ.eyJhIjoxfQ.AAAA", "eyJ4NWMiOlsiQSJdfQ.eyJhIjoxfQ.AAAA",
     ])
-    func `what only looks like a JWS is no matter`(body: String) async throws {
+    func `text that resembles a JWS is ignored`(body: String) async throws {
         #expect(try await shown(request: body, answer: body + "\u{E9}" + body).signed.isEmpty)
     }
 

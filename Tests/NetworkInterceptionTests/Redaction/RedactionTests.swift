@@ -40,7 +40,7 @@ import Testing
         ),
         ("data: {\"token\":\"t\"}\n\ndata: {\"id\":7}\n", "data: {\"token\":\"[redacted]\"}\n\ndata: {\"id\":7}\n"),
     ])
-    func `members of these names lose their values wherever they stand`(before: String, after: String) {
+    func `members of these names lose their values at any depth`(before: String, after: String) {
         #expect(body(before) == after)
         #expect(body(after) == after, "what is redacted stays as it is")
     }
@@ -74,7 +74,7 @@ import Testing
         ("secrets:\n  a: b\n  c: true\n  d:\n    e: f\ng: h\n", "secrets:\n  [redacted]\ng: h\n"),
         ("A=a;Password=b c;D=d", "A=a;Password=%5Bredacted%5D;D=d"),
     ])
-    func `a value ends where it ends, and what is after it stays`(before: String, after: String) {
+    func `text after the end of a value is unchanged`(before: String, after: String) {
         #expect(body(before, type: "text/plain") == after)
         #expect(body(after, type: "text/plain") == after, "what is redacted stays as it is")
     }
@@ -85,7 +85,7 @@ import Testing
         ("a={\"b\":\"https://h/?token=c\",\"d\":2}&e=f", "a={\"b\":\"https://h/?token=%5Bredacted%5D\",\"d\":2}&e=f"),
         ("see https://h/?token=b now", "see https://h/?token=%5Bredacted%5D now"),
     ])
-    func `only what begins with an item is looked through as a form`(before: String, after: String) {
+    func `only a body that begins with an item is redacted as a form`(before: String, after: String) {
         #expect(body(before, type: "application/x-www-form-urlencoded") == after)
         #expect(body(after, type: "application/x-www-form-urlencoded") == after, "what is redacted stays as it is")
     }
@@ -149,7 +149,7 @@ import Testing
             ])
     }
 
-    @Test func `places can be named by pointers, also in what was cut`() {
+    @Test func `pointers name secrets, also in a cut body`() {
         let redaction = Redaction.standard.adding(pointers: ["/card/number", "/list/1", "/a~1b"])
         #expect(
             body(#"{"card":{"kind":"1","number":"4111"},"list":[1,{"x":[2]},3],"a/b":7}"#, by: redaction)
@@ -166,7 +166,7 @@ import Testing
         #expect(Redaction.none.redacted(record).response?.body.buffered == [31, 139])
     }
 
-    @Test func `an error keeps its kind, and what it tells has no secrets`() throws {
+    @Test func `an error keeps its kind, and its texts lose their secrets`() throws {
         var record = Record(HTTPRequest(method: .get, url: "http://a/"))
         record.result = .failure(HTTPError(.connectionFailed, "http://u:p@h/?token=t1 cannot be reached"))
         let failure = Redaction.standard.redacted(record).failure
@@ -180,7 +180,7 @@ import Testing
         #expect(Redaction.standard.redacted(record).failure is URLError)
     }
 
-    @Test func `what has no secret is not touched`() {
+    @Test func `a record without a secret is unchanged`() {
         let text = "{ \"b\": 1.0e2, \"a\": [1, 2,3], \"s\": \"key = value & more?\", \"tokens\": 3 }"
         #expect(body(text) == text)
         #expect(body("eyJ", type: "image/png") == "eyJ")

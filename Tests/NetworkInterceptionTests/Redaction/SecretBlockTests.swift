@@ -16,7 +16,7 @@ import Testing
         (#"{"a":"x:\n  token:\n    y\n  d: 2\n"}"#, #"{"a":"x:\n  token:\n    [redacted]\n  d: 2\n"}"#),
         ("---\nsecrets:\n  a: x\n---\nb: 2\n", "---\nsecrets:\n  [redacted]\n---\nb: 2\n"),
     ])
-    func `what is below the name of a secret is one value, and the rest stays`(_ text: String, _ redacted: String) {
+    func `lines below the name of a secret are one value, and the rest is unchanged`(_ text: String, _ redacted: String) {
         #expect(Redaction.standard.redacted(text) == redacted)
         #expect(Redaction.standard.redacted(redacted) == redacted)
     }

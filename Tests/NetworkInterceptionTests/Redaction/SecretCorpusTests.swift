@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: HarmlessCorpus.all)
-    func `what is no secret stays byte for byte`(_ harmless: Planted) {
+    func `text that is not a secret is unchanged`(_ harmless: Planted) {
         let record = harmless.record("", digits: "")
         let redacted = Redaction.standard.redacted(record)
         #expect(Self.texts(redacted) == Self.texts(record))

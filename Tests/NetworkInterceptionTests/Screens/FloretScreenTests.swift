@@ -34,7 +34,7 @@ import Testing
 
     private final class Silent: DisplayableFloret {}
 
-    @Test func `a row says what a floret is called, does and can`() {
+    @Test func `a row has the name, summary and capabilities of a floret`() {
         let counter = Counter()
         let florets: [any Floret] = [counter, NoCacheFloret(enabled: true), Silent(), InspectorFloret()]
         let interceptor = Interceptor(florets)

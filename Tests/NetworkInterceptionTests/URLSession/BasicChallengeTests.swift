@@ -109,7 +109,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `a data delegate is told of each answer, as it is unwatched`(_ isWatched: Bool) async throws {
+        func `a data delegate receives each response, as without an interceptor`(_ isWatched: Bool) async throws {
             let delegate = Delegate { _ in (.useCredential, Self.right) }
             try await withSession(isWatched ? [.running([])] : [], delegate) { session, url in
                 session.dataTask(with: url).resume()
@@ -165,7 +165,7 @@
             }
         }
 
-        @Test func `a task can be cancelled while its delegate thinks, and what it answers then is nothing`()
+        @Test func `a task can be cancelled during a challenge, and a later credential is ignored`()
             async throws
         {
             let (isAsked, mayAnswer) = (Gate(), Gate())
@@ -192,7 +192,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `a refusal that asks for no password is an answer like others`(_ isWatched: Bool) async throws {
+        func `a 401 without a challenge is delivered`(_ isWatched: Bool) async throws {
             let delegate = Delegate { _ in (.useCredential, Self.right) }
             try await withSession(isWatched ? [.running([])] : [], delegate) { session, url in
                 let bearer = try #require(URL(string: "/bearer", relativeTo: url))

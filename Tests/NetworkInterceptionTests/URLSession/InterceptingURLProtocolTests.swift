@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a large answer comes whole to who awaits it, and is recorded`(_ isCurl: Bool) async throws {
+    func `a large response is delivered completely and recorded`(_ isCurl: Bool) async throws {
         try await withSession(over: isCurl ? CurlTransport() : nil) { session, url, interceptor in
             let (data, response) = try await session.data(from: url.appendingPathComponent("large"))
             #expect(data == Data(Self.large))
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `redirects are followed, each a record, with the method the answer asks for`() async throws {
+    @Test func `redirects are followed with the right method, and each is a record`() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data("again".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `florets change, answer and fail what a session sends`() async throws {
+    @Test func `florets change, answer and fail the requests of a session`() async throws {
         let floret = Probe(before: { record in
             switch record.originalRequest.path {
             case "/answered": record.result = .success(Response(status: 418, body: .text("teapot")))
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `what the configuration adds is sent and seen`() async throws {
+    @Test func `headers of the configuration are sent and recorded`() async throws {
         try await withSession {
             $0.httpAdditionalHeaders = ["X-App": "souk"]
         } _: { session, url, interceptor in
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `a suspended task is told nothing until it goes on`() async throws {
+    @Test func `a suspended task receives nothing until it resumes`() async throws {
         let (isAsked, mayAnswer) = (Gate(), Gate())
         let floret = Probe(before: { record in
             guard record.designatedRequest.path == "/held" else { return }
@@ -324,7 +324,7 @@ import Testing
         }
     }
 
-    @Test func `of several in one session the last installed is asked first`() async throws {
+    @Test func `the last installed interceptor of a session runs first`() async throws {
         let outer = Interceptor.running([Probe(before: { $0.designatedRequest.url += "/outer" })])
         try await withSession([Probe(before: { $0.designatedRequest.url += "/inner" })]) { _, url, inner in
             let configuration = URLSessionConfiguration.ephemeral
@@ -383,7 +383,7 @@ import Testing
         }
     }
 
-    @Test func `what a gone interceptor leaves behind is let go where nobody waits for it`() async {
+    @Test func `the transport of a released interceptor is released outside of the lock`() async {
         let (answers, couldInstall) = AsyncStream.makeStream(of: Bool.self)
         Interceptor([]).install(in: .ephemeral, over: Witness(couldInstall))
         Interceptor([]).install(in: .ephemeral)

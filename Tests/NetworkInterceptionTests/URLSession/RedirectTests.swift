@@ -31,14 +31,14 @@ import Testing
         ("https://a.example:443/", "https://a.example:443/", true),
         ("https://a.example:1/", "https://a.example:1/", false),
     ])
-    func `where it leads, and whether credentials go along`(_ location: String, _ url: String, _ goAlong: Bool) throws {
+    func `a redirect is resolved, and credentials stay within the origin`(_ location: String, _ url: String, _ goAlong: Bool) throws {
         let next = try #require(redirected(.get, 302, location))
         #expect(next.url == url)
         #expect(next.headers.contains("Authorization") == goAlong)
         #expect(next.headers.contains("Accept"))
     }
 
-    @Test func `what cannot be followed is an answer`() {
+    @Test func `a redirect that cannot be followed is a response`() {
         #expect(redirected(.get, 200, "/there") == nil)
         #expect(redirected(.get, 304, "/there") == nil)
         #expect(redirected(.get, 302, "file:///etc/passwd") == nil)

@@ -121,7 +121,7 @@ import Testing
         #expect(scene.last == nil)
     }
 
-    @Test func `an unmatched request without recordings says that there are none`() async throws {
+    @Test func `the error of a request without recordings says that there are none`() async throws {
         let scene = FloretScene([MockFloret(.mock(forced: true))])
         do {
             try await scene.send()
@@ -145,7 +145,7 @@ import Testing
         #expect(error?.reason.contains("the nearest is GET http://a.example/items?a=1&b=1&c=1 ") == true)
     }
 
-    @Test func `recordings that are used up say so`() async throws {
+    @Test func `the error of exhausted recordings says so`() async throws {
         let folder = try ScratchFolder()
         try await FloretScene([try MockFloret(.record, folder: folder.path)]).send()
         var configuration = MockFloret.Configuration.standard

@@ -7,7 +7,7 @@ import Testing
 
 /// What is recorded with one eye on how it will be asked for.
 @Suite struct MockRecordingTests {
-    @Test func `a recorder before other florets records what it was asked, not what they sent`() async throws {
+    @Test func `a mock before other florets records the request before their changes`() async throws {
         let folder = try ScratchFolder()
         func scene(_ mode: MockFloret.Mode) throws -> FloretScene {
             FloretScene([
@@ -52,7 +52,7 @@ import Testing
         #expect(error?.reason.hasSuffix("a/0001.json: /recorded must be a date and time (RFC 3339).") == true)
     }
 
-    @Test func `what would have come is told of a HEAD request as it was recorded`() async throws {
+    @Test func `the recorded Content-Length of a HEAD response is kept`() async throws {
         let mock = MockFloret(rules: [.init(.all(), [Response(status: 200, headers: ["Content-Length": "99"])])])
         let scene = FloretScene([mock])
         #expect(try await scene.send(.head).headers["Content-Length"] == "99")
@@ -144,7 +144,7 @@ import Testing
         return .text(parts.joined() + "--\(boundary)--\(end)")
     }
 
-    @Test func `a form in parts is found whatever its boundary, but for what differs or does not count`() async throws {
+    @Test func `a multipart form matches with another boundary, except for its ignored parts`() async throws {
         var configuration = MockFloret.Configuration.standard
         configuration.matching.comparesBody = true
         configuration.matching.ignoredBodyItems = ["time"]

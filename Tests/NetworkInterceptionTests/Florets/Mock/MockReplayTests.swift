@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `what was recorded is replayed in its order, without the network`() async throws {
+    @Test func `recordings are replayed in order, without the network`() async throws {
         let folder = try ScratchFolder()
         let recording = FloretScene([try MockFloret(.record, folder: folder.path)], server: Self.counter())
         for text in ["answer 1", "answer 2"] {
@@ -116,7 +116,7 @@ import Testing
         #expect(answer.body.buffered == bytes && answer.headers["Content-Length"] == "256")
     }
 
-    @Test func `only what the network answered is recorded`() async throws {
+    @Test func `only responses from the network are recorded`() async throws {
         let folder = try ScratchFolder()
         try await FloretScene([
             FaultFloret([.init(.status(503))]), try MockFloret(.record, folder: folder.path),
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a session is replayed in its order, but for what has no whole answer`() async throws {
+    @Test func `a session is replayed in order, except for incomplete responses`() async throws {
         func record(_ url: String, _ response: Response?) -> Record {
             var record = Record(HTTPRequest(method: .get, url: url))
             record.result = response.map { .success($0) }

@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: [
         (MockFloret.WhenUsedUp.repeatLast, [1, 2, 2, 2, 2]), (.cycle, [1, 2, 1, 2, 1]), (.fail, [1, 2, 9, 9, 9]),
     ])
-    func `a sequence is answered in order, and what follows it is chosen`(
+    func `a sequence is answered in order, and its continuation is configurable`(
         whenUsedUp: MockFloret.WhenUsedUp, expected: [Int]
     ) async throws {
         let mock = MockFloret(rules: [
