@@ -5,9 +5,9 @@ import Primitives
 import Testing
 import WebPages
 
-// The code of Documentation/Guides/HubGraph.md, compiled and run.
+// The code of Documentation/Guides/HubGraph.md.
 
-/// Serves a screen and sends what is chosen there.
+/// Offers a screen and sends the action that is chosen there.
 private final class DeskPlugin: PluginProtocol {
     let messageSender: any MessageSending
     let policy = Policy(name: "Desk", send: .init(commands: ["notes.clear"]))

@@ -1,7 +1,7 @@
 import Testing
 import WebPages
 
-/// Where a text may be interpolated, and where the program stops.
+/// The positions where text may be interpolated, and those that stop the process.
 @Suite struct HTMLPlacesTests {
     private let nasty = "\"'<>&"
     private let escaped = "&quot;&#39;&lt;&gt;&amp;"

@@ -4,7 +4,7 @@ import Testing
 @testable import WebPages
 
 @Suite struct HubLayoutTests {
-    /// A hub of `count` plugins in which some send to some others, the same for the same seed.
+    /// A hub of `count` plugins with random messages that depend only on the seed.
     private func hub(_ count: Int, messages: Int, seed: UInt64) -> HubGraph {
         var state = seed
         func next(below limit: Int) -> Int {

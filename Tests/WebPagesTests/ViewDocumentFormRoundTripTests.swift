@@ -6,13 +6,13 @@ import Primitives
 import Testing
 import WebPages
 
-/// Whatever the document, each form on its page is an action of the document.
+/// Each form on the page of a random document is an action of the document.
 @Suite struct ViewDocumentFormRoundTripTests {
-    /// What a browser knows of a page: its forms, with the fields that each sends.
+    /// A form of a page, with the fields that a browser sends.
     private struct PostedForm {
         let target: String
         var fields: [(String, String)] = []
-        /// What a person types or chooses.
+        /// The field that a person fills in.
         var input: (name: String, value: String)?
         var options: [String] = []
         var buttons: [(name: String?, value: String)] = []
@@ -113,7 +113,6 @@ import WebPages
             #expect(posted.target == "/a?b=\"c\"&d")
             var choices = posted.buttons.filter { $0.name == "value" }.map(\.value) + posted.options
             if posted.input != nil { choices = ["typed <\"&'>"] }
-            // As the browser sends it, and the server reads it.
             for value in choices.map({ [("value", $0)] }) + (choices.isEmpty ? [[]] : []) {
                 let sent = HTTPQuery(posted.fields + value).encoded
                 let action = try form.action(posted: try #require(HTTPQuery(parsing: sent)))

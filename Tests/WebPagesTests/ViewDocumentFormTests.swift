@@ -86,7 +86,7 @@ private let screen = ViewDocument(
     }
 }
 
-/// The page in Chromium, over a real server: what a person does comes back as the action it means.
+/// The page in Chromium with a real server. The input of a person becomes an action.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
 struct ViewDocumentFormInBrowserTests {
     @Test(arguments: [1200, 390])

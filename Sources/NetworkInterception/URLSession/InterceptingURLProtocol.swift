@@ -54,7 +54,8 @@ class InterceptingURLProtocol: URLProtocol {
         guard let task, !(task is URLSessionDownloadTask) else {
             return refuse(
                 InterceptionError(
-                    .unsupported, "An interceptor cannot handle a download task. Use a data task, or pause the interceptor."))
+                    .unsupported,
+                    "An interceptor cannot handle a download task. Use a data task, or pause the interceptor."))
         }
         guard let context = TaskContext(self, task) else {
             return refuse(

@@ -141,7 +141,8 @@ public struct HubPage: Sendable {
                 partners: { $0.senders }, preposition: "from", noPartner: "no plugin sends it", needsPartner: false),
             Exchange(
                 title: "Publishes", verb: "publishes", channels: events.filter { $0.senders.contains(plugin) },
-                partners: { $0.receivers }, preposition: "to", noPartner: "no plugin subscribes to it", needsPartner: false),
+                partners: { $0.receivers }, preposition: "to", noPartner: "no plugin subscribes to it",
+                needsPartner: false),
             Exchange(
                 title: "Subscribes to", verb: "subscribes to",
                 channels: events.filter { $0.receivers.contains(plugin) }, partners: { $0.senders },

@@ -89,7 +89,9 @@ struct HubPicture {
     }
 
     private func title(_ arrow: HubGraph.Arrow) -> String {
-        func name(_ plugin: HubGraph.Plugin.ID?) -> String { plugin.map { layout.boxes[$0].plugin.label } ?? "no plugin" }
+        func name(_ plugin: HubGraph.Plugin.ID?) -> String {
+            plugin.map { layout.boxes[$0].plugin.label } ?? "no plugin"
+        }
         return "\(arrow.kind.title), \(name(arrow.from)) to \(name(arrow.to)):\n"
             + arrow.messages.joined(separator: "\n")
     }

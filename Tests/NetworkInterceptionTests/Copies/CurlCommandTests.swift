@@ -7,13 +7,13 @@ import Primitives
 import Testing
 
 @Suite struct CurlCommandTests {
-    /// What arrived, in the order in which it came.
+    /// A request as the server received it.
     private struct Arrived: Sendable {
         let request: HTTPRequest
         let body: [UInt8]
     }
 
-    /// Has a shell run the command of a record, and returns what came to the server.
+    /// Runs the command of a record in a shell, and returns the request that the server received.
     private func replayed(_ make: (String) -> HTTPRequest) async throws -> Arrived? {
         let arrived = Locked<Arrived?>(nil)
         let server = AnyHTTPHandler { request in
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: ["a\tb", "\u{202E}a\u{2069}", "a\u{3}b", "\u{1}%s\\n'!!'\"`$(id)\u{1B}[31m$HOME1"])
     func `a shell sends a header and a body with control characters byte for byte`(text: String) async throws {
         let json = "{\n\t\"a\": \"\(text)\"\n}"
-        // A listener takes no header with other control characters than a tab.
+        // A listener rejects headers with control characters other than a tab.
         let value = text.utf8.contains { $0 < 0x20 && $0 != 0x09 } ? "a" : text
         for body in [json, "---\n" + json, json + "\n", json + "\u{3}\ntouch a\n"] {
             let arrived = try #require(

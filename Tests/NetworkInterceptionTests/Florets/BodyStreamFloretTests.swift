@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct BodyStreamFloretTests {
-    /// Notes whether bodies were at hand, after another floret.
+    /// Records whether bodies are buffered after another floret.
     private final class Look: InterceptableFloret {
         let seen = Locked<[Int?]>([])
         var enabled: Bool {

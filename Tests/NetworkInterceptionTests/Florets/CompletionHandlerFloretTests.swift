@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Florets written with the seed's completion handlers.
+/// Florets with completion handlers.
 @Suite struct CompletionHandlerFloretTests {
     typealias Handler = @Sendable (Record) -> Void
 
@@ -80,7 +80,6 @@ import Testing
         #expect(answer.headers["X-Target"] == "/next")
         #expect(interceptor.reports.map(\.code) == [.noAnswer])
         #expect(interceptor.reports.first?.message.contains("willRequest") == true)
-        // Too late changes nothing.
         let record = try #require(await interceptor.records.first)
         kept.withLock { $0 }?(Self.renamed(record, "http://a/late"))
         #expect(await interceptor.records.first?.designatedRequest.url == "http://a/next")

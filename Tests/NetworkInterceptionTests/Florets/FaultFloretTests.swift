@@ -77,7 +77,6 @@ import Testing
         for start in stride(from: 0, to: 1000, by: 100) {
             #expect(damaged[start..<start + 100].filter { $0 != 7 }.count == 1)
         }
-        // The damage is a matter of seed and number, not of pieces or of the run.
         let places = damaged.indices.filter { damaged[$0] != 7 }
         #expect(Set(places.map { $0 % 100 }).count > 1)
         floret.reset()
@@ -86,7 +85,7 @@ import Testing
         #expect(again.indices.filter { again[$0] != 7 } == places)
     }
 
-    /// Which of 200 requests, sent at once or one after another, are refused.
+    /// Returns how many of 200 requests fail, sent concurrently or one after another.
     private func refused(seed: UInt64, atOnce: Bool) async throws -> Int {
         let scene = FloretScene([FaultFloret([.init(.status(503), probability: 0.3)], seed: seed)])
         guard atOnce else {

@@ -4,11 +4,11 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// An app, an interceptor with the florets of a test, and a server that answers with what it was asked.
+/// An app, an interceptor with the florets of a test, and a server that echoes its requests.
 struct FloretScene {
     let interceptor: Interceptor
     let transport: any HTTPTransport
-    /// What arrived at the server, bodies as bytes.
+    /// The requests that the server received, with bodies as bytes.
     let arrived = Locked<[HTTPRequest]>([])
 
     init(

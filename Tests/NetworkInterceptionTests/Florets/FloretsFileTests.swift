@@ -33,12 +33,10 @@ import Testing
                 "MockFloret", "FaultFloret", "ThrottleFloret",
             ])
         let scene = FloretScene(florets)
-        // As the example says: mapped to the local server, whose answer was recorded.
         let answer = try await scene.send(.get, "https://api.example.com/v1/items?page=1")
         #expect(try await answer.body.text() == #"{"items":[]}"#)
         #expect(answer.headers["X-Served-By"] == "mock")
         #expect(scene.last == nil)
-        // And its rule: accepted, then done, and done from then on.
         for state in ["pending", "done", "done"] {
             let answer = try await scene.send(.get, "https://api.example.com/v1/orders/7")
             #expect(try await answer.body.json()["state"]?.stringValue == state)
@@ -175,7 +173,7 @@ import Testing
         }
     }
 
-    /// A mock of one recorded answer, set so.
+    /// A mock of one recorded response with these settings.
     private func mock(_ settings: String, in folder: ScratchFolder) throws -> FloretScene {
         try folder.write(
             "mocks/a/0001.json",

@@ -8,7 +8,7 @@ import Testing
 /// Florets between a real client and a real server.
 @Suite(.timeLimit(.minutes(1)))
 struct FloretsOnTheWireTests {
-    /// Says how the body's length was told, and the body.
+    /// Returns the framing of the request body, and the body.
     private let echo = AnyHTTPHandler { request in
         .suspended {
             let body = (try? await request.body.collect(upTo: 1 << 20)) ?? []

@@ -31,7 +31,6 @@ import Testing
     }
 
     @Test func `304 never comes through`() async throws {
-        // A server that compares, as they do, and one that has lost its mind.
         let honest = FloretScene([NoCacheFloret()]) { request in
             request.headers["If-None-Match"] == nil
                 ? Response(status: 200, body: .text("new")) : Response(status: 304)

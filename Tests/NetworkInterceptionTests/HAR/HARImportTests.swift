@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What the programs that write HAR files do in their own ways.
+/// The deviations of programs that write HAR files.
 @Suite struct HARImportTests {
     /// Insomnia's file with other text in some places.
     private func archive(_ changes: (String, String)...) throws -> HARDocument {
@@ -103,8 +103,7 @@ import Testing
         #expect(record.response?.headers.fields.count == 4)
     }
 
-    @Test func `a form is restored from its items, but a multipart form is marked as cut`() throws
-    {
+    @Test func `a form is restored from its items, but a multipart form is marked as cut`() throws {
         func posted(_ type: String) throws -> Record {
             try only(
                 archive(

@@ -2,7 +2,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Exchanges of files of other programs, as they may be shown.
+/// Redaction of HAR files of other programs.
 @Suite struct HARRedactionTests {
     private static let withoutSecrets = [
         ["request", "method"], ["request", "url"], ["request", "postData"], ["request", "queryString"],

@@ -5,7 +5,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// What the inspector's page asks for, without a browser.
+/// The inspector's API without a browser.
 @Suite struct InspectorAPITests {
     private func paths(_ world: InspectorWorld, _ query: String) async throws -> [String] {
         let answer = try await world.ask("/api/records?" + query).body.json()
@@ -279,7 +279,7 @@ import Testing
     }
 }
 
-/// Reaches nobody.
+/// A transport without a connection.
 struct BrokenTransport: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         throw HTTPError(.connectionFailed, "No connection could be made.")

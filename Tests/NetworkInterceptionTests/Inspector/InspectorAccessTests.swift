@@ -3,7 +3,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Who is let in, and what another site's page can do.
+/// The access checks of the inspector, and requests of other sites.
 @Suite struct InspectorAccessTests {
     private func status(
         _ world: InspectorWorld, _ url: String, _ method: HTTPRequest.Method = .get, _ headers: HTTPHeaders = [:]

@@ -154,7 +154,7 @@ struct InspectorInBrowserTests {
         await hub.stop()
     }
 
-    /// What would run if any text became markup, an attribute, a link or a script.
+    /// A text that runs code if it becomes markup, an attribute, a link or a script.
     private static let hostile =
         "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>{{7*7}}javascript:alert(4)"
 

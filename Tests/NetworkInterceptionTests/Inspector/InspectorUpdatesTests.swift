@@ -5,7 +5,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// What a page that listens is told.
+/// The live updates of the page.
 @Suite struct InspectorUpdatesTests {
     /// The events of `api/updates`, one after the other.
     private struct Events {
@@ -44,7 +44,7 @@ import Testing
             }
         }
 
-        /// Reads on until the record of this path has been answered.
+        /// Reads events until the record of this path has a response.
         mutating func untilAnswered(_ path: String) async throws -> Event {
             while let event = try await next() {
                 let records = event.data["records"]?.arrayValue ?? []
@@ -136,9 +136,9 @@ import Testing
         #expect(try await world.ask("/api/state").body.json()["hasTrace"] == true)
         var events = try await Events(world, "since=" + position(world))
         _ = try (hub.plugin(named: "asking") as? AskingPlugin)?.ask()
-        var told: JSONValue?
-        while told == nil, let event = try await events.next() { told = event.data["trace"]?[0] }
-        #expect(told?["message"] == "inspector.records" && told?["verdict"] == "delivered")
+        var entry: JSONValue?
+        while entry == nil, let event = try await events.next() { entry = event.data["trace"]?[0] }
+        #expect(entry?["message"] == "inspector.records" && entry?["verdict"] == "delivered")
         #expect(try await world.ask("/api/trace").body.json()["entries"]?.arrayValue?.count == 1)
         await hub.stop()
     }
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-/// Asks for the newest records, as any plugin may whose policy says so.
+/// Queries the newest records, as its policy permits.
 final class AskingPlugin: PluginProtocol {
     let policy = Policy(name: "asking", send: .init(viewControllerQueries: ["inspector.records"]))
     private let sender: any MessageSending

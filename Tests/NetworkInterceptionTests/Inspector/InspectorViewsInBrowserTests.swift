@@ -17,7 +17,7 @@ struct InspectorViewsInBrowserTests {
     private func wait(_ condition: String) -> JSONValue { ["until": .string(condition)] }
     private func answer(_ expression: String) -> JSONValue { ["evaluate": .string(expression)] }
 
-    /// Texts of the page that are a value of the script, which nobody wrote to be read.
+    /// Finds texts of the page that are values of the script, such as `undefined`.
     private let stray = """
         (() => {
           const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
@@ -78,8 +78,7 @@ struct InspectorViewsInBrowserTests {
         }
     }
 
-    @Test func `the script adds children in one function, which ignores values without content`() async throws
-    {
+    @Test func `the script adds children in one function, which ignores values without content`() async throws {
         let world = InspectorWorld()
         let text = String(decoding: try await world.ask("/").body.collect(upTo: 1 << 20), as: UTF8.self)
         #expect(text.components(separatedBy: "replaceChildren(").count == 2)
@@ -215,7 +214,7 @@ struct InspectorViewsInBrowserTests {
                 answer("JSON.parse(document.querySelector('.signed [aria-label=Claims]').textContent).productId"),
                 answer("document.querySelector('.message .body').textContent.includes('[redacted]')"),
                 answer("document.documentElement.scrollWidth <= innerWidth"), answer(cut),
-                // Colours change by degrees where a button was.
+                // Waits for the end of colour transitions.
                 answer("new Promise((done) => setTimeout(() => done(null), 250))"), ["axe": true],
             ], width: width, scheme: scheme)
         #expect(
@@ -267,7 +266,7 @@ private final class TickingPlugin: PluginProtocol {
     func tick() { ticks.send(.success(["n": 1])) }
 }
 
-/// Subscribes when it is told to.
+/// Subscribes on request of the test.
 private final class ListeningPlugin: PluginProtocol {
     let policy = Policy(name: "listening with a long name", subscribe: ["clock.tick.of.a.long.name"])
     private let sender: any MessageSending

@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What all exchanges under way hold together.
+/// The memory that all active exchanges hold.
 @Suite struct BodyMemoryTests {
     /// An answer that streams: `count` bytes of one value, `piece` at a time.
     private func streaming(_ value: UInt8, _ count: Int, piece: Int = 10) -> HTTPResponse {
@@ -25,10 +25,10 @@ import Testing
         #expect(Interceptor.Configuration().maximumHeldBytes == 64 << 20)
     }
 
-    @Test func `bodies beyond the limit pass and are recorded as cut, and ended exchanges release memory`() async throws {
+    @Test func `bodies beyond the limit pass and are recorded as cut, and ended exchanges release memory`() async throws
+    {
         let interceptor = Interceptor.running([]) { $0.maximumHeldBytes = 100 }
         do {
-            // All are under way at once.
             var answers: [HTTPResponse] = []
             for value in 1...5 { answers.append(try await answer(interceptor, streaming(UInt8(value), 60))) }
             for (index, answer) in answers.enumerated() {

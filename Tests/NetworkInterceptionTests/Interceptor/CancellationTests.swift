@@ -6,7 +6,7 @@ import Primitives
 import StoreTestSupport
 import Testing
 
-/// A caller that is cancelled, in every phase of its request, beside the same without an interceptor.
+/// Cancellation in every phase of a request, compared with the behaviour without an interceptor.
 @Suite struct CancellationTests {
     enum Phase: CaseIterable { case willRequest, connecting, didRespond }
 

@@ -7,7 +7,7 @@ import Primitives
 import StoreTestSupport
 import Testing
 
-/// What an interceptor does with a request, from its florets' and from the app's side.
+/// The handling of requests, as florets and the app see it.
 @Suite struct InterceptorTests {
     @Test func `the changed request is sent, and the original one is recorded too`() async throws {
         let interceptor = Interceptor.running([Probe(before: { $0.designatedRequest.url = "http://a/new" })])
@@ -36,7 +36,7 @@ import Testing
                 "B", before: { record in diary.write("B will, \(record.result == nil ? "open" : "decided")") },
                 after: { record in diary.write("B \(record.response?.status ?? 0)") }),
         ])
-        // Without a script a request would fail the test.
+        // A transport without a script fails the test on a request.
         let transport = interceptor.transport(wrapping: ScriptedTransport())
         if fails {
             await #expect(throws: HTTPError(.tlsFailed, "")) { try await transport.send(getRoot) }
@@ -147,14 +147,14 @@ import Testing
                 ViewDocument(title: "\(interceptor.florets.count) florets")
             }
         }
-        let told = Diary()
+        let log = Diary()
         let both = Both()
         var configuration = Interceptor.Configuration.standard
-        configuration.onReport = { told.write($0.floret) }
+        configuration.onReport = { log.write($0.floret) }
         let interceptor = Interceptor([Bare(), both], configuration: configuration)
         #expect(interceptor.reports.map(\.code) == [.noEffect])
         #expect(interceptor.reports.first?.message.contains("\"Bare\" has no effect") == true)
-        #expect(told.all == ["Bare"])
+        #expect(log.all == ["Bare"])
         #expect(both.view(interceptor)?.title == "2 florets")
     }
 
@@ -224,7 +224,7 @@ import Testing
             #expect(try await answer.body.collect(upTo: 9) == [1, 2])
             await interceptor.settled()
         }
-        // A task that has ended may let go of what it held a moment later.
+        // An ended task may release its references a moment later.
         try await until("both are released") { gone == nil && floret == nil }
     }
 

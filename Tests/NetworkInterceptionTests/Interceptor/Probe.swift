@@ -35,7 +35,7 @@ final class Probe: InterceptableFloret {
     }
 }
 
-/// A door that is shut until somebody opens it. Who waits does not hear of cancellation.
+/// A gate that is closed until it is opened. Waiting ignores cancellation.
 final class Gate: Sendable {
     private let passage = Promise<Void>()
 
@@ -43,7 +43,7 @@ final class Gate: Sendable {
     func wait() async { try? await passage.value() }
 }
 
-/// Remembers what was said, in order.
+/// A log of texts in order.
 final class Diary: Sendable {
     private let lines = Locked<[String]>([])
 
@@ -52,7 +52,7 @@ final class Diary: Sendable {
 }
 
 extension Interceptor {
-    /// One that runs, and stores in memory.
+    /// A running interceptor that stores in memory.
     static func running(
         _ florets: [any Floret], _ change: (inout Configuration) -> Void = { _ in }
     ) -> Interceptor {
@@ -68,7 +68,7 @@ extension Interceptor {
 }
 
 extension HTTPTransport where Self == InProcessTransport {
-    /// Answers with what it was asked.
+    /// A transport that echoes its requests.
     static var echo: InProcessTransport {
         InProcessTransport(
             AnyHTTPHandler { request in

@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What stands in the storage, when, and in which order.
+/// The content of the storage over time.
 @Suite struct RecordingTests {
     @Test func `a streamed upload passes, and the record has its first bytes`() async throws {
         let interceptor = Interceptor.running([]) { $0.maximumRecordedBytes = 4 }
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test func `a change during a slow write is stored next, so that the last state wins`() async throws {
-        /// Lets each state in when the test says so.
+        /// A storage that stores each state when the test permits it.
         final class Slow: RecordStorage {
             let stored = MemoryRecordStorage()
             let states = Locked<[Record]>([])
@@ -267,7 +267,7 @@ import Testing
     }
 }
 
-/// Something that happens, or does not.
+/// An event that may occur.
 private final class OneWay: Sendable {
     private let flag = Locked(false)
     func happen() { flag.withLock { $0 = true } }

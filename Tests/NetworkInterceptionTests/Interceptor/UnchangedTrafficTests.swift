@@ -7,17 +7,17 @@ import NetworkTestSupport
 import Primitives
 import Testing
 
-/// The same traffic with and without an interceptor, over real sockets: what the app gets and what the server got.
+/// Compares traffic with and without an interceptor over real sockets, at the app and at the server.
 @Suite struct UnchangedTrafficTests {
-    /// What there is to see of one life of a transport.
+    /// The observations during the use of one transport.
     private struct Seen: Equatable {
         /// Status, header lines, body and error of each request, as the app got them.
         var answers: [String] = []
-        /// What arrived at the server, connection by connection.
+        /// The bytes that the server received, by connection.
         var wire: [[String]] = []
     }
 
-    /// A server that answers by the path, keeps connections, and remembers every byte it got.
+    /// A server that responds by the path, keeps connections open, and stores every byte that it receives.
     private final class Wire: Sendable {
         private static let answers: [String: String] = [
             "/cookies": "HTTP/1.1 200 Fine\r\nx-OdD: 1\r\nSet-Cookie: a=1\r\nB:  two words \r\nset-cookie: b=2; Path=/"
@@ -59,7 +59,7 @@ import Testing
                 })
         }
 
-        /// With the port, which is another each time, taken out.
+        /// The received lines without the port, which differs each time.
         var transcript: [[String]] {
             connections.withLock { $0 }.map { $0.map { $0.replacing(":\(server.port)", with: ":port") } }
         }
@@ -92,7 +92,7 @@ import Testing
     }
 
     private func life(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> Seen {
-        // The second is for what comes after the answer that was cut.
+        // The second connection is for the requests after the cut response.
         let wire = try Wire(connections: 2)
         let curl = CurlTransport()
         let transport = watched(curl)

@@ -8,9 +8,9 @@ import Primitives
 import StoreTestSupport
 import Testing
 
-/// What a proxy holds of the bodies that pass it.
+/// The memory that a proxy uses for bodies.
 @Suite(.timeLimit(.minutes(2))) struct ProxyMemoryTests {
-    /// Says how much it was sent, in which form, and its digest; the form alone when the path is `/head`.
+    /// Returns the length, form and digest of the request body, or only the form for the path `/head`.
     private static let backend = AnyHTTPHandler { request in
         .suspended {
             let announced = request.headers["Content-Length"] ?? "none"
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `many uploads and downloads at once pass whole, and their records stay within the bound`() async throws {
-        // Random bytes may look like a secret.
+        // Random bytes may resemble a secret.
         let interceptor = Interceptor.running([]) {
             $0.maximumHeldBytes = 1 << 20
             $0.redaction = .none

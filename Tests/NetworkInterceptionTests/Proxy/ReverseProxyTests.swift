@@ -9,12 +9,12 @@ import Testing
 
 /// A reverse proxy between a real client and a real server.
 @Suite(.timeLimit(.minutes(2))) struct ReverseProxyTests {
-    /// Sends `request` to a proxy whose server answers the one connection it gets with `answer`. Returns what the client
-    /// got and what the server read of the head.
+    /// Sends `request` to a proxy whose server answers the one connection it gets with `answer`. Returns what the
+    /// client got and what the server read of the head.
     private func exchange(
         _ request: HTTPRequest, to path: String = "", preservesHost: Bool = false, answering answer: String
     ) async throws -> (answer: Result<HTTPResponse, any Error>, head: String) {
-        let head = Handover()
+        let head = ReceivedHead()
         let server = try ScriptedServer([
             { peer in
                 head.text.withLock { $0 = peer.receive(until: "\r\n\r\n") }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    private final class Handover: Sendable { let text = Locked("") }
+    private final class ReceivedHead: Sendable { let text = Locked("") }
 
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

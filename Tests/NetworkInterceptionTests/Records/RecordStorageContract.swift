@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What every storage of records promises, tried on the ring in memory and on a SQLite file.
+/// The contract of every storage of records, tested with the ring in memory and with a SQLite file.
 @Suite struct RecordStorageContract {
     enum Kind: String, CaseIterable, Sendable { case memory, sqlite }
 
@@ -18,7 +18,7 @@ import Testing
         switch kind {
         case .memory: MemoryRecordStorage(capacity: capacity, clock: clock)
         case .sqlite:
-            // The folder stays until the storage has written all that it was given.
+            // Keeps the folder until the storage has written everything.
             try SQLiteRecordStorage(path: folder.path, capacity: capacity, clock: clock) { [folder] error in
                 withExtendedLifetime(folder) { _ = Issue.record(error) }
             }
@@ -87,7 +87,6 @@ import Testing
         let storage = try storage(kind, RecordCapacity(records: 9, bytes: 1500))
         let old = record(1, body: 600)
         for _ in 0..<5 { await storage.store(old) }
-        // Asked for and sent are one body.
         var new = record(2)
         new.originalRequest.body = .bytes([UInt8](repeating: 1, count: 600))
         new.designatedRequest.body = new.originalRequest.body
@@ -152,7 +151,6 @@ import Testing
                 list = (list + [record]).suffix(20)
                 await storage.store(record)
             }
-            // Every time the oldest, so that a record too many or too few is seen at once, and now and then all of them.
             let isWhole = number.isMultiple(of: 10) || number == 1499 || list.count < 4
             let kept = await storage.records(.max, after: isWhole ? nil : list[2])
             let expected = isWhole ? list : Array(list.prefix(2))

@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What only a storage in a file has to promise.
+/// The behaviour of a storage in a file.
 @Suite struct SQLiteRecordStorageTests {
     private let place = TemporaryRecords()
 
@@ -59,7 +59,7 @@ import Testing
         #expect(heard == 1)
     }
 
-    /// Does something to the file in another process.
+    /// Executes SQL on the file in another process.
     private func execute(_ statements: String) async throws {
         let script =
             "import sqlite3, sys\nsqlite3.connect(sys.argv[1], isolation_level=None).executescript(sys.stdin.read())"
@@ -88,7 +88,6 @@ import Testing
         #expect(await updates.next()?.id == theirs[1])
         try await execute("UPDATE record SET bytes = bytes + 1 WHERE id = '\(theirs[0])'")
         #expect(await updates.next()?.id == theirs[0])
-        // A file that was emptied counts anew.
         try await execute(Self.copy(theirs[2]) + "DELETE FROM record WHERE id <> '\(theirs[2])'")
         #expect(await updates.next()?.id == theirs[2])
         try await execute("UPDATE record SET number = 1;" + Self.copy(theirs[3]))
@@ -108,7 +107,7 @@ import Testing
         #expect(await storage.records(100, after: nil).count == 50)
         await storage.close()
         let size = try FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int ?? 0
-        // What may wait beside what is kept, and not the 24 MB that passed.
+        // The waiting and stored bytes, not the 24 MB that were stored in total.
         #expect(size < 8 << 20)
     }
 }

@@ -5,11 +5,11 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What a simulator signed is shown decoded though every JWS is taken out of records.
+/// Payloads that a simulator signed are shown decoded, although redaction removes every JWS.
 @Suite struct SignedTextTests {
     static let simulator = "Souk Test Root CA"
 
-    /// As much of a certificate as names it: issuer, then subject.
+    /// The part of a certificate with the names: issuer, then subject.
     private static func certificate(_ subject: String, issuer: String = simulator) -> [UInt8] {
         func name(_ text: String) -> [UInt8] {
             [0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, UInt8(text.utf8.count)] + text.utf8
@@ -25,7 +25,7 @@ import Testing
             .joined(separator: ".")
     }
 
-    /// What the inspector says of an exchange: the members `signed` of its details, and all of them as text.
+    /// Returns the `signed` member of the details of an exchange, and all details as text.
     private func shown(
         request: String = "", answer: String = "", _ change: (inout Interceptor.Configuration) -> Void = { _ in }
     ) async throws -> (signed: [JSONValue], everything: String) {

@@ -1,7 +1,7 @@
 import HTTPCore
 import NetworkInterception
 
-/// What looks like a secret and is none: it has to stay byte for byte.
+/// Texts that resemble secrets. Redaction must not change them.
 enum HarmlessCorpus {
     static let all: [Planted] = headers + urls + forms + json + markup + texts
 

@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Secrets are sent in every place there is, and then looked for in everything that was kept or written.
+/// Sends secrets in all parts of messages, and searches for them in everything that was stored or written.
 @Suite struct PlantedSecretsTests {
     private static let header = "eyJhbGciOiJFUzI1NiIsIng1YyI6WyJNSUkiXX0"
 
@@ -128,7 +128,6 @@ import Testing
     @Test func `without redaction every secret would be found`() async throws {
         let records = try await recorded(in: MemoryRecordStorage(), redaction: .none)
         let found = Set(leaks(texts(records)))
-        // The second half of the long one lies beyond the recording limit.
         #expect((1...27).map(Self.secret).filter { !found.contains($0) } == [Self.secret(5)])
     }
 }

@@ -5,14 +5,14 @@ import NetworkInterception
 
 /// A random secret in a random document, and where in traffic the document is.
 struct RandomSecret {
-    /// What every value begins with, so that a leak is found in files that hold many.
+    /// The prefix of every value, so that a leak is found in files with many values.
     static let beginning = "Zq8xV3"
 
     let value: String
     let digits: String
     let planted: Planted
 
-    /// What a floret may say of it.
+    /// An error text of a floret that contains the secret.
     var sentence: String {
         let text = planted.text(value, digits: digits)
         if case .header(let name) = planted.place { return "\(name): \(text)" }
@@ -39,7 +39,7 @@ struct RandomSecret {
     }
 }
 
-/// Makes documents in which `§` is a secret.
+/// Creates documents in which `§` is a secret.
 struct RandomDocument {
     var numbers: SeededNumbers
     private let escapesHTML: Bool
@@ -76,7 +76,7 @@ struct RandomDocument {
 
     // MARK: - Names
 
-    /// A name of a secret as somebody may have chosen it.
+    /// A plausible name of a secret.
     private mutating func name(_ separator: String) -> String {
         let core = one([
             ["password"], ["token"], ["secret"], ["api", "key"], ["session", "id"], ["passwd"], ["access", "token"],
@@ -112,7 +112,7 @@ struct RandomDocument {
 
     // MARK: - Texts
 
-    /// A secret that is known by its shape.
+    /// A secret with a recognizable format.
     private mutating func shape() -> String {
         one([
             "Bearer §", "Bearer §=", "Basic §==", "Token §=", "ApiKey §==", "ghp_§", "xoxb-1234-§", "sk_live_§",
@@ -203,7 +203,7 @@ struct RandomDocument {
     private func string(_ text: String) -> String {
         let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
             .replacing("\r", with: "\\r")
-        // As the serialisers of Go, Gson and .NET escape signs of HTML.
+        // The escapes of Go, Gson and .NET for HTML characters.
         guard escapesHTML else { return "\"\(escaped)\"" }
         let text = escaped.unicodeScalars.map {
             "<>=&'".unicodeScalars.contains($0) ? "\\u00" + String($0.value, radix: 16) : "\($0)"

@@ -5,9 +5,9 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Random secrets at random places of random documents. None is found in what was recorded, shown, exported or reported.
+/// Random secrets in random documents. None is found in records, pages, exports or reports.
 ///
-/// `SOUK_SECRETS` says how many are tried, `SOUK_SECRETS_SEED` with which the first begins.
+/// `SOUK_SECRETS` is the number of secrets, and `SOUK_SECRETS_SEED` the first seed.
 @Suite struct RandomSecretsTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
@@ -27,7 +27,6 @@ import Testing
             var numbers = SeededNumbers(state: UInt64(seed))
             let planted = RandomSecret(with: &numbers)
             var leaks = Self.leaks(of: planted)
-            // The whole way is slower, and through a file slower still.
             if leaks.isEmpty, seed % 8 == 0 {
                 let kept: any RecordStorage = seed % 40 == 0 ? storage : MemoryRecordStorage()
                 leaks = try await Self.leaks(of: planted, in: kept)
@@ -44,7 +43,7 @@ import Testing
         }
     }
 
-    /// Where the secret is found in the record when it is redacted; and whether a second time changes it.
+    /// The parts of the redacted record that contain the secret, and whether a second redaction changes it.
     private static func leaks(of planted: RandomSecret) -> [String] {
         let record = planted.planted.record(planted.value, digits: planted.digits)
         let redacted = Redaction.standard.redacted(record)
@@ -54,7 +53,7 @@ import Testing
             + zip(texts, again).filter { $0 != $1 }.map { "\($0) became \($1)" }
     }
 
-    /// Where the secret is found after its request has passed.
+    /// The places that contain the secret after its request has passed.
     private static func leaks(of planted: RandomSecret, in storage: any RecordStorage) async throws -> [String] {
         let reports = Locked<[String]>([])
         var configuration = Interceptor.Configuration.standard
@@ -62,7 +61,6 @@ import Testing
         configuration.onReport = { report in reports.withLock { $0.append(report.message) } }
         let interceptor = Interceptor([], configuration: configuration)
         interceptor.run()
-        // As a floret does whose author has put an error's text into a message.
         interceptor.report(.init(rawValue: "test"), floret: "Test", planted.sentence)
         let example = planted.planted.record(planted.value, digits: planted.digits)
         let network = Answering(result: example.result)

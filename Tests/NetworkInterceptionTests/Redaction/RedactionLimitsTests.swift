@@ -3,7 +3,7 @@ import HTTPCore
 import NetworkInterception
 import Testing
 
-/// What redaction costs, what users add to it, and where else texts leave.
+/// The cost of redaction, names that users add, and the other outputs of texts.
 @Suite struct RedactionLimitsTests {
     private static let fragments = [
         "<token>", "<token", "<item name=\"token\" ", "<name>token</name>", "token: must be ", "token: |\n", "token:\n",
@@ -45,11 +45,11 @@ import Testing
     @Test(arguments: fragments)
     func `the time is in proportion to the length, whatever is repeated`(_ fragment: String) {
         let (short, long) = (time(fragment, 4096), time(fragment, 32_768))
-        // In proportion it is eight times as long, by the square 64 times.
+        // Linear time is eight times as long, quadratic time 64 times.
         #expect(long < 24 * short || long < CLOCKS_PER_SEC / 8, "\(fragment.debugDescription): \(short), \(long)")
     }
 
-    /// The processor time that a body of so many bytes takes, in ticks.
+    /// The processor time for a body of this number of bytes, in ticks.
     private func time(_ fragment: String, _ count: Int) -> clock_t {
         let body = Array(String(repeating: fragment, count: count / fragment.utf8.count).utf8)
         let record = Record(HTTPRequest(method: .post, url: "http://a/", body: .bytes(body)))

@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What is taken out of records, and that nothing else is.
+/// Redaction removes secrets and nothing else.
 @Suite struct RedactionTests {
     private static let jws = "eyJhbGciOiJFUzI1NiJ9.eyJ0cmFuc2FjdGlvbklkIjoiMSJ9.c2lnbmF0dXJlLXNpZ25hdHVyZQ"
 

@@ -1,7 +1,7 @@
 import NetworkInterception
 import Testing
 
-/// Which lines of YAML are below the name of a secret, and which are not.
+/// The lines of YAML that belong to the name of a secret.
 @Suite struct SecretBlockTests {
     @Test(arguments: [
         ("a: 1\npasswords:\n  prod:\n    main: x\n\n  test: y\nb: 2\n", "a: 1\npasswords:\n  [redacted]\nb: 2\n"),
@@ -16,7 +16,8 @@ import Testing
         (#"{"a":"x:\n  token:\n    y\n  d: 2\n"}"#, #"{"a":"x:\n  token:\n    [redacted]\n  d: 2\n"}"#),
         ("---\nsecrets:\n  a: x\n---\nb: 2\n", "---\nsecrets:\n  [redacted]\n---\nb: 2\n"),
     ])
-    func `lines below the name of a secret are one value, and the rest is unchanged`(_ text: String, _ redacted: String) {
+    func `lines below the name of a secret are one value, and the rest is unchanged`(_ text: String, _ redacted: String)
+    {
         #expect(Redaction.standard.redacted(text) == redacted)
         #expect(Redaction.standard.redacted(redacted) == redacted)
     }

@@ -19,7 +19,7 @@ extension SecretCorpus {
         #"{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"§"}"#, #"{"d":"§","kty":"OKP"}"#, #"{"kty":"oct","k":"§"}"#,
     ].map { Planted(place: .body("application/json"), template: $0) }
 
-    /// As Java, LDIF, PHP, Rust, Go and curl's users write them.
+    /// Secrets in the syntax of Java, LDIF, PHP, Rust, Go and curl.
     static let dialects = [
         "{Authorization=[Bearer §], Accept=[*/*]}", "headers=[Authorization=[Token §], Accept=[*/*]]",
         "{Authorization=(Bearer §)}", "{Accept=[*/*], Set-Cookie=[a=b; Path=/, tok=§; HttpOnly]}",

@@ -78,7 +78,7 @@ extension Planted.Encoding {
     }
 }
 
-/// Secrets in every place where traffic has some.
+/// Secrets in all parts of traffic.
 enum SecretCorpus {
     static let all: [Planted] =
         headers + headerValues + queries + urls + forms + members + nested + objects + escaped + markup + settings

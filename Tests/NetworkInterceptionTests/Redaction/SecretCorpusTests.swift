@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Each secret of a corpus is taken out, and nothing of the other corpus is.
+/// Redaction removes each secret of one corpus, and nothing of the harmless corpus.
 @Suite struct SecretCorpusTests {
     private static let secret = "PLANTED7xK9mQ2vT4rB8nL5w"
     private static let digits = "481516234278"
@@ -29,7 +29,6 @@ import Testing
             + SecretCorpus.markup
             + SecretCorpus.multipart)
     func `a planted secret is taken out of a body that was cut inside of it`(_ planted: Planted) throws {
-        // A token with a prefix is known by its length.
         if planted.template.contains("ghp_") || planted.template.contains("gh\\u0070_") { return }
         var record = planted.record(Self.secret, digits: Self.digits)
         let body = try #require(record.response?.body.buffered)

@@ -8,14 +8,14 @@
     import Primitives
     import Testing
 
-    /// What an app sees of a server that asks for a name and a password: with an interceptor the same as without.
+    /// Challenges for a name and a password have the same effects with and without an interceptor.
     @Suite struct BasicChallengeTests {
         private typealias Answer = (URLSession.AuthChallengeDisposition, URLCredential?)
 
         private static let right = URLCredential(user: "anna", password: "pass:word", persistence: .none)
         private static let wrong = URLCredential(user: "anna", password: "wrong", persistence: .none)
 
-        /// `/login` is for anna, `/bearer` for nobody.
+        /// `/login` accepts anna, `/bearer` accepts no credential.
         private let server = AnyHTTPHandler { request in
             let isBearer = request.path == "/bearer"
             let expected = "Basic " + Data("anna:pass:word".utf8).base64EncodedString()
@@ -184,7 +184,7 @@
                 mayAnswer.open()
                 #expect(delegate.diary.all == ["head 401", "who", "cancelled"])
             }
-            // The record of a task that was cancelled is ended beside its session.
+            // The record of a cancelled task ends asynchronously.
             try await until("the record is kept") {
                 await interceptor.settled()
                 return await interceptor.records.count == 1
@@ -204,7 +204,7 @@
     }
 
     private struct Unchecked<Value>: @unchecked Sendable {
-        // Sendable: a credential is never changed.
+        // Sendable: a credential is immutable.
         let value: Value
         init(_ value: Value) { self.value = value }
     }

@@ -241,7 +241,7 @@ import Testing
                     $0.originalRequest.path == "/held" && $0.timing.ended != nil
                 }
             }
-            // A session tells its tasks one after the other: what was to be told before these answers has been told.
+            // A session calls its tasks serially, so all earlier calls precede these responses.
             for _ in 0..<3 { _ = try await session.data(from: url.appendingPathComponent("other")) }
             #expect(answers.all.isEmpty)
             task.resume()
@@ -266,12 +266,11 @@ import Testing
                 }
                 task.resume()
                 await isThere.wait()
-                // What Foundation holds on to while it cancels a task.
+                // Foundation keeps this object while it cancels a task.
                 let urlProtocol = try #require(stored("_protocolStorage", in: task) as? URLProtocol)
                 let queue = try #require(stored("workQueue", in: task) as? DispatchQueue)
                 mayAnswer.open()
                 #expect(await answers.first { _ in true } == Data("late".utf8))
-                // A session forgets its tasks one after the other.
                 _ = try await session.data(from: url.appendingPathComponent("other"))
                 queue.sync {
                     urlProtocol.stopLoading()
@@ -280,7 +279,8 @@ import Testing
             }
         }
 
-        /// What `object`, or a class above its own, stores under this name; of a case of an enumeration what it carries.
+        /// The stored property of `object` or its superclasses with this name, or the associated value of an
+        /// enumeration case.
         private func stored(_ name: String, in object: Any) -> Any? {
             let mirrors = sequence(first: Mirror(reflecting: object), next: \.superclassMirror)
             guard let found = mirrors.lazy.flatMap(\.children).first(where: { $0.label == name })?.value else {
@@ -368,7 +368,7 @@ import Testing
         }
     }
 
-    /// A transport that tells, when it is let go, whether another thread could install an interceptor meanwhile.
+    /// A transport that reports on its release whether another thread could install an interceptor at that time.
     private final class Witness: HTTPTransport {
         let couldInstall: AsyncStream<Bool>.Continuation
         init(_ couldInstall: AsyncStream<Bool>.Continuation) { self.couldInstall = couldInstall }

@@ -31,7 +31,9 @@ import Testing
         ("https://a.example:443/", "https://a.example:443/", true),
         ("https://a.example:1/", "https://a.example:1/", false),
     ])
-    func `a redirect is resolved, and credentials stay within the origin`(_ location: String, _ url: String, _ goAlong: Bool) throws {
+    func `a redirect is resolved, and credentials stay within the origin`(
+        _ location: String, _ url: String, _ goAlong: Bool
+    ) throws {
         let next = try #require(redirected(.get, 302, location))
         #expect(next.url == url)
         #expect(next.headers.contains("Authorization") == goAlong)

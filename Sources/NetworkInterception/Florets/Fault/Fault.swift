@@ -13,9 +13,9 @@ public struct Fault: Sendable {
         /// Then the exchange fails with `HTTPError.connectionLost`.
         case inAnswer
     }
-/// The old name of ``Phase``.
-@available(*, deprecated, renamed: "Phase")
-public typealias Moment = Phase
+    /// The old name of ``Phase``.
+    @available(*, deprecated, renamed: "Phase")
+    public typealias Moment = Phase
 
     enum Kind: Sendable {
         case latency(Latency)

@@ -328,7 +328,8 @@ extension MockFloret {
             ($0.difference.weight, $0.recording.path) < ($1.difference.weight, $1.recording.path)
         }
         guard let nearest else {
-            return beginning + (rules.isEmpty ? "there are no recordings." : "none of \(rules.count) rules has an answer.")
+            return beginning
+                + (rules.isEmpty ? "there are no recordings." : "none of \(rules.count) rules has an answer.")
         }
         let recorded = nearest.recording.request
         return beginning

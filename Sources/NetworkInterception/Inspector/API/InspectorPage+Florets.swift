@@ -98,7 +98,9 @@ extension InspectorPage {
         let (floret, form) = try form(path)
         let text = String(decoding: try await request.body.collect(upTo: Self.formLimit), as: UTF8.self)
         do {
-            guard let fields = HTTPQuery(parsing: text) else { throw HTTPProblem.invalid("body", "The body is not a form.") }
+            guard let fields = HTTPQuery(parsing: text) else {
+                throw HTTPProblem.invalid("body", "The body is not a form.")
+            }
             try await floret.perform(form.action(posted: fields), in: interceptor)
         } catch let error as HTTPProblem {
             throw error

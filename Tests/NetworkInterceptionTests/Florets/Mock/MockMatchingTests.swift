@@ -2,14 +2,14 @@ import HTTPCore
 import NetworkInterception
 import Testing
 
-/// Which recorded request a request is, and what is said where there is none.
+/// The matching of requests with recordings, and the error without a match.
 @Suite struct MockMatchingTests {
     struct Likeness: Sendable, CustomTestStringConvertible {
         let name: String
         var recorded = HTTPRequest(method: .get, url: "http://a.example/x")
         var asked = HTTPRequest(method: .get, url: "http://a.example/x")
         var configure: @Sendable (inout MockFloret.Matching) -> Void = { _ in }
-        /// What has to be said; `nil` is found.
+        /// The expected reason; `nil` for a match.
         let reason: String?
         var testDescription: String { name }
     }
@@ -106,7 +106,6 @@ import Testing
         example.configure(&configuration.matching)
         let recorder = FloretScene([try MockFloret(.record, folder: folder.path, configuration: configuration)])
         _ = try await recorder.transport.send(example.recorded)
-        // One that is farther away.
         _ = try await recorder.send(.delete, "http://far.example/away/and/gone?a=1")
         let mock = try MockFloret(.mock(forced: true), folder: folder.path, configuration: configuration)
         let scene = FloretScene([mock])

@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// What is recorded with one eye on how it will be asked for.
+/// Recordings, and how requests match them.
 @Suite struct MockRecordingTests {
     @Test func `a mock before other florets records the request before their changes`() async throws {
         let folder = try ScratchFolder()
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: - Forms in parts
 
-    /// With this boundary and line end.
+    /// A multipart form with this boundary and line end.
     private func form(_ boundary: String, _ end: String = "\r\n", _ fields: (String, String)...) -> HTTPBody {
         let parts = fields.map {
             "--\(boundary)\(end)Content-Disposition: form-data; name=\"\($0.0)\"\(end)\(end)\($0.1)\(end)"

@@ -3,7 +3,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Answers that the network gave once, given again.
+/// Replays of recorded responses.
 @Suite struct MockReplayTests {
     /// Counts the requests for each URL.
     private static func counter() -> @Sendable (HTTPRequest) async -> Response {

@@ -2,7 +2,7 @@ import HTTPCore
 import NetworkInterception
 import Testing
 
-/// Answers that code and rules give.
+/// Answers from mappings and rules.
 @Suite struct MockRuleTests {
     @Test func `mappings are asked in the order they were added, before rules, and can be removed`() async throws {
         let mock = MockFloret(rules: [.init(.path("/a"), [Response(status: 203)])])

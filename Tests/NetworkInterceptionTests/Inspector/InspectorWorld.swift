@@ -8,9 +8,9 @@ import PluginHub
 import Primitives
 import Testing
 
-/// An interceptor before a service that answers what it is asked for, and its inspector.
+/// An interceptor in front of a test service, and its inspector.
 struct InspectorWorld {
-    /// The sixth part of a second passes whenever somebody looks.
+    /// A clock that advances by a sixth of a second on each reading.
     final class Clock: WallClock {
         private let instant = Locked(Date(timeIntervalSince1970: 1_790_000_000))
 
@@ -117,7 +117,7 @@ struct InspectorWorld {
 
     func newest() async throws -> Record { try #require(await interceptor.storage.records(1, after: nil).first) }
 
-    /// Asks the inspector as its page does.
+    /// Sends a request of the page to the inspector.
     func ask(
         _ path: String, _ method: HTTPRequest.Method = .get, headers: HTTPHeaders = [InspectorWorld.header: "1"],
         json: JSONValue? = nil
@@ -132,8 +132,8 @@ struct InspectorWorld {
 }
 
 extension InspectorWorld {
-    /// What a browser that visits the page answers; fails for anything the page complains of, and whatever it asks
-    /// elsewhere.
+    /// Runs steps on the page in a browser and returns their results. Fails for errors of the page and for requests
+    /// to other servers.
     func browse(
         _ steps: [JSONValue], at fragment: String = "", width: Int = 1280, height: Int = 800, scheme: String = "light"
     ) async throws -> [JSONValue] {
