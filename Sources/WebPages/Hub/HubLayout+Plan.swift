@@ -25,7 +25,7 @@ extension HubLayout {
         private var loose: [HubGraph.Plugin.ID: (left: [HubGraph.Arrow], right: [HubGraph.Arrow])] = [:]
         private var leftRoutes: [HubGraph.Plugin.ID: [Pair]] = [:]
         private var rightRoutes: [HubGraph.Plugin.ID: [Pair]] = [:]
-        private let isolated: Set<Slot>
+        private let isolatedPlugins: Set<Slot>
         var centre: [Slot: Double] = [:]
         private(set) var totalHeight = 0.0
 
@@ -50,7 +50,7 @@ extension HubLayout {
             }
             let pairs = Set(order.routes.map(\.pair))
             let bound = Set(pairs.flatMap { [$0.left, $0.right] })
-            isolated = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
+            isolatedPlugins = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
             for arrow in joined {
                 guard let user = arrow.sides.user, let used = arrow.sides.used else { continue }
                 let pair = Pair(left: user, right: used)
@@ -126,7 +126,7 @@ extension HubLayout.Plan {
             }
             offsets.append(offset)
         }
-        let bound = layer.prefix { !isolated.contains($0) }
+        let bound = layer.prefix { !isolatedPlugins.contains($0) }
         var pools: [(sum: Double, count: Double)] = []
         for (index, slot) in bound.enumerated() {
             let target = targets[slot] ?? centre[slot] ?? offsets[index] - offset / 2

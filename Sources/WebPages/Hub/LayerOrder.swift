@@ -103,13 +103,13 @@ struct LayerOrder {
     /// Assigns plugins without lines to the shortest columns.
     private static func placeIsolatedPlugins(_ layer: inout [Int], _ pairs: [Pair]) {
         let connected = Set(pairs.flatMap { [$0.left, $0.right] })
-        let isolated = layer.indices.filter { !connected.contains($0) }
-        guard !isolated.isEmpty else { return }
+        let isolatedPlugins = layer.indices.filter { !connected.contains($0) }
+        guard !isolatedPlugins.isEmpty else { return }
         var columns = connected.map { layer[$0] }.max().map { $0 + 1 } ?? 0
-        if columns == 0 { while columns * columns < isolated.count { columns += 1 } }
+        if columns == 0 { while columns * columns < isolatedPlugins.count { columns += 1 } }
         var heights = Array(repeating: 0, count: columns)
         for plugin in connected { heights[layer[plugin]] += 1 }
-        for plugin in isolated {
+        for plugin in isolatedPlugins {
             let column = heights.indices.min { (heights[$0], $0) < (heights[$1], $1) } ?? 0
             layer[plugin] = column
             heights[column] += 1
