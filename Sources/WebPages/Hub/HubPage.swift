@@ -81,7 +81,7 @@ public struct HubPage: Sendable {
         return """
             <section class="card" id="overview">
             <h2>Plugins</h2>
-            <p class="soft hint">Choose one to see what it says and hears.</p>
+            <p class="soft hint">Choose a plugin to see its messages.</p>
             <ul class="plugins">\(plugins.joined())</ul>
             <p class="soft none" hidden>Nothing matches.</p>
             \(Self.findings(graph.findings))

@@ -2,13 +2,12 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A JSON file that says which florets there are, in their order, and how they are set. Documentation/Formats.md
 /// A JSON file with a list of florets and their settings. Documentation/Formats.md describes it.
 ///
 ///     let florets = try FloretsFile(contentsOfFile: "florets.json").florets
 ///     let interceptor = Interceptor(florets)
 package struct FloretsFile: Sendable {
-    /// The florets that a JSON file lists.
+    /// The florets of the file, created when it is parsed.
     package let florets: [any Floret]
 
     /// Parses the content of a file.
