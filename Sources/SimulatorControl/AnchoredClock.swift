@@ -62,12 +62,12 @@ package final class AnchoredClock: WallClock {
 
     /// The same, unless a later revision is followed already.
     package func moveOn(to anchor: ClockAnchor) {
-        let isNews = state.withLock { state in
+        let isChanged = state.withLock { state in
             guard anchor.revision > state.anchor.revision else { return false }
             state = State(anchor: anchor, latest: anchor.reading)
             return true
         }
-        if isNews { moves.raise([0]) }
+        if isChanged { moves.raise([0]) }
     }
 
     package func now() -> Date {

@@ -18,7 +18,7 @@ public final class FollowedClock: WallClock {
     private let following = Locked<Task<Void, Never>?>(nil)
 
     /// How long the simulator is asked to wait for a change, in seconds.
-    private static let patience = 25
+    private static let longPollSeconds = 25
     /// How far the clock may be from what the simulator says without a jump there, in seconds of real time.
     private static let tolerance = 1.0
 
@@ -92,8 +92,8 @@ public final class FollowedClock: WallClock {
     }
 
     private func ask(after revision: Int64?) async throws -> Answer {
-        let query = revision.map { "?after=\($0)&wait=\(Self.patience)" } ?? ""
-        let request = HTTPRequest(method: .get, url: url + query, timeout: .seconds(Self.patience + 10))
+        let query = revision.map { "?after=\($0)&wait=\(Self.longPollSeconds)" } ?? ""
+        let request = HTTPRequest(method: .get, url: url + query, timeout: .seconds(Self.longPollSeconds + 10))
         let sent = base.now()
         let response = try await transport.send(request)
         let received = base.now()
@@ -110,8 +110,8 @@ public final class FollowedClock: WallClock {
     private func apply(_ answer: Answer) {
         let known = clock.anchor
         let distance = abs(known.reading(at: answer.base).timeIntervalSince(answer.state.now))
-        let isNews = answer.state.revision != known.revision || answer.state.rate != known.rate
-        guard isNews || distance > Self.tolerance * max(answer.state.rate, 1) else { return }
+        let isChanged = answer.state.revision != known.revision || answer.state.rate != known.rate
+        guard isChanged || distance > Self.tolerance * max(answer.state.rate, 1) else { return }
         clock.move(
             to: ClockAnchor(
                 base: answer.base, reading: answer.state.now, rate: answer.state.rate,

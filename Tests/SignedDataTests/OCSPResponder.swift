@@ -33,7 +33,7 @@ final class OCSPResponder: Sendable {
         let key: SigningKey
     }
 
-    enum Standing: String { case good = "V", revoked = "R", unknown = "" }
+    enum CertificateStatus: String { case good = "V", revoked = "R", unknown = "" }
 
     static func store(_ change: (inout CertificateTemplate, inout CertificateTemplate) -> Void = { _, _ in }) throws
         -> TestStore
@@ -46,7 +46,8 @@ final class OCSPResponder: Sendable {
         return try TestStore(intermediate: intermediate, leaf: leaf)
     }
 
-    init(store: TestStore? = nil, leaf: Standing = .good, intermediate: Standing = .good) async throws {
+    init(store: TestStore? = nil, leaf: CertificateStatus = .good, intermediate: CertificateStatus = .good) async throws
+    {
         self.store = try store ?? Self.store()
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-ocsp-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -59,14 +60,14 @@ final class OCSPResponder: Sendable {
     var questions: [String] { state.withLock { $0.questions } }
 
     /// Writes what the responder knows.
-    func register(_ leaf: Standing, _ intermediate: Standing) async throws {
+    func register(_ leaf: CertificateStatus, _ intermediate: CertificateStatus) async throws {
         var index = ""
-        for (certificate, standing) in [(store.chain.leaf, leaf), (store.chain.intermediate, intermediate)]
-        where standing != .unknown {
-            let revocation = standing == .revoked ? "231114221320Z,keyCompromise" : ""
+        for (certificate, status) in [(store.chain.leaf, leaf), (store.chain.intermediate, intermediate)]
+        where status != .unknown {
+            let revocation = status == .revoked ? "231114221320Z,keyCompromise" : ""
             let serial = try await serial(certificate)
             index +=
-                "\(standing.rawValue)\t491231235959Z\t\(revocation)\t\(serial)\tunknown\t/CN=\(standing)-\(index.count)\n"
+                "\(status.rawValue)\t491231235959Z\t\(revocation)\t\(serial)\tunknown\t/CN=\(status)-\(index.count)\n"
         }
         try Data(index.utf8).write(to: file("index.txt"))
     }

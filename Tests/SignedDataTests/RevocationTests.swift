@@ -187,7 +187,9 @@ import Testing
     // MARK: - What the responder says
 
     @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
-        for (leaf, intermediate) in [(OCSPResponder.Standing.revoked, OCSPResponder.Standing.good), (.good, .revoked)] {
+        for (leaf, intermediate) in [
+            (OCSPResponder.CertificateStatus.revoked, OCSPResponder.CertificateStatus.good), (.good, .revoked),
+        ] {
             let responder = try await OCSPResponder(leaf: leaf, intermediate: intermediate)
             let verifier = verifier(responder)
             let jws = try document(responder)
@@ -210,7 +212,9 @@ import Testing
     }
 
     @Test func `a certificate the responder does not know is refused, to be asked for again`() async throws {
-        for (leaf, intermediate) in [(OCSPResponder.Standing.unknown, OCSPResponder.Standing.good), (.good, .unknown)] {
+        for (leaf, intermediate) in [
+            (OCSPResponder.CertificateStatus.unknown, OCSPResponder.CertificateStatus.good), (.good, .unknown),
+        ] {
             let responder = try await OCSPResponder(leaf: leaf, intermediate: intermediate)
             let verifier = verifier(responder)
             let jws = try document(responder)

@@ -31,9 +31,9 @@ import Testing
     let ben: CustomerID = "ben"
 
     private func holders(
-        _ claims: [Attribution.Claim], token: UUID? = nil, bearer: CustomerID? = nil
+        _ claims: [Attribution.Claim], token: UUID? = nil, tokenOwner: CustomerID? = nil
     ) -> [CustomerID] {
-        Attribution.holders(token: token, claims: claims, bearer: bearer.map { .init($0) })
+        Attribution.holders(token: token, claims: claims, tokenOwner: tokenOwner.map { .init($0) })
     }
 
     @Test func `a purchase without a token is theirs whose claim was accepted last`() {
@@ -48,43 +48,48 @@ import Testing
         #expect(holders([.init(by: "dora")] + shared) == ["dora", anna, ben])
         #expect(holders(shared + [.init(by: "cleo", .transferred), .init(by: ben, .shared)]) == ["cleo", ben])
         #expect(holders(shared + [.init(by: "cleo")]) == ["cleo"])
-        #expect(holders(shared, token: anna.appAccountToken, bearer: anna) == [anna])
+        #expect(holders(shared, token: anna.appAccountToken, tokenOwner: anna) == [anna])
     }
 
     @Test func `a token decides before every claim of others`() {
         let token = anna.appAccountToken
-        #expect(holders([.init(by: anna), .init(by: ben)], token: token, bearer: anna) == [anna])
-        #expect(holders([], token: token, bearer: anna) == [anna])
+        #expect(holders([.init(by: anna), .init(by: ben)], token: token, tokenOwner: anna) == [anna])
+        #expect(holders([], token: token, tokenOwner: anna) == [anna])
         #expect(holders([.init(by: ben)], token: token) == [ben])
-        #expect(holders([.init(by: ben)], token: token, bearer: anna) == [anna])
+        #expect(holders([.init(by: ben)], token: token, tokenOwner: anna) == [anna])
     }
 
     /// Anybody can work out the UUID of a name, and call themselves by it.
     @Test func `a name comes before the UUID that is its token`() {
         let token = anna.appAccountToken
-        let twin = CustomerID(unchecked: token.uuidString.lowercased())
-        #expect(holders([.init(by: twin), .init(by: ben)], token: token, bearer: twin) == [twin])
-        #expect(holders([.init(by: anna), .init(by: twin)], token: token, bearer: twin) == [anna])
-        #expect(holders([.init(by: twin), .init(by: anna)], token: token, bearer: twin) == [anna])
-        #expect(holders([.init(by: ben, as: anna), .init(by: twin)], token: token, bearer: twin) == [ben])
+        let uuidCustomer = CustomerID(unchecked: token.uuidString.lowercased())
+        #expect(
+            holders([.init(by: uuidCustomer), .init(by: ben)], token: token, tokenOwner: uuidCustomer) == [uuidCustomer]
+        )
+        #expect(holders([.init(by: anna), .init(by: uuidCustomer)], token: token, tokenOwner: uuidCustomer) == [anna])
+        #expect(holders([.init(by: uuidCustomer), .init(by: anna)], token: token, tokenOwner: uuidCustomer) == [anna])
+        #expect(
+            holders([.init(by: ben, as: anna), .init(by: uuidCustomer)], token: token, tokenOwner: uuidCustomer) == [
+                ben
+            ])
 
-        func excludes(_ name: CustomerID, _ claims: [Attribution.Claim], _ bearer: CustomerID?) -> Bool? {
-            Attribution.excludes(name, as: name, token: token, claims: claims, bearer: bearer.map { .init($0) })
+        func excludes(_ name: CustomerID, _ claims: [Attribution.Claim], _ tokenOwner: CustomerID?) -> Bool? {
+            Attribution.excludes(name, as: name, token: token, claims: claims, tokenOwner: tokenOwner.map { .init($0) })
         }
-        #expect(excludes(twin, [], anna) == true)
-        #expect(excludes(twin, [.init(by: anna)], nil) == true)
-        #expect(excludes(anna, [.init(by: twin)], twin) == false)
-        #expect(excludes(ben, [.init(by: twin)], twin) == true)
-        #expect(excludes(twin, [], nil) == nil)
+        #expect(excludes(uuidCustomer, [], anna) == true)
+        #expect(excludes(uuidCustomer, [.init(by: anna)], nil) == true)
+        #expect(excludes(anna, [.init(by: uuidCustomer)], uuidCustomer) == false)
+        #expect(excludes(ben, [.init(by: uuidCustomer)], uuidCustomer) == true)
+        #expect(excludes(uuidCustomer, [], nil) == nil)
     }
 
     @Test func `what was given by hand stays given, whatever the token says`() {
         let given = Attribution.Claim(by: ben, .transferred)
-        #expect(holders([.init(by: anna), given], token: anna.appAccountToken, bearer: anna) == [ben])
-        #expect(holders([given, .init(by: anna)], token: anna.appAccountToken, bearer: anna) == [ben])
+        #expect(holders([.init(by: anna), given], token: anna.appAccountToken, tokenOwner: anna) == [ben])
+        #expect(holders([given, .init(by: anna)], token: anna.appAccountToken, tokenOwner: anna) == [ben])
         #expect(holders([.init(by: anna), given]) == [ben])
         #expect(holders([given, .init(by: anna)]) == [anna])
-        #expect(Attribution.bound(token: nil, claims: [given], bearer: nil) == nil)
+        #expect(Attribution.bound(token: nil, claims: [given], tokenOwner: nil) == nil)
     }
 
     @Test func `a claim counts for whom its presenter was merged into`() {
@@ -93,9 +98,9 @@ import Testing
     }
 
     @Test func `only the token of a customer somebody saw keeps others out`() {
-        #expect(Attribution.bound(token: anna.appAccountToken, claims: [.init(by: ben)], bearer: nil) == nil)
-        #expect(Attribution.bound(token: anna.appAccountToken, claims: [], bearer: .init(anna)) == anna)
-        #expect(Attribution.bound(token: nil, claims: [.init(by: ben)], bearer: nil) == nil)
+        #expect(Attribution.bound(token: anna.appAccountToken, claims: [.init(by: ben)], tokenOwner: nil) == nil)
+        #expect(Attribution.bound(token: anna.appAccountToken, claims: [], tokenOwner: .init(anna)) == anna)
+        #expect(Attribution.bound(token: nil, claims: [.init(by: ben)], tokenOwner: nil) == nil)
     }
 
     @Test(arguments: [

@@ -161,10 +161,10 @@ import Testing
         ])
         #expect(answer(state, at: 364.9).features.map(\.name) == [yearly.rawValue])
         #expect(answer(state, at: 365).features.map(\.name) == [monthly.rawValue])
-        let told = CustomerState(
+        let reported = CustomerState(
             [period("1", product: yearly, from: 0, to: 365)],
             renewals: [renewal(renews: true, to: monthly, signed: 1)])
-        #expect(answer(told, at: 2).features.first?.because == "active subscription, renews as pro.monthly")
+        #expect(answer(reported, at: 2).features.first?.because == "active subscription, renews as pro.monthly")
     }
 
     @Test func `a trial is told apart`() {

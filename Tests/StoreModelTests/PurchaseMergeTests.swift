@@ -22,10 +22,10 @@ import Testing
         let testDescription: String
         let left: PaidFeature
         let right: PaidFeature
-        let stands: [Int]
+        let kept: [Int]
 
-        init(_ name: String, _ left: PaidFeature, _ right: PaidFeature, _ stands: [Int]) {
-            (testDescription, self.left, self.right, self.stands) = (name, left, right, stands)
+        init(_ name: String, _ left: PaidFeature, _ right: PaidFeature, _ kept: [Int]) {
+            (testDescription, self.left, self.right, self.kept) = (name, left, right, kept)
         }
     }
 
@@ -52,7 +52,7 @@ import Testing
 
     @Test(arguments: cases) func `two reports become`(_ example: Case) {
         let merged = PaidFeatures(features: [example.left]).merged(with: PaidFeatures(features: [example.right]))
-        let expected = example.stands.map { $0 == 0 ? example.left : example.right }
+        let expected = example.kept.map { $0 == 0 ? example.left : example.right }
         #expect(merged.features == expected)
         #expect(merged.features.map(\.authority) == expected.map(\.authority))
     }

@@ -101,11 +101,11 @@ import Testing
             """
         let terms = try WireJSON.decode(SubscriptionTerms.self, from: Array(old.utf8))
         #expect(terms.displayPeriod == nil && terms.promotionalOffers.first?.displayPrice == nil)
-        var told = terms
-        told.displayPeriod = "1 month"
-        told.promotionalOffers[0].displayPrice = "$2.00"
-        told.promotionalOffers[0].displayPeriod = "3 months"
-        #expect(try WireJSON.decode(SubscriptionTerms.self, from: try WireJSON.encode(told)) == told)
+        var changed = terms
+        changed.displayPeriod = "1 month"
+        changed.promotionalOffers[0].displayPrice = "$2.00"
+        changed.promotionalOffers[0].displayPeriod = "3 months"
+        #expect(try WireJSON.decode(SubscriptionTerms.self, from: try WireJSON.encode(changed)) == changed)
     }
 
     @Test func `a store's product keeps its terms`() {

@@ -76,15 +76,15 @@ private func receipt(
     @Test func `a receipt alone gives its periods`() throws {
         let first = try receipt(signed, made: 1)
         let second = try receipt(period("2", from: 30, to: 60), made: 31)
-        let standing = try #require(merged(first, second, at: 40))
-        #expect(standing.state == .active && standing.expiresAt == day(60) && standing.groupID == nil)
+        let status = try #require(merged(first, second, at: 40))
+        #expect(status.state == .active && status.expiresAt == day(60) && status.groupID == nil)
     }
 
     @Test func `what is signed by itself says more, however old it is`() throws {
         let later = try receipt(signed, made: 20, to: 25)
-        let standing = try #require(merged(signed, later, at: 27))
-        #expect(standing.state == .active && standing.expiresAt == day(30))
-        #expect(standing.price != nil && standing.groupID == "group")
+        let status = try #require(merged(signed, later, at: 27))
+        #expect(status.state == .active && status.expiresAt == day(30))
+        #expect(status.price != nil && status.groupID == "group")
     }
 
     @Test func `a newer receipt takes back what it says was taken back`() throws {

@@ -13,9 +13,9 @@ package enum SignedAnswer {
     package static let dateField = "Souk-Signature-Date"
     /// The query item by which a signed answer is asked for.
     package static let nonceItem = "nonce"
-    /// The query item in which a client says what else it asked: `question(environment:body:)`. Path and query are signed,
+    /// The query item in which a client says what else it asked: `requestDigest(environment:body:)`. Path and query are signed,
     /// so a server that got another body, or another environment, refuses instead of signing an answer to that.
-    package static let questionItem = "asked"
+    package static let requestDigestItem = "asked"
     /// What a nonce must be, for refusals.
     package static let nonceRule = "1 to 128 visible ASCII characters"
 
@@ -26,7 +26,7 @@ package enum SignedAnswer {
 
     /// What a request asks besides its path and query, in lower-case hexadecimal: the SHA-256 of two lines, the text of
     /// `Souk-Environment` (empty without one) and the SHA-256 of the body in the same form.
-    package static func question(environment: String?, body: [UInt8]) -> String {
+    package static func requestDigest(environment: String?, body: [UInt8]) -> String {
         Hex.encode(SHA256.hash(Array("\(environment ?? "")\n\(Hex.encode(SHA256.hash(body)))".utf8)))
     }
 

@@ -26,7 +26,7 @@ package enum Attribution {
     ///
     /// A name comes before a UUID with the same token. Anybody can work out the UUID of a name, but no name can be found
     /// for a UUID: the customer with the UUID may have chosen it to get what belongs to the name.
-    package struct Bearer: Hashable, Sendable {
+    package struct TokenOwner: Hashable, Sendable {
         /// The customer who has the purchase: after a merge, the one that `name` was merged into.
         package let customer: CustomerID
         let isNamed: Bool
@@ -75,24 +75,24 @@ package enum Attribution {
 
     /// Whom a purchase is bound to, so that others are refused; `nil` when claims decide.
     ///
-    /// Of several customers of the token the one who claimed it last, a name before a UUID; else `bearer`.
+    /// Of several customers of the token the one who claimed it last, a name before a UUID; else `tokenOwner`.
     ///
     /// - Parameters:
     ///   - token: the newest token the store states for the purchase.
     ///   - claims: oldest first.
     ///   - bearer: the known customer of the token.
-    package static func bound(token: UUID?, claims: [Claim], bearer: Bearer?) -> CustomerID? {
-        binding(token: token, claims: claims, bearer: bearer)?.customer
+    package static func bound(token: UUID?, claims: [Claim], tokenOwner: TokenOwner?) -> CustomerID? {
+        binding(token: token, claims: claims, tokenOwner: tokenOwner)?.customer
     }
 
     private static func binding(
-        token: UUID?, claims: [Claim], bearer: Bearer?
+        token: UUID?, claims: [Claim], tokenOwner: TokenOwner?
     ) -> (customer: CustomerID, isNamed: Bool)? {
         guard let token else { return nil }
         if let given = claims.last(where: { $0.kind == .transferred }) { return (given.customer, false) }
         let claim = claims.last { $0.token == token && $0.isNamed } ?? claims.last { $0.token == token }
         if let claim { return (claim.customer, claim.isNamed) }
-        return bearer.map { ($0.customer, $0.isNamed) }
+        return tokenOwner.map { ($0.customer, $0.isNamed) }
     }
 
     /// Whether a purchase is bound to somebody else than `customer`; `nil` when claims decide.
@@ -102,17 +102,17 @@ package enum Attribution {
     ///
     /// - Parameter name: what `customer` was called when presenting it.
     package static func excludes(
-        _ customer: CustomerID, as name: CustomerID, token: UUID?, claims: [Claim], bearer: Bearer?
+        _ customer: CustomerID, as name: CustomerID, token: UUID?, claims: [Claim], tokenOwner: TokenOwner?
     ) -> Bool? {
-        guard let binding = binding(token: token, claims: claims, bearer: bearer) else { return nil }
+        guard let binding = binding(token: token, claims: claims, tokenOwner: tokenOwner) else { return nil }
         if binding.customer == customer { return false }
         if claims.contains(where: { $0.kind == .transferred }) { return true }
         return name.appAccountToken != token || (binding.isNamed && name.isUUID)
     }
 
     /// Who has a purchase: nobody when nobody claimed it and its token is nobody's, several only when they share it.
-    package static func holders(token: UUID?, claims: [Claim], bearer: Bearer?) -> [CustomerID] {
-        if let bound = bound(token: token, claims: claims, bearer: bearer) { return [bound] }
+    package static func holders(token: UUID?, claims: [Claim], tokenOwner: TokenOwner?) -> [CustomerID] {
+        if let bound = bound(token: token, claims: claims, tokenOwner: tokenOwner) { return [bound] }
         let first = claims.lastIndex { $0.kind != .shared } ?? claims.startIndex
         var known: Set<CustomerID> = []
         return claims[first...].map(\.customer).filter { known.insert($0).inserted }

@@ -24,11 +24,11 @@ package struct EntitlementReducer: Sendable {
     package func customer(
         _ id: CustomerID, in environment: StoreEnvironment, _ state: CustomerState, at instant: Date
     ) -> Customer {
-        let ledger = Ledger(state, features: features)
-        var answer = ledger.answer(id, environment, at: instant)
+        let sortedState = SortedState(state, features: features)
+        var answer = sortedState.answer(id, environment, at: instant)
         // Exactly the next change: of the instants at which something may change, the first at which something does.
-        answer.validUntil = ledger.instants.lazy.filter { $0 > instant }.first { later in
-            var then = ledger.answer(id, environment, at: later)
+        answer.validUntil = sortedState.instants.lazy.filter { $0 > instant }.first { later in
+            var then = sortedState.answer(id, environment, at: later)
             then.asOf = instant
             return then != answer
         }
@@ -37,7 +37,7 @@ package struct EntitlementReducer: Sendable {
 }
 
 /// A customer's state sorted into subscriptions, purchases and grants.
-private struct Ledger {
+private struct SortedState {
     let features: FeatureMap
     let subscriptions: [SubscriptionTimeline]
     let purchases: [TransactionFact]
@@ -59,28 +59,28 @@ private struct Ledger {
     }
 
     func answer(_ id: CustomerID, _ environment: StoreEnvironment, at instant: Date) -> Customer {
-        let standings = subscriptions.map { $0.standing(at: instant) }
+        let statuses = subscriptions.map { $0.status(at: instant) }
         let all =
-            standings.flatMap(features(of:)) + purchases.flatMap { features(of: $0, at: instant) }
+            statuses.flatMap(features(of:)) + purchases.flatMap { features(of: $0, at: instant) }
             + grants.map { feature(of: $0, at: instant) }
         return Customer(
             customer: id, environment: environment, asOf: instant, features: Self.merged(all),
-            subscriptions: standings.map(\.subscription).sorted {
+            subscriptions: statuses.map(\.subscription).sorted {
                 ($0.startedAt, $0.originalTransactionID) < ($1.startedAt, $1.originalTransactionID)
             }, purchases: purchases.map(\.purchase),
-            managementURL: standings.contains { $0.isManagedInAppStore } ? Self.appStoreSubscriptions : nil)
+            managementURL: statuses.contains { $0.isManagedInAppStore } ? Self.appStoreSubscriptions : nil)
     }
 
     /// Where the App Store lets its customers change and cancel subscriptions.
     private static let appStoreSubscriptions = "https://apps.apple.com/account/subscriptions"
 
-    private func features(of standing: SubscriptionTimeline.Standing) -> [CustomerFeature] {
-        let period = standing.period
+    private func features(of status: SubscriptionTimeline.Status) -> [CustomerFeature] {
+        let period = status.period
         return features.features(of: period.productID, kind: period.kind).map { name in
             CustomerFeature(
-                name: name, isActive: standing.hasAccess, from: period.purchaseDate, until: standing.expiresAt,
-                effectiveUntil: standing.effectiveUntil, source: period.source, productID: period.productID,
-                originalTransactionID: period.originalID, because: standing.because)
+                name: name, isActive: status.hasAccess, from: period.purchaseDate, until: status.expiresAt,
+                effectiveUntil: status.effectiveUntil, source: period.source, productID: period.productID,
+                originalTransactionID: period.originalID, because: status.because)
         }
     }
 
@@ -152,7 +152,7 @@ extension TransactionFact {
     }
 }
 
-extension SubscriptionTimeline.Standing {
+extension SubscriptionTimeline.Status {
     /// Whether there is still something to change about it: it runs, or the store tries to be paid for it.
     fileprivate var isManagedInAppStore: Bool {
         period.source == .appStore && [.active, .inGracePeriod, .inBillingRetry, .paused].contains(state)

@@ -22,7 +22,7 @@ struct SubscriptionTimeline {
     }
 
     /// One period as it stands at one instant.
-    struct Standing {
+    struct Status {
         let period: TransactionFact
         let state: CustomerSubscription.State
         let expiresAt: Date
@@ -39,11 +39,11 @@ struct SubscriptionTimeline {
         live.flatMap { [$0.purchaseDate, expiry(of: $0), effectiveEnd(of: $0)] }
     }
 
-    func standing(at instant: Date) -> Standing {
+    func status(at instant: Date) -> Status {
         let period = current(at: instant)
         let end = effectiveEnd(of: period)
         let state = state(of: period, at: instant)
-        return Standing(
+        return Status(
             period: period, state: state, expiresAt: expiry(of: period), effectiveUntil: end,
             hasAccess: state == .active || state == .inGracePeriod, renewal: renewals.last,
             gracePeriodUntil: grace(of: period), cancelledAt: cancelledAt,

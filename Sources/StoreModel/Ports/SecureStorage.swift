@@ -9,12 +9,12 @@ public protocol SecureStorage: Sendable {
 }
 
 /// A storage that can tell whether somebody uses it already, in this process or in another.
-package protocol ClaimableStorage: SecureStorage {
+package protocol LockableStorage: SecureStorage {
     /// The right to be its one user; `nil` while somebody else has it.
-    func claim() throws -> (any StorageClaim)?
+    func lock() throws -> (any StorageLock)?
 }
 
 /// Held until it is released, is no longer referenced, or the process ends.
-package protocol StorageClaim: AnyObject, Sendable {
+package protocol StorageLock: AnyObject, Sendable {
     func release()
 }

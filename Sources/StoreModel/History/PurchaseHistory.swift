@@ -36,19 +36,19 @@ package struct PurchaseHistory: Hashable, Sendable {
     package var refunds: [PurchaseRecord] { records.filter { $0.refundDate != nil } }
 
     /// Whether a product was bought and not taken back; the end of a subscription period plays no part.
-    package func standing(of product: ProductID) -> PurchaseStanding {
+    package func status(of product: ProductID) -> PurchaseStatus {
         let bought = records.filter { $0.productID == product }
-        if let record = bought.last(where: \.stands) { return PurchaseStanding(.purchased, record) }
-        return PurchaseStanding(withoutAccess: bought)
+        if let record = bought.last(where: \.isInEffect) { return PurchaseStatus(.purchased, record) }
+        return PurchaseStatus(withoutAccess: bought)
     }
 
     /// Whether an auto-renewable subscription to any of these products, as those of one group, runs at `now`.
     ///
     /// With several renewals the latest end of a period that was neither refunded nor upgraded decides, and it is
     /// exclusive.
-    package func subscription(to products: Set<ProductID>, at now: Date) -> PurchaseStanding {
+    package func subscription(to products: Set<ProductID>, at now: Date) -> PurchaseStatus {
         let periods = records.filter { products.contains($0.productID) && $0.expiresDate != nil }
-        return Self.standing(of: periods, at: now) { $0.expiresDate ?? $0.purchaseDate }
+        return Self.status(of: periods, at: now) { $0.expiresDate ?? $0.purchaseDate }
     }
 
     /// Whether a non-renewing subscription runs at `now`, when each purchase lasts `period` from the day it was bought.
@@ -57,9 +57,9 @@ package struct PurchaseHistory: Hashable, Sendable {
     /// latest end decides, and it is exclusive.
     package func nonRenewingSubscription(
         to products: Set<ProductID>, lasting period: SubscriptionPeriod, at now: Date
-    ) -> PurchaseStanding {
+    ) -> PurchaseStatus {
         let bought = records.filter { products.contains($0.productID) }
-        return Self.standing(of: bought, at: now) { period.end(from: $0.originalPurchaseDate) }
+        return Self.status(of: bought, at: now) { period.end(from: $0.originalPurchaseDate) }
     }
 
     /// Whether the customer may take an introductory offer of a subscription group: who never had one in the group, and
@@ -80,23 +80,23 @@ package struct PurchaseHistory: Hashable, Sendable {
         return !subscription(to: products.union(group.map(\.productID)), at: now).isActive
     }
 
-    private static func standing(
+    private static func status(
         of periods: [PurchaseRecord], at now: Date, end: (PurchaseRecord) -> Date
-    ) -> PurchaseStanding {
+    ) -> PurchaseStatus {
         // Of two that end at once, the one bought later.
-        let latest = periods.filter(\.stands).reduce(nil as PurchaseRecord?) { latest, period in
+        let latest = periods.filter(\.isInEffect).reduce(nil as PurchaseRecord?) { latest, period in
             latest.map { end($0) > end(period) } == true ? latest : period
         }
-        if let latest, now < end(latest) { return PurchaseStanding(.active, latest, expiresDate: end(latest)) }
-        guard let last = periods.last else { return PurchaseStanding(withoutAccess: []) }
-        if !last.stands { return PurchaseStanding(withoutAccess: periods, expiresDate: end(last)) }
+        if let latest, now < end(latest) { return PurchaseStatus(.active, latest, expiresDate: end(latest)) }
+        guard let last = periods.last else { return PurchaseStatus(withoutAccess: []) }
+        if !last.isInEffect { return PurchaseStatus(withoutAccess: periods, expiresDate: end(last)) }
         let expired = latest ?? last
-        return PurchaseStanding(.expired, expired, expiresDate: end(expired))
+        return PurchaseStatus(.expired, expired, expiresDate: end(expired))
     }
 }
 
 /// What a purchase or subscription is worth at an instant.
-package struct PurchaseStanding: Hashable, Sendable {
+package struct PurchaseStatus: Hashable, Sendable {
     /// In one word. An open set.
     package struct State: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
@@ -143,7 +143,7 @@ package struct PurchaseStanding: Hashable, Sendable {
 
 extension PurchaseRecord {
     /// Neither taken back nor replaced.
-    fileprivate var stands: Bool { refundDate == nil && !isUpgraded }
+    fileprivate var isInEffect: Bool { refundDate == nil && !isUpgraded }
 
     fileprivate func isOrdered(before other: PurchaseRecord) -> Bool {
         if purchaseDate != other.purchaseDate { return purchaseDate < other.purchaseDate }

@@ -33,11 +33,11 @@ import Testing
             purchase("1", "kept", at: 0), purchase("2", "returned", at: 0, refundedAt: 3),
             purchase("3", "twice", at: 0, refundedAt: 1), purchase("4", "twice", at: 2),
         ])
-        #expect(history.standing(of: "kept").state == .purchased)
-        #expect(history.standing(of: "returned").state == .refunded)
-        #expect(history.standing(of: "returned").record?.transactionID == "2")
-        #expect(history.standing(of: "twice").record?.transactionID == "4")
-        #expect(history.standing(of: "other") == PurchaseStanding(.notPurchased, nil))
+        #expect(history.status(of: "kept").state == .purchased)
+        #expect(history.status(of: "returned").state == .refunded)
+        #expect(history.status(of: "returned").record?.transactionID == "2")
+        #expect(history.status(of: "twice").record?.transactionID == "4")
+        #expect(history.status(of: "other") == PurchaseStatus(.notPurchased, nil))
         #expect(history.refunds.map(\.transactionID) == ["2", "3"])
         #expect(history.productIDs == ["kept", "returned", "twice"])
     }
@@ -75,12 +75,12 @@ import Testing
 
     @Test func `a non-renewing subscription lasts as long as the app says`() {
         let history = PurchaseHistory([purchase("1", "season", at: 0), purchase("2", "season", at: 10, refundedAt: 11)])
-        func standing(_ day: Double) -> PurchaseStanding {
+        func status(_ day: Double) -> PurchaseStatus {
             history.nonRenewingSubscription(to: ["season"], lasting: .days(90), at: Self.day(day))
         }
-        #expect(standing(89).state == .active)
-        #expect(standing(89).expiresDate == Self.day(90))
-        #expect(standing(90).isActive == false)
+        #expect(status(89).state == .active)
+        #expect(status(89).expiresDate == Self.day(90))
+        #expect(status(90).isActive == false)
         let restored = PurchaseRecord(
             productID: "season", purchaseDate: Self.day(80), originalPurchaseDate: Self.day(0))
         let after = PurchaseHistory([restored])
