@@ -1,9 +1,11 @@
 import Primitives
 
-/// A value of an enumeration that Apple may extend. Unknown values are kept.
+/// A value of an enumeration that Apple can extend. Unknown values are kept.
 public protocol OpenAppStoreValue: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible
 where RawValue: Hashable & Sendable & Codable {
-    /// Takes any value, known or not.
+    /// Creates a value from any raw value, known or unknown.
+    ///
+    /// - Parameter rawValue: The raw value in Apple's payloads.
     init(rawValue: RawValue)
 }
 
@@ -13,83 +15,108 @@ extension OpenAppStoreValue {
 
 extension OpenEnum: OpenAppStoreValue {}
 
-/// One value of an open set of numbers that Apple may extend: a number, with names for the values that are known.
+/// A number from an open set that Apple can extend, with names for the known values.
 ///
-/// `Owner` is the type that the values belong to, as in `OpenEnum`. A number that is not known is kept as it is.
+/// `Owner` is the type that the values belong to, as in `OpenEnum`. An unknown number is kept as it is.
 public struct OpenCode<Owner>: OpenAppStoreValue {
     public let rawValue: Int
 
     /// Creates a value, known or unknown.
+    ///
+    /// - Parameter rawValue: The number in Apple's payloads.
     public init(rawValue: Int) { self.rawValue = rawValue }
 }
 
-/// Which App Store signed something: the real one, its sandbox, or a development machine.
+/// The store that signed a payload: the App Store, its sandbox or a development machine.
 public struct AppStoreEnvironment: OpenAppStoreValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The App Store, where customers pay with money.
     public static let production = Self(rawValue: "Production")
+    /// Apple's sandbox, for testers with sandbox accounts.
     public static let sandbox = Self(rawValue: "Sandbox")
+    /// StoreKit testing in Xcode, which signs with a certificate of the development machine.
     public static let xcode = Self(rawValue: "Xcode")
+    /// Local tests. A local certificate signs the payloads, as in Xcode.
     public static let localTesting = Self(rawValue: "LocalTesting")
 }
 
-/// Values of Apple's App Store Server API that transactions have. Type names are Apple's. The module `AppStorePayloads` adds
-/// the requests and responses of that API.
+/// The values of Apple's App Store Server API that occur in transactions. Type names are Apple's. The module
+/// `AppStorePayloads` adds the requests and responses of that API.
 public enum AppStoreServerAPI {
-    /// Whether the customer bought it or has it from their family.
+    /// Whether the customer bought the product or shares it through Family Sharing.
     public typealias InAppOwnershipType = OpenEnum<StoreTransaction>
 
-    /// Whether the customer purchased, or a subscription renewed itself.
+    /// Whether the customer made the purchase or a subscription renewed.
     public struct TransactionReason: OpenAppStoreValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The customer made the purchase.
         public static let purchase = Self(rawValue: "PURCHASE")
+        /// The subscription renewed.
         public static let renewal = Self(rawValue: "RENEWAL")
     }
 
-    /// The state of an auto-renewable subscription as the store sees it.
+    /// The status of an auto-renewable subscription at the store.
     public typealias Status = OpenCode<StoreSubscriptionStatus>
 
-    /// The kind of offer a period was sold under.
+    /// The kind of the offer under which a period was sold.
     public typealias OfferType = OpenCode<TransactionOffer>
 
-    /// How an offer lowers the price.
+    /// The way in which an offer lowers the price.
     public typealias OfferDiscountType = OpenEnum<TransactionOffer>
 
-    /// The reason for which the store took a purchase back.
+    /// The reason for which the store revoked a purchase.
     public typealias RevocationReason = OpenCode<StoreTransaction>
 }
 
 extension AppStoreServerAPI.InAppOwnershipType {
+    /// The customer bought the product.
     public static var purchased: Self { Self(rawValue: "PURCHASED") }
+    /// Another family member bought the product and shares it.
     public static var familyShared: Self { Self(rawValue: "FAMILY_SHARED") }
 }
 
 extension AppStoreServerAPI.Status {
+    /// The subscription is active.
     public static var active: Self { Self(rawValue: 1) }
+    /// The subscription has expired.
     public static var expired: Self { Self(rawValue: 2) }
+    /// A renewal failed, and the store repeats the payment.
     public static var billingRetry: Self { Self(rawValue: 3) }
+    /// A renewal failed, and the subscription stays active in the grace period.
     public static var billingGracePeriod: Self { Self(rawValue: 4) }
+    /// The store revoked the subscription, for example after a refund.
     public static var revoked: Self { Self(rawValue: 5) }
 }
 
 extension AppStoreServerAPI.OfferType {
+    /// An offer for the first subscription in a group.
     public static var introductory: Self { Self(rawValue: 1) }
+    /// An offer that the app's server signs, for current or former subscribers.
     public static var promotional: Self { Self(rawValue: 2) }
+    /// An offer that the customer redeems with a code.
     public static var offerCode: Self { Self(rawValue: 3) }
+    /// An offer to a customer whose subscription has expired.
     public static var winBack: Self { Self(rawValue: 4) }
 }
 
 extension AppStoreServerAPI.OfferDiscountType {
+    /// The period is free.
     public static var freeTrial: Self { Self(rawValue: "FREE_TRIAL") }
+    /// The customer pays a lower price for each of several periods.
     public static var payAsYouGo: Self { Self(rawValue: "PAY_AS_YOU_GO") }
+    /// The customer pays once, for all periods of the offer.
     public static var payUpFront: Self { Self(rawValue: "PAY_UP_FRONT") }
+    /// The customer pays once, for a product that does not renew.
     public static var oneTime: Self { Self(rawValue: "ONE_TIME") }
 }
 
 extension AppStoreServerAPI.RevocationReason {
+    /// A reason other than a problem with the app.
     public static var other: Self { Self(rawValue: 0) }
+    /// The customer had a problem with the app.
     public static var issueWithinApp: Self { Self(rawValue: 1) }
 }

@@ -1,35 +1,54 @@
 import Foundation
 import Primitives
 
-/// A text that names something: 1 to 255 bytes of UTF-8 without control characters, or what a type's own rule says.
+/// A string that identifies something. By default it has 1 to 255 bytes of UTF-8 and no control characters; a type can
+/// have a stricter rule.
 ///
-/// Two identifiers are equal when their bytes are (`ExactText`), as they are in the database, in tokens and in URLs.
+/// Two identifiers are equal if their bytes are equal (`ExactText`), as in the database, in tokens and in URLs.
 public protocol Identifier: ExactText, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
-    /// Without looking at the text: for texts that were looked at before.
+    /// Creates an identifier without a check. Use it only for strings that were checked before.
+    ///
+    /// - Parameter rawValue: The checked string, in its canonical spelling.
     init(unchecked rawValue: String)
-    /// Whether a text can be such a name.
+    /// Returns whether a string is a valid identifier of this type.
+    ///
+    /// - Parameter text: The string to check.
     static func isValid(_ text: String) -> Bool
-    /// What `isValid` asks for, in words that go on after "should have".
+    /// The rule that `isValid` checks, in words that complete "should have …".
     static var rule: String { get }
-    /// The one spelling under which a valid text is kept.
+    /// Returns the one spelling under which a valid string is stored.
+    ///
+    /// - Parameter text: A valid string.
     static func canonical(_ text: String) -> String
 }
 
 extension Identifier {
-    /// `nil` when the text is not valid: empty, longer than 255 bytes or with a control character, unless the type's own
-    /// rule says otherwise.
+    /// Creates an identifier, or returns `nil` if the string is not valid: empty, longer than 255 bytes or with a
+    /// control character, unless the type has a rule of its own.
+    ///
+    /// - Parameter rawValue: The string, which is stored in its canonical spelling.
     public init?(rawValue: String) {
         guard Self.isValid(rawValue) else { return nil }
         self.init(unchecked: Self.canonical(rawValue))
     }
 
-    /// The control characters are those of ASCII and of Latin-1, U+0080 to U+009F.
+    /// Returns whether a string has 1 to 255 bytes and no control characters. Control characters are those of ASCII and
+    /// of Latin-1, U+0080 to U+009F.
+    ///
+    /// - Parameter text: The string to check.
     public static func isValid(_ text: String) -> Bool { IdentifierRule.hasNoControl(text) }
 
+    /// The default rule.
     public static var rule: String { "1 to 255 bytes and no control characters" }
 
+    /// Returns the string unchanged.
+    ///
+    /// - Parameter text: A valid string.
     public static func canonical(_ text: String) -> String { text }
 
+    /// Creates an identifier from a literal. An invalid literal is a programming error and stops the process.
+    ///
+    /// - Parameter value: A valid string.
     public init(stringLiteral value: String) {
         precondition(Self.isValid(value), "\(Self.self) should have \(Self.rule)")
         self.init(unchecked: Self.canonical(value))
@@ -53,7 +72,7 @@ extension Identifier {
 }
 
 private enum IdentifierRule {
-    /// Whether a text has 1 to 255 bytes and no control characters.
+    /// Returns whether a text has 1 to 255 bytes and no control characters.
     static func hasNoControl(_ text: String) -> Bool {
         guard (1...255).contains(text.utf8.count) else { return false }
         var before: UInt8 = 0
@@ -65,39 +84,54 @@ private enum IdentifierRule {
     }
 }
 
-/// What is sold, as the store names it: `com.example.darkroom.pro.monthly`. Features, credits and their items have names
-/// of the same form.
+/// The identifier of a product at the store, for example `com.example.darkroom.pro.monthly`. Names of features, credits
+/// and items have the same form.
 ///
-/// A name in another form than Unicode's NFC is refused: people who type it see the same letters, so it must have one
-/// spelling only.
+/// A string must be in Unicode's normal form NFC: two spellings that look the same would otherwise be two products.
 public struct ProductID: Identifier {
     public let rawValue: String
+    /// Creates an identifier without a check.
+    ///
+    /// - Parameter rawValue: A string that was checked before.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
+    /// Returns whether a string has 1 to 255 bytes, is in normal form NFC and has no control characters.
+    ///
+    /// - Parameter text: The string to check.
     public static func isValid(_ text: String) -> Bool {
         IdentifierRule.hasNoControl(text) && text.isInNormalFormC
     }
 
+    /// The rule of ``isValid(_:)``, in words.
     public static var rule: String { "1 to 255 bytes in Unicode's form NFC and no control characters" }
 }
 
-/// One transaction of the store.
+/// The identifier of a transaction at the store.
 public struct TransactionID: Identifier {
     public let rawValue: String
+    /// Creates an identifier without a check.
+    ///
+    /// - Parameter rawValue: A string that was checked before.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
 extension TransactionID {
-    /// The UUID under which the formats of the feature provisioner name the purchase whose original transaction this is: name-based, the
-    /// same everywhere.
+    /// The name-based UUID that identifies the purchase of this original transaction in the formats of the feature
+    /// provisioner. It is the same on every system.
     public var subscriptionUUID: UUID { UUID(namespace: CustomerID.namespace, name: "subscription:\(rawValue)") }
 }
 
-/// An app, as its bundle identifier: 1 to 155 letters and digits of ASCII, hyphens and periods.
+/// The bundle identifier of an app: 1 to 155 ASCII letters, digits, hyphens and periods.
 public struct BundleID: Identifier {
     public let rawValue: String
+    /// Creates an identifier without a check.
+    ///
+    /// - Parameter rawValue: A string that was checked before.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
+    /// Returns whether a string has 1 to 155 ASCII letters, digits, hyphens and periods.
+    ///
+    /// - Parameter text: The string to check.
     public static func isValid(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -110,31 +144,44 @@ public struct BundleID: Identifier {
             }
     }
 
+    /// The rule of ``isValid(_:)``, in words.
     public static var rule: String { "1 to 155 letters and digits of ASCII, hyphens and periods" }
 }
 
-/// One attempt of an app to buy: made by the caller, named in every update that answers it.
+/// The identifier of one payment. The caller chooses it, and each update about the payment has it.
 public struct PaymentID: Identifier {
     public let rawValue: String
+    /// Creates an identifier without a check.
+    ///
+    /// - Parameter rawValue: A string that was checked before.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
+    /// Creates an identifier from a UUID, in lower case.
+    ///
+    /// - Parameter uuid: The UUID of the payment.
     public init(_ uuid: UUID) { rawValue = uuid.uuidString.lowercased() }
 }
 
-/// Who may use what was bought, as the app names its customers. A UUID in any case is the same customer and is kept in
-/// lower case; any other text is kept as it is, and two that differ in one byte are two customers.
+/// The identifier of a customer, as the app chooses it. A UUID identifies the same customer in either case and is
+/// stored in lower case. Other strings are stored unchanged, and two strings that differ in one byte are two customers.
 public struct CustomerID: Identifier {
     public let rawValue: String
+    /// Creates an identifier without a check.
+    ///
+    /// - Parameter rawValue: A string that was checked before, in its canonical spelling.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
+    /// Returns a UUID in lower case, and any other string unchanged.
+    ///
+    /// - Parameter text: A valid string.
     public static func canonical(_ text: String) -> String {
         CustomerID(unchecked: text).isUUID ? text.lowercased() : text
     }
 
-    /// Whether the customer is named by a UUID, which then is the token too.
+    /// Whether the identifier is a UUID, which is then also the app account token.
     package var isUUID: Bool { UUID(text: rawValue) != nil }
 
-    /// What a purchase of this customer carries at the store (Apple: `appAccountToken`): the customer's own UUID, or the
-    /// name-based UUID of its text.
+    /// The app account token of this customer's purchases at the store (Apple: `appAccountToken`): the customer's own
+    /// UUID, or the name-based UUID of the identifier.
     public var appAccountToken: UUID {
         UUID(text: rawValue) ?? UUID(namespace: Self.namespace, name: rawValue)
     }
@@ -146,22 +193,32 @@ public struct CustomerID: Identifier {
         name: "souk.invalid")
 }
 
-/// Where a signed fact comes from. Facts and answers of different environments never mix.
+/// The environment in which a transaction was signed. Facts and answers of different environments never mix.
 public struct StoreEnvironment: ExactText, Codable, CustomStringConvertible {
     public let rawValue: String
+    /// Creates an environment, known or unknown.
+    ///
+    /// - Parameter rawValue: The name, for example `sandbox`.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The App Store, where customers pay with money.
     public static let production = StoreEnvironment(rawValue: "production")
+    /// Apple's sandbox, for testers with sandbox accounts.
     public static let sandbox = StoreEnvironment(rawValue: "sandbox")
+    /// StoreKit testing in Xcode.
     public static let xcode = StoreEnvironment(rawValue: "xcode")
+    /// Local tests. A local certificate signs the payloads, as in Xcode.
     public static let localTesting = StoreEnvironment(rawValue: "localTesting")
 
-    /// From Apple's spelling in signed payloads: `Production`, `Sandbox`, `Xcode`, `LocalTesting`.
+    /// Creates an environment from Apple's spelling in signed payloads: `Production`, `Sandbox`, `Xcode`,
+    /// `LocalTesting`.
+    ///
+    /// - Parameter text: The value of the payload's `environment`.
     public init(apple text: String) {
         self.init(rawValue: text.prefix(1).lowercased() + text.dropFirst())
     }
 
-    /// Apple's spelling.
+    /// The environment in Apple's spelling.
     public var appleText: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
     public var description: String { rawValue }
 }

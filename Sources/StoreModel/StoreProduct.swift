@@ -1,20 +1,36 @@
 import Foundation
 import Primitives
 
-/// A product as the store sells it, in the words of one storefront.
+/// A product that a store sells, localized for one storefront.
 public struct StoreProduct: Hashable, Sendable, Codable {
+    /// The identifier of the product.
     public var id: ProductID
-    /// How it is sold.
+    /// The kind of the product.
     public var kind: ProductType
+    /// The price in the storefront's currency.
     public var price: Price
-    /// The price as the storefront writes it, for example `4,99 €`.
+    /// The price as the storefront formats it, for example `4,99 €`.
     public var displayPrice: String
+    /// The name of the product in the storefront's language.
     public var displayName: String
+    /// The description of the product in the storefront's language.
     public var description: String
+    /// Whether family members can share the product.
     public var isFamilyShareable: Bool
-    /// Present for auto-renewable subscriptions.
+    /// The terms of an auto-renewable subscription, or `nil` for other products.
     public var subscription: SubscriptionTerms?
 
+    /// Creates a product.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the product.
+    ///   - kind: The kind of the product.
+    ///   - price: The price in the storefront's currency.
+    ///   - displayPrice: The price as the storefront formats it, for example `4,99 €`.
+    ///   - displayName: The name of the product in the storefront's language.
+    ///   - description: The description of the product in the storefront's language.
+    ///   - isFamilyShareable: Whether family members can share the product.
+    ///   - subscription: The terms of an auto-renewable subscription, or `nil` for other products.
     public init(
         id: ProductID, kind: ProductType, price: Price, displayPrice: String = "", displayName: String = "",
         description: String = "", isFamilyShareable: Bool = false, subscription: SubscriptionTerms? = nil
@@ -30,22 +46,34 @@ public struct StoreProduct: Hashable, Sendable, Codable {
     }
 }
 
-/// Money: a decimal amount and an ISO 4217 code. On the wire the amount is a decimal string.
+/// A price: a decimal amount and an ISO 4217 currency code. In JSON the amount is a decimal string.
 public struct Price: Hashable, Sendable, Codable {
+    /// The amount in units of the currency, for example 4.99.
     public var amount: Decimal
+    /// The ISO 4217 code of the currency, for example `EUR`.
     public var currency: String
 
+    /// Creates a price.
+    ///
+    /// - Parameters:
+    ///   - amount: The amount in units of the currency, for example 4.99.
+    ///   - currency: The ISO 4217 code of the currency, for example `EUR`.
     public init(amount: Decimal, currency: String) {
         self.amount = amount
         self.currency = currency
     }
 
-    /// From Apple's milliunits: 4990 is 4.99.
+    /// Creates a price from Apple's milliunits: 4990 is 4.99.
+    ///
+    /// - Parameters:
+    ///   - milliunits: The amount in thousandths of the currency's unit.
+    ///   - currency: The ISO 4217 code of the currency.
     public init(milliunits: Int64, currency: String) {
         self.init(amount: Decimal(milliunits) / 1000, currency: currency)
     }
 
-    /// Apple's milliunits, rounded to the nearest; the largest or smallest there are where the amount has none.
+    /// The amount in Apple's milliunits, rounded to the nearest. An amount outside the range of `Int64` becomes its
+    /// largest or smallest value.
     public var milliunits: Int64 {
         if amount >= Decimal(Int64.max) / 1000 { return .max }
         if amount <= Decimal(Int64.min) / 1000 { return .min }
@@ -55,6 +83,10 @@ public struct Price: Hashable, Sendable, Codable {
         return NSDecimalNumber(decimal: rounded).int64Value
     }
 
+    /// Decodes a price.
+    ///
+    /// - Parameter decoder: The decoder to read from.
+    /// - Throws: `DecodingError` if the amount is not a decimal string.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let text = try container.decode(String.self, forKey: .amount)
@@ -74,21 +106,39 @@ public struct Price: Hashable, Sendable, Codable {
     private enum CodingKeys: String, CodingKey { case amount, currency }
 }
 
-/// How an auto-renewable subscription renews and what it competes with.
+/// The terms of an auto-renewable subscription: its group, its period and its offers.
 public struct SubscriptionTerms: Hashable, Sendable, Codable {
+    /// The identifier of the subscription group.
     public var groupID: String
-    /// What the storefront calls the group, where the store says so.
+    /// The name of the group in the storefront's language, or `nil` if the store does not provide it.
     public var groupDisplayName: String?
-    /// 1 is the highest level of service in the group.
+    /// The level of service in the group. 1 is the highest.
     public var level: Int
+    /// The length of one billing period.
     public var period: SubscriptionPeriod
-    /// The period in the language of the storefront, for example `1 month`; `nil` where the store does not say.
+    /// The period in the storefront's language, for example `1 month`, or `nil` if the store does not provide it.
     public var displayPeriod: String?
+    /// The offer for a customer's first subscription in the group.
     public var introductoryOffer: Offer?
+    /// The offers to current or former subscribers.
     public var promotionalOffers: [Offer]
-    /// Offers to customers whose subscription has expired. Which of them a customer may have, the store decides.
+    /// The offers to customers whose subscription has expired. The store decides which of them a customer is eligible
+    /// for.
     public var winBackOffers: [Offer]
 
+    /// Creates the terms of a subscription.
+    ///
+    /// - Parameters:
+    ///   - groupID: The identifier of the subscription group.
+    ///   - groupDisplayName: The name of the group in the storefront's language, or `nil` if the store does not provide
+    ///     it.
+    ///   - level: The level of service in the group. 1 is the highest.
+    ///   - period: The length of one billing period.
+    ///   - displayPeriod: The period in the storefront's language, for example `1 month`, or `nil` if the store does
+    ///     not provide it.
+    ///   - introductoryOffer: The offer for a customer's first subscription in the group.
+    ///   - promotionalOffers: The offers to current or former subscribers.
+    ///   - winBackOffers: The offers to customers whose subscription has expired.
     public init(
         groupID: String, groupDisplayName: String? = nil, level: Int, period: SubscriptionPeriod,
         displayPeriod: String? = nil, introductoryOffer: Offer? = nil, promotionalOffers: [Offer] = [],
@@ -104,7 +154,10 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
         self.winBackOffers = winBackOffers
     }
 
-    /// What a store that knows no win-back offers wrote is read as having none.
+    /// Decodes the terms. A document without win-back offers has none.
+    ///
+    /// - Parameter decoder: The decoder to read from.
+    /// - Throws: `DecodingError` if a required member is missing or a value does not fit.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         groupID = try container.decode(String.self, forKey: .groupID)
@@ -118,21 +171,35 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
     }
 }
 
-/// A lower price for a while.
+/// A lower price for a limited time.
 public struct Offer: Hashable, Sendable, Codable {
-    /// `nil` for an introductory offer.
+    /// The identifier of the offer, or `nil` for an introductory offer.
     public var id: String?
+    /// The way in which the customer pays for the offer.
     public var paymentMode: PaymentMode
+    /// The length of one period of the offer.
     public var period: SubscriptionPeriod
-    /// How many periods the offer lasts.
+    /// The number of periods that the offer lasts.
     public var periodCount: Int
-    /// `nil` when it is free.
+    /// The price of the offer, or `nil` if it is free.
     public var price: Price?
-    /// The price as the storefront writes it, for example `0,99 €`; `nil` where the store does not say.
+    /// The price as the storefront formats it, for example `0,99 €`, or `nil` if the store does not provide it.
     public var displayPrice: String?
-    /// The period in the language of the storefront, for example `3 days`; `nil` where the store does not say.
+    /// The period in the storefront's language, for example `3 days`, or `nil` if the store does not provide it.
     public var displayPeriod: String?
 
+    /// Creates an offer.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the offer, or `nil` for an introductory offer.
+    ///   - paymentMode: The way in which the customer pays for the offer.
+    ///   - period: The length of one period of the offer.
+    ///   - periodCount: The number of periods that the offer lasts.
+    ///   - price: The price of the offer, or `nil` if it is free.
+    ///   - displayPrice: The price as the storefront formats it, for example `0,99 €`, or `nil` if the store does not
+    ///     provide it.
+    ///   - displayPeriod: The period in the storefront's language, for example `3 days`, or `nil` if the store does not
+    ///     provide it.
     public init(
         id: String? = nil, paymentMode: PaymentMode, period: SubscriptionPeriod, periodCount: Int = 1,
         price: Price? = nil, displayPrice: String? = nil, displayPeriod: String? = nil
@@ -146,12 +213,15 @@ public struct Offer: Hashable, Sendable, Codable {
         self.displayPeriod = displayPeriod
     }
 
-    /// How an offer is paid. Raw values are Apple's `offerDiscountType`.
+    /// The way in which the customer pays for an offer. Raw values are those of Apple's `offerDiscountType`.
     public typealias PaymentMode = OpenEnum<Offer>
 }
 
 extension Offer.PaymentMode {
+    /// The offer is free.
     public static var freeTrial: Self { Self(rawValue: "FREE_TRIAL") }
+    /// The customer pays the lower price for each period.
     public static var payAsYouGo: Self { Self(rawValue: "PAY_AS_YOU_GO") }
+    /// The customer pays once, for all periods of the offer.
     public static var payUpFront: Self { Self(rawValue: "PAY_UP_FRONT") }
 }

@@ -2,19 +2,26 @@ import Foundation
 
 /// A length of time in calendar units, written as an ISO 8601 duration such as `P1M`.
 public struct SubscriptionPeriod: Hashable, Sendable, Codable {
+    /// The number of units.
     public var value: Int
+    /// The calendar unit.
     public var unit: Unit
 
+    /// Creates a period.
+    ///
+    /// - Parameters:
+    ///   - value: The number of units.
+    ///   - unit: The calendar unit.
     public init(value: Int, unit: Unit) {
         self.value = value
         self.unit = unit
     }
 
-    /// Calendar units in which stores bill. Closed: ISO 8601 knows no others that a store could name.
+    /// A calendar unit in which stores bill. The set is closed: ISO 8601 has no other unit that a store could use.
     public enum Unit: String, Hashable, Sendable, Codable, CaseIterable {
         case second, minute, hour, day, week, month, year
 
-        /// Its usual length.
+        /// The average length of the unit.
         fileprivate var seconds: TimeInterval {
             switch self {
             case .second: 1
@@ -28,12 +35,27 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         }
     }
 
+    /// Creates a period of `value` days.
+    ///
+    /// - Parameter value: The number of days.
     public static func days(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .day) }
+    /// Creates a period of `value` weeks.
+    ///
+    /// - Parameter value: The number of weeks.
     public static func weeks(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .week) }
+    /// Creates a period of `value` months.
+    ///
+    /// - Parameter value: The number of months.
     public static func months(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .month) }
+    /// Creates a period of `value` years.
+    ///
+    /// - Parameter value: The number of years.
     public static func years(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .year) }
 
-    /// From one ISO 8601 component: `P3D`, `P1W`, `P1M`, `P1Y`, `PT5M`; otherwise `nil`.
+    /// Creates a period from an ISO 8601 duration with one component, such as `P3D`, `P1W`, `P1M`, `P1Y` or `PT5M`.
+    /// Returns `nil` for any other string, and for a value over 10,000.
+    ///
+    /// - Parameter text: The duration.
     public init?(iso8601 text: String) {
         var rest = Substring(text)
         guard rest.popFirst() == "P" else { return nil }
@@ -45,7 +67,10 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         self.init(value: value, unit: unit)
     }
 
-    /// As people write durations: `90s`, `15m`, `6h`, `40d`, `2w`, `1y` or one ISO 8601 component; otherwise `nil`.
+    /// Creates a period from a short duration such as `90s`, `15m`, `6h`, `40d`, `2w` or `1y`, or from one ISO 8601
+    /// component. Returns `nil` for any other string.
+    ///
+    /// - Parameter text: The duration.
     public init?(duration text: String) {
         if let period = SubscriptionPeriod(iso8601: text) {
             self = period
@@ -59,7 +84,7 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         self.init(value: value, unit: unit)
     }
 
-    /// The ISO 8601 text.
+    /// The period as an ISO 8601 duration.
     public var iso8601: String {
         let (isTime, letter, _) = Self.designators.first { $0.2 == unit } ?? (false, "D", .day)
         return "P\(isTime ? "T" : "")\(value)\(letter)"
@@ -70,10 +95,16 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         (false, "M", .month), (false, "Y", .year),
     ]
 
-    /// The instant `count` periods after `start`, in the Gregorian calendar and UTC. Counting from the start keeps the
-    /// day of the month: from 31 January, one month is 28 or 29 February and two months are 31 March. What lasts longer
-    /// than 10,000 years, in either direction, ends after 10,000 years. From a start that is further than that from 1970
-    /// months and years have their usual lengths.
+    /// Returns the instant `count` periods after `start`, in the Gregorian calendar and UTC.
+    ///
+    /// Counting from the start keeps the day of the month: from 31 January, one month is 28 or 29 February and two
+    /// months are 31 March. A result is at most 10,000 years from the start, in either direction. If the start is
+    /// further than that from 1970, months and years have their average lengths.
+    ///
+    /// - Parameters:
+    ///   - start: The instant from which the periods count.
+    ///   - count: The number of periods.
+    /// - Returns: The end of the last period.
     public func end(from start: Date, count: Int = 1) -> Date {
         let length = Double(value) * Double(count) * unit.seconds
         guard length.magnitude <= Self.longest else {
@@ -88,7 +119,7 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         }
     }
 
-    /// Beyond it calendars answer anything.
+    /// The longest time that `Calendar` adds correctly.
     private static let longest = 10_000 * Unit.year.seconds
 
     private static let calendar: Calendar = {
@@ -97,6 +128,10 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         return calendar
     }()
 
+    /// Decodes a period from its ISO 8601 duration.
+    ///
+    /// - Parameter decoder: The decoder to read from.
+    /// - Throws: `DecodingError` if the string is not an ISO 8601 duration with one component.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let period = SubscriptionPeriod(iso8601: try container.decode(String.self)) else {

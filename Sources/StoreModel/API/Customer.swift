@@ -1,19 +1,38 @@
 import Foundation
 import Primitives
 
-/// What the entitlement server answers about one customer (WIRE.md, `Customer`).
+/// The answer of the entitlement server about one customer: features, subscriptions and purchases.
 public struct Customer: Codable, Hashable, Sendable {
+    /// The customer.
     public var customer: CustomerID
+    /// The environment of the purchases.
     public var environment: StoreEnvironment
-    /// The instant for which the answer is true.
+    /// The instant at which the answer is true.
     public var asOf: Date
-    /// The next instant at which anything in the answer changes by itself; absent if nothing will.
+    /// The next instant at which anything in the answer changes without a new purchase or notification, or `nil` if
+    /// nothing will.
     public var validUntil: Date?
+    /// The features that the customer has or had.
     public var features: [CustomerFeature]
+    /// The customer's auto-renewable subscriptions.
     public var subscriptions: [CustomerSubscription]
+    /// The customer's other purchases.
     public var purchases: [CustomerPurchase]
+    /// The page on which the customer changes and cancels subscriptions, or `nil` if there is none.
     public var managementURL: String?
 
+    /// Creates an answer.
+    ///
+    /// - Parameters:
+    ///   - customer: The customer.
+    ///   - environment: The environment of the purchases.
+    ///   - asOf: The instant at which the answer is true.
+    ///   - validUntil: The next instant at which anything in the answer changes without a new purchase or notification,
+    ///     or `nil` if nothing will.
+    ///   - features: The features that the customer has or had.
+    ///   - subscriptions: The customer's auto-renewable subscriptions.
+    ///   - purchases: The customer's other purchases.
+    ///   - managementURL: The page on which the customer changes and cancels subscriptions, or `nil` if there is none.
     public init(
         customer: CustomerID, environment: StoreEnvironment, asOf: Date, validUntil: Date? = nil,
         features: [CustomerFeature] = [], subscriptions: [CustomerSubscription] = [],
@@ -29,7 +48,10 @@ public struct Customer: Codable, Hashable, Sendable {
         self.managementURL = managementURL
     }
 
-    /// WIRE.md shows `managementURL` as null when there is none.
+    /// Encodes the answer. `managementURL` is `null` if there is none.
+    ///
+    /// - Parameter encoder: The encoder to write to.
+    /// - Throws: `EncodingError` if the encoder cannot express a value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(customer, forKey: .customer)
@@ -43,32 +65,59 @@ public struct Customer: Codable, Hashable, Sendable {
     }
 }
 
-/// Where a purchase was made.
+/// The system that sold a purchase or granted access.
 public struct PurchaseSource: ExactText, Codable {
     public let rawValue: String
+    /// Creates a source, known or unknown.
+    ///
+    /// - Parameter rawValue: The name, for example `appStore`.
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// Apple's App Store.
     public static let appStore = PurchaseSource(rawValue: "appStore")
+    /// A web shop.
     public static let web = PurchaseSource(rawValue: "web")
+    /// A grant that an operator gave.
     public static let grant = PurchaseSource(rawValue: "grant")
+    /// Google Play.
     public static let googlePlay = PurchaseSource(rawValue: "googlePlay")
 }
 
+/// A feature of a customer, with the purchase or grant that gives it.
 public struct CustomerFeature: Codable, Hashable, Sendable {
+    /// The name of the feature.
     public var name: String
+    /// Whether the customer may use the feature at the instant of the answer.
     public var isActive: Bool
+    /// The first instant of access.
     public var from: Date
-    /// When the store's own period ends; absent for what does not end.
+    /// The end of the period that the store states, or `nil` if access does not end.
     public var until: Date?
-    /// When access ends, the store's grace period and billing retry included; exclusive.
+    /// The end of access, exclusive, including the grace period, or `nil` if access does not end.
     public var effectiveUntil: Date?
+    /// The system that sold the purchase or granted access.
     public var source: PurchaseSource
+    /// The product that gives the feature, or `nil` for a grant.
     public var productID: ProductID?
+    /// The original transaction of the purchase, or `nil` for a grant.
     public var originalTransactionID: TransactionID?
     /// The reason in words, for example `active subscription, renews`.
     public var because: String
-    /// For a grant, its id: what `DELETE …/grants/{id}` takes.
+    /// The id of a grant, which `DELETE …/grants/{id}` takes.
     public var grantID: String?
 
+    /// Creates a feature.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the feature.
+    ///   - isActive: Whether the customer may use the feature at the instant of the answer.
+    ///   - from: The first instant of access.
+    ///   - until: The end of the period that the store states, or `nil` if access does not end.
+    ///   - effectiveUntil: The end of access, exclusive, including the grace period, or `nil` if access does not end.
+    ///   - source: The system that sold the purchase or granted access.
+    ///   - productID: The product that gives the feature, or `nil` for a grant.
+    ///   - originalTransactionID: The original transaction of the purchase, or `nil` for a grant.
+    ///   - because: The reason in words, for example `active subscription, renews`.
+    ///   - grantID: The id of a grant, which `DELETE …/grants/{id}` takes.
     public init(
         name: String, isActive: Bool, from: Date, until: Date? = nil, effectiveUntil: Date? = nil,
         source: PurchaseSource, productID: ProductID? = nil, originalTransactionID: TransactionID? = nil,
@@ -87,25 +136,60 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     }
 }
 
+/// An auto-renewable subscription of a customer.
 public struct CustomerSubscription: Codable, Hashable, Sendable {
+    /// The product of the current period.
     public var productID: ProductID
+    /// The original transaction of the subscription.
     public var originalTransactionID: TransactionID
+    /// The identifier of the subscription group.
     public var groupID: String?
+    /// The state of the subscription at the instant of the answer.
     public var state: State
+    /// The date of the first transaction.
     public var startedAt: Date
+    /// The end of the current period that the store states.
     public var expiresAt: Date
+    /// The end of access, exclusive, including the grace period.
     public var effectiveUntil: Date
-    /// `nil` when the store has not said.
+    /// Whether the subscription renews, or `nil` if the store has not said.
     public var autoRenews: Bool?
+    /// The product of the next period.
     public var renewsTo: ProductID?
+    /// Whether the current period is a free trial.
     public var isTrial: Bool
+    /// Whether the current period was sold at an introductory price that is not free.
     public var isIntroductory: Bool
+    /// The end of the grace period, or `nil` if there is none.
     public var gracePeriodUntil: Date?
+    /// The date from which the store reports that the subscription does not renew, or `nil`.
     public var cancelledAt: Date?
+    /// The date on which the store revoked the current period, or `nil`.
     public var revokedAt: Date?
+    /// The price of the current period, or `nil` if the store has not said.
     public var price: Price?
+    /// The system that sold the subscription.
     public var source: PurchaseSource
 
+    /// Creates a subscription.
+    ///
+    /// - Parameters:
+    ///   - productID: The product of the current period.
+    ///   - originalTransactionID: The original transaction of the subscription.
+    ///   - groupID: The identifier of the subscription group.
+    ///   - state: The state of the subscription at the instant of the answer.
+    ///   - startedAt: The date of the first transaction.
+    ///   - expiresAt: The end of the current period that the store states.
+    ///   - effectiveUntil: The end of access, exclusive, including the grace period.
+    ///   - autoRenews: Whether the subscription renews, or `nil` if the store has not said.
+    ///   - renewsTo: The product of the next period.
+    ///   - isTrial: Whether the current period is a free trial.
+    ///   - isIntroductory: Whether the current period was sold at an introductory price that is not free.
+    ///   - gracePeriodUntil: The end of the grace period, or `nil` if there is none.
+    ///   - cancelledAt: The date from which the store reports that the subscription does not renew, or `nil`.
+    ///   - revokedAt: The date on which the store revoked the current period, or `nil`.
+    ///   - price: The price of the current period, or `nil` if the store has not said.
+    ///   - source: The system that sold the subscription.
     public init(
         productID: ProductID, originalTransactionID: TransactionID, groupID: String? = nil, state: State,
         startedAt: Date, expiresAt: Date, effectiveUntil: Date, autoRenews: Bool? = nil, renewsTo: ProductID? = nil,
@@ -133,7 +217,10 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     /// The state of a subscription, from an open list.
     public typealias State = OpenEnum<CustomerSubscription>
 
-    /// WIRE.md shows the three dates that may be null as null, not absent.
+    /// Encodes the subscription. The three dates that can be missing are `null` then, not absent.
+    ///
+    /// - Parameter encoder: The encoder to write to.
+    /// - Throws: `EncodingError` if the encoder cannot express a value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(productID, forKey: .productID)
@@ -155,17 +242,36 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     }
 }
 
+/// A purchase of a customer that is not an auto-renewable subscription.
 public struct CustomerPurchase: Codable, Hashable, Sendable {
+    /// The product that was bought.
     public var productID: ProductID
+    /// The transaction of the purchase.
     public var transactionID: TransactionID
+    /// The original transaction of the purchase.
     public var originalTransactionID: TransactionID
     /// The kind of the product.
     public var kind: ProductType
+    /// The date of the purchase.
     public var purchasedAt: Date
+    /// The number of units that were bought.
     public var quantity: Int
+    /// The date on which the store revoked the purchase, or `nil`.
     public var revokedAt: Date?
+    /// The system that sold the product.
     public var source: PurchaseSource
 
+    /// Creates a purchase.
+    ///
+    /// - Parameters:
+    ///   - productID: The product that was bought.
+    ///   - transactionID: The transaction of the purchase.
+    ///   - originalTransactionID: The original transaction of the purchase.
+    ///   - kind: The kind of the product.
+    ///   - purchasedAt: The date of the purchase.
+    ///   - quantity: The number of units that were bought.
+    ///   - revokedAt: The date on which the store revoked the purchase, or `nil`.
+    ///   - source: The system that sold the product.
     public init(
         productID: ProductID, transactionID: TransactionID, originalTransactionID: TransactionID,
         kind: ProductType, purchasedAt: Date, quantity: Int = 1, revokedAt: Date? = nil,
@@ -181,6 +287,10 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
         self.source = source
     }
 
+    /// Encodes the purchase. `revokedAt` is `null` if the purchase was not revoked.
+    ///
+    /// - Parameter encoder: The encoder to write to.
+    /// - Throws: `EncodingError` if the encoder cannot express a value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(productID, forKey: .productID)
@@ -195,10 +305,16 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
 }
 
 extension CustomerSubscription.State {
+    /// The current period has not ended.
     public static var active: Self { Self(rawValue: "active") }
+    /// A renewal failed, and access continues in the grace period.
     public static var inGracePeriod: Self { Self(rawValue: "inGracePeriod") }
+    /// A renewal failed, and the store repeats the payment. There is no access.
     public static var inBillingRetry: Self { Self(rawValue: "inBillingRetry") }
+    /// The subscription has ended.
     public static var expired: Self { Self(rawValue: "expired") }
+    /// The store revoked the current period.
     public static var revoked: Self { Self(rawValue: "revoked") }
+    /// The customer paused the subscription.
     public static var paused: Self { Self(rawValue: "paused") }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// POST `/v1/customers/{customer}/aliases`: another name of the customer, for example the anonymous one from before the
-/// log-in. What that one had becomes the customer's.
+/// POST `/v1/customers/{customer}/aliases`: a second id of the customer, for example the anonymous id from before the
+/// login. The purchases of the alias become the customer's.
 package struct AliasRequest: Codable, Hashable, Sendable {
-    /// What customers are called who did not log in begins with this; only such names may be merged with a customer's token.
+    /// The prefix of the ids of anonymous customers. Only these ids can be merged with a customer token.
     package static let anonymousPrefix = "anonymous-"
 
     package var alias: CustomerID
@@ -12,13 +12,13 @@ package struct AliasRequest: Codable, Hashable, Sendable {
 }
 
 extension CustomerID {
-    /// Whether this is the name of a customer who did not log in.
+    /// Whether this is the id of an anonymous customer.
     package var isAnonymous: Bool { rawValue.utf8.starts(with: AliasRequest.anonymousPrefix.utf8) }
 }
 
 /// POST `/v1/customers/{customer}/tokens`: the request.
 package struct CustomerTokenRequest: Codable, Hashable, Sendable {
-    /// How long it holds, in real time; an hour when absent, 90 days at most.
+    /// The lifetime of the token in real time: one hour by default, 90 days at most.
     package var lasts: SubscriptionPeriod?
 
     package init(lasts: SubscriptionPeriod? = nil) { self.lasts = lasts }
@@ -26,7 +26,7 @@ package struct CustomerTokenRequest: Codable, Hashable, Sendable {
 
 /// POST `/v1/customers/{customer}/tokens`: the answer.
 package struct CustomerToken: Codable, Hashable, Sendable {
-    /// What the customer's device sends as `Souk-Customer-Token`. A secret.
+    /// The token that the customer's device sends as `Souk-Customer-Token`. It is secret.
     package var token: String
     package var expiresAt: Date
 
@@ -36,7 +36,7 @@ package struct CustomerToken: Codable, Hashable, Sendable {
     }
 }
 
-/// POST `/v1/customers/{customer}/transfer`: gives a purchase of the customer to another one.
+/// POST `/v1/customers/{customer}/transfer`: moves a purchase of the customer to another customer.
 package struct TransferRequest: Codable, Hashable, Sendable {
     package var to: CustomerID
     package var originalTransactionID: TransactionID
@@ -49,9 +49,9 @@ package struct TransferRequest: Codable, Hashable, Sendable {
 
 /// DELETE `/v1/customers/{customer}`: the answer.
 package struct ErasedCustomer: Codable, Hashable, Sendable {
-    /// Under which products, amounts and dates stay; says nothing about whom it stands for.
+    /// The id under which products, amounts and dates are kept. It does not identify the erased customer.
     package var pseudonym: CustomerID
-    /// How many purchases' source bytes cannot be read by anybody any more.
+    /// The number of purchases whose source bytes can no longer be read.
     package var erasedPurchases: Int
 
     package init(pseudonym: CustomerID, erasedPurchases: Int) {
@@ -60,7 +60,7 @@ package struct ErasedCustomer: Codable, Hashable, Sendable {
     }
 }
 
-/// GET `/v1/customers`: a page of those that were found, by id.
+/// GET `/v1/customers`: a page of the customers that match, in the order of their ids.
 package struct CustomerList: Codable, Hashable, Sendable {
     package struct Entry: Codable, Hashable, Sendable {
         package var customer: CustomerID
@@ -77,7 +77,7 @@ package struct CustomerList: Codable, Hashable, Sendable {
     }
 
     package var customers: [Entry]
-    /// For `?cursor=` of the next page; absent on the last.
+    /// The value of `?cursor=` for the next page, or `nil` on the last page.
     package var nextCursor: String?
 
     package init(customers: [Entry], nextCursor: String? = nil) {
@@ -86,19 +86,26 @@ package struct CustomerList: Codable, Hashable, Sendable {
     }
 }
 
-/// GET `/v1/customers/{customer}/credits/{type}`: how much credit is left.
+/// GET `/v1/customers/{customer}/credits/{type}`: the credit that a customer has.
 public struct CreditBalance: Codable, Hashable, Sendable {
     /// The kind of credit.
     public var type: String
-    /// `earned - spent`; below zero when a purchase was refunded after its credit was spent.
+    /// The credit that is left: `earned - spent`. It is negative after a refund of spent credit.
     public var balance: Int
-    /// What the customer's purchases gave and was not refunded.
+    /// The credit that the customer's purchases gave, without refunded purchases.
     public var earned: Int
-    /// What was spent of these purchases, by all customers who ever had them.
+    /// The credit of these purchases that was spent, by all their present and past owners.
     public var spent: Int
-    /// What each type of item costs.
+    /// The cost of each type of item.
     public var prices: [String: Int]
 
+    /// Creates a balance.
+    ///
+    /// - Parameters:
+    ///   - type: The kind of credit.
+    ///   - earned: The credit that the customer's purchases gave, without refunded purchases.
+    ///   - spent: The credit of these purchases that was spent, by all their present and past owners.
+    ///   - prices: The cost of each type of item.
     public init(type: String, earned: Int, spent: Int, prices: [String: Int]) {
         self.type = type
         self.balance = earned - spent
@@ -108,34 +115,52 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     }
 }
 
-/// POST `/v1/customers/{customer}/credits/{type}/redeem`: all of it or nothing.
+/// POST `/v1/customers/{customer}/credits/{type}/redeem`: spends credit on all items or on none.
 public struct RedeemRequest: Codable, Hashable, Sendable {
+    /// An item to unlock.
     public struct Item: Codable, Hashable, Sendable {
-        /// What is unlocked, as the app names it; once redeemed it costs nothing more.
+        /// The id of the item, as the app chooses it. An item that was redeemed before costs nothing.
         public var id: String
-        /// What the app's credit table has a price for.
+        /// The type of the item, which has a price in the app's credit table.
         public var type: String
 
+        /// Creates an item.
+        ///
+        /// - Parameters:
+        ///   - id: The id of the item, as the app chooses it.
+        ///   - type: The type of the item, which has a price in the app's credit table.
         public init(id: String, type: String) {
             self.id = id
             self.type = type
         }
     }
 
-    /// 1 to 100.
+    /// The items, 1 to 100.
     public var items: [Item]
 
+    /// Creates a request.
+    ///
+    /// - Parameter items: The items, 1 to 100.
     public init(items: [Item]) { self.items = items }
 }
 
-/// POST `/v1/customers/{customer}/credits/{type}/redeem`: the answer, a `CreditBalance` with what each item cost.
+/// POST `/v1/customers/{customer}/credits/{type}/redeem`: the answer, with the cost of each item and the new balance.
 public struct RedeemAnswer: Codable, Hashable, Sendable {
+    /// An unlocked item.
     public struct Item: Codable, Hashable, Sendable {
+        /// The id of the item.
         public var id: String
+        /// The type of the item.
         public var type: String
-        /// 0 for one that was redeemed before.
+        /// The cost of the item: 0 if it was redeemed before.
         public var cost: Int
 
+        /// Creates an item.
+        ///
+        /// - Parameters:
+        ///   - id: The id of the item.
+        ///   - type: The type of the item.
+        ///   - cost: The cost of the item: 0 if it was redeemed before.
         public init(id: String, type: String, cost: Int) {
             self.id = id
             self.type = type
@@ -143,10 +168,19 @@ public struct RedeemAnswer: Codable, Hashable, Sendable {
         }
     }
 
+    /// The kind of credit.
     public var type: String
+    /// The credit that is left.
     public var balance: Int
+    /// The redeemed items, with their costs.
     public var items: [Item]
 
+    /// Creates an answer.
+    ///
+    /// - Parameters:
+    ///   - type: The kind of credit.
+    ///   - balance: The credit that is left.
+    ///   - items: The redeemed items, with their costs.
     public init(type: String, balance: Int, items: [Item]) {
         self.type = type
         self.balance = balance
@@ -154,20 +188,20 @@ public struct RedeemAnswer: Codable, Hashable, Sendable {
     }
 }
 
-/// POST `/v1/promotions`: a code that gives a feature, once to each customer who redeems it.
+/// POST `/v1/promotions`: a code that grants a feature, once to each customer who redeems it.
 package struct Promotion: Codable, Hashable, Sendable {
-    /// 4 to 64 letters, digits and hyphens, in any case; made up by the server when absent.
+    /// 4 to 64 letters, digits and hyphens, in any case. The server chooses a code if the request has none.
     package var code: String?
     package var feature: String
-    /// How long the feature is given from its redemption.
+    /// The length of the access, from the redemption.
     package var lasts: SubscriptionPeriod?
-    /// Until when it is given; with neither this nor `lasts`, for ever.
+    /// The end of the access. Without `until` and `lasts`, access does not end.
     package var until: Date?
-    /// Exclusive.
+    /// The instant from which the code can no longer be redeemed.
     package var redeemableUntil: Date?
-    /// How many customers may redeem it.
+    /// The number of customers who can redeem the code.
     package var limit: Int?
-    /// How many did. Ignored in requests.
+    /// The number of customers who redeemed the code. Ignored in requests.
     package var redemptions: Int?
 
     package init(
@@ -184,7 +218,7 @@ package struct Promotion: Codable, Hashable, Sendable {
     }
 }
 
-/// GET `/v1/promotions`: those that were not withdrawn, by code.
+/// GET `/v1/promotions`: the promotions that were not withdrawn, in the order of their codes.
 package struct PromotionList: Codable, Hashable, Sendable {
     package var promotions: [Promotion]
     package var nextCursor: String?

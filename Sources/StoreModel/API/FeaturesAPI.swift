@@ -14,15 +14,15 @@ package struct FeaturesResponse: Codable, Hashable, Sendable {
     package init(features: [FeatureInternal]) { self.features = features }
 }
 
-/// A feature on the wire of seed 000.
+/// A feature in the answer of `/feature-provisioner/get-features`.
 package struct FeatureInternal: Codable, Hashable, Sendable {
     package var quantity: Int
-    /// The first instant; inclusive.
+    /// The first instant of access.
     package var actualFrom: Date
-    /// Exclusive; absent for what does not end by itself.
+    /// The end of access, exclusive, or `nil` if access does not end.
     package var actualTill: Date?
     package var feature: String
-    /// The subscription that gives it, by its id in `SubscriptionsResponse`.
+    /// The subscription that gives the feature, by its id in `SubscriptionsResponse`.
     package var lastSubscriptionId: UUID?
 
     package init(

@@ -4,7 +4,7 @@ import Primitives
 /// POST `/showcase/get-price-points`: the request.
 package struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
     package var customerId: UserId
-    /// The price points asked about.
+    /// The requested price points.
     package var ident: [String]
 
     package init(customerId: UserId, ident: [String]) {
@@ -15,10 +15,10 @@ package struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
 
 /// POST `/showcase/get-price-points`: the answer.
 ///
-/// A row that cannot be read is left out and named in `unreadable`; the others stand.
+/// A row that cannot be read is left out and listed in `unreadable`. The other rows remain valid.
 package struct PricePointsResponse: Codable, Hashable, Sendable {
     package var pricePoints: [PricePointInternal]
-    /// The rows that were left out; never encoded.
+    /// The rows that were left out. They are never encoded.
     package var unreadable: [UnreadableRow] = []
 
     package init(pricePoints: [PricePointInternal]) { self.pricePoints = pricePoints }
@@ -32,22 +32,37 @@ package struct PricePointsResponse: Codable, Hashable, Sendable {
     private enum CodingKeys: String, CodingKey { case pricePoints }
 }
 
-/// What something costs, on the wire of seed 000. Prices are decimal strings, period types `second`, `minute`, `day`,
-/// `week`, `month` or `year`.
+/// A price point in the answer of `/showcase/get-price-points`. Prices are decimal strings. Period types are `second`,
+/// `minute`, `day`, `week`, `month` or `year`.
 public struct PricePointInternal: Codable, Hashable, Sendable {
+    /// The identifier of the price point.
     public var ident: String
+    /// The name of the price point, for customers.
     public var name: String
+    /// The ISO 4217 code of the currency.
     public var currencyCode: String
+    /// The way in which the customer pays.
     public var type: Kind
-    /// What every period after the first costs, and how long it is.
+    /// The price of each period after the first.
     public var nextTotalPrice: String?
+    /// The number of units in each period after the first.
     public var nextPeriodValue: Int?
+    /// The unit of each period after the first.
     public var nextPeriodType: String?
-    /// What is paid first, and for how long.
+    /// The price of the first period, or of a product that is bought once.
     public var introTotalPrice: String?
+    /// The number of units in the first period.
     public var introPeriodValue: Int?
+    /// The unit of the first period.
     public var introPeriodType: String?
 
+    /// Creates a price point without prices.
+    ///
+    /// - Parameters:
+    ///   - ident: The identifier of the price point.
+    ///   - name: The name of the price point, for customers.
+    ///   - currencyCode: The ISO 4217 code of the currency.
+    ///   - type: The way in which the customer pays.
     public init(ident: String, name: String, currencyCode: String, type: Kind) {
         self.ident = ident
         self.name = name
@@ -55,13 +70,16 @@ public struct PricePointInternal: Codable, Hashable, Sendable {
         self.type = type
     }
 
-    /// How it is paid. An open set: a type this version does not know is kept.
+    /// The way in which the customer pays, from an open set: an unknown type is kept.
     public typealias Kind = OpenEnum<PricePointInternal>
 }
 
 extension PricePointInternal {
-    /// A store's product under its own identifier. A subscription without an introductory offer costs the same first as
-    /// later; an offer of several periods is their sum.
+    /// Creates a price point from a store's product, with the product's identifier. For a subscription without an
+    /// introductory offer, the first period has the regular price. For an offer of several periods, the first period
+    /// has their total length and price.
+    ///
+    /// - Parameter product: The product as the store sells it.
     public init(_ product: StoreProduct) {
         let isFree = product.price.amount == 0 && product.subscription == nil
         let kind: Kind = product.subscription != nil ? .introNext : isFree ? .freebie : .lifetime
@@ -81,10 +99,9 @@ extension PricePointInternal {
         (introPeriodValue, introPeriodType) = (first.value, first.type)
     }
 
-    /// The wire knows no hours.
+    /// Returns the value and unit of `count` periods. Hours become minutes, because the format has no hours.
     private static func wire(_ period: SubscriptionPeriod, times count: Int = 1) -> (value: Int, type: String) {
         let isOfHours = period.unit == .hour
-        // A number of periods comes from a store, which may say anything.
         let value = [count, isOfHours ? 60 : 1].reduce(period.value) { value, factor in
             let (product, isTooLarge) = value.multipliedReportingOverflow(by: factor)
             return isTooLarge ? .max : product
@@ -94,12 +111,12 @@ extension PricePointInternal {
 }
 
 extension PricePointInternal.Kind {
-    /// Once, for a time.
+    /// One payment, for a limited time.
     public static var intro: Self { Self(rawValue: "intro") }
-    /// A first period, then again and again.
+    /// A first period, then regular periods that renew.
     public static var introNext: Self { Self(rawValue: "intro_next") }
-    /// Once, for good.
+    /// One payment, without an expiry.
     public static var lifetime: Self { Self(rawValue: "lifetime") }
-    /// Free.
+    /// Free of charge.
     public static var freebie: Self { Self(rawValue: "freebie") }
 }

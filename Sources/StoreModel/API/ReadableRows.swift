@@ -1,17 +1,23 @@
-/// A row of an answer that was left out, and why.
+/// A row of an answer that could not be read.
 public struct UnreadableRow: Hashable, Sendable {
-    /// Its place in the answer, from 0.
+    /// The index of the row in the answer, from 0.
     public var index: Int
+    /// The error of the decoder.
     public var reason: String
 
+    /// Creates a row.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the row in the answer, from 0.
+    ///   - reason: The error of the decoder.
     public init(index: Int, reason: String) {
         self.index = index
         self.reason = reason
     }
 }
 
-/// An array of which every row that can be read is read, and the others are named: one row of a newer backend does not
-/// take the whole answer with it.
+/// An array that keeps the rows that can be read and lists the others, so that one row of a newer backend does not make
+/// the whole answer unreadable.
 struct ReadableRows<Row: Decodable>: Decodable {
     private(set) var readable: [Row] = []
     private(set) var unreadable: [UnreadableRow] = []
@@ -27,7 +33,7 @@ struct ReadableRows<Row: Decodable>: Decodable {
         }
     }
 
-    /// Decoding never fails, so that the container goes on to the next row.
+    /// A row whose decoding never throws, so that the container advances to the next row.
     private struct Attempt: Decodable {
         let result: Result<Row, any Error>
 

@@ -5,10 +5,10 @@ import Primitives
 package struct ValidateReceiptRequest: Codable, Sendable, Equatable {
     /// Base64 of an app receipt.
     package var receipt: String
-    /// The app that is expected; it has to be the key's.
+    /// The app that the receipt must be for. It must be the app of the API key.
     package var bundleID: BundleID?
-    /// The device it must have been made for: a UUID with hyphens, a MAC address with colons, or base64. Absent, it may be
-    /// any device's.
+    /// The device that the receipt must be for: a UUID with hyphens, a MAC address with colons, or base64. Without it,
+    /// any device is accepted.
     package var deviceID: String?
 
     package init(receipt: String, bundleID: BundleID? = nil, deviceID: String? = nil) {
@@ -18,19 +18,18 @@ package struct ValidateReceiptRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// POST `/v1/receipts/validate`: the answer. A receipt that is not true is an answer too, and then has an error instead of a
-/// content.
+/// POST `/v1/receipts/validate`: the answer. An invalid receipt is answered too, with an error in place of a receipt.
 package struct ReceiptValidation: Codable, Sendable, Equatable {
     package var isValid: Bool
-    /// Why it is not true.
+    /// The reason for which the receipt is invalid.
     package var error: ReceiptError?
     package var validatedAt: Date
     /// The request's `Souk-Request-Id`.
     package var requestID: String
-    /// What the receipt says, as `souk receipt verify` prints it (`AppReceipt.json`).
+    /// The content of the receipt, as `souk receipt verify` prints it (`AppReceipt.json`).
     package var receipt: JSONValue?
-    /// The latest state known of whoever has the receipt's purchases. Of purchases that nobody has yet, or several have,
-    /// what follows from these purchases alone.
+    /// The latest known state of the customer who has the receipt's purchases. If no customer or several customers have
+    /// them, the state that follows from these purchases alone.
     package var customer: Customer?
 
     package init(
@@ -46,9 +45,9 @@ package struct ReceiptValidation: Codable, Sendable, Equatable {
     }
 }
 
-/// Why a receipt is not accepted as true.
+/// The reason for which a receipt is invalid.
 package struct ReceiptError: Codable, Hashable, Sendable {
-    /// A code of refused signed data (WIRE.md), for example `deviceMismatch`.
+    /// The error code, one of `SignedDataError.Code`, for example `deviceMismatch`.
     package var code: String
     package var detail: String
     /// Whether the same receipt may be accepted later.

@@ -1,7 +1,7 @@
 import Primitives
 
-/// What is signed of an answer to a request with `?nonce=`, and how the signature stands in the answer's headers (WIRE.md,
-/// "Signed answers"). Server and client make the same bytes of the same answer.
+/// The format of signed answers, to requests with `?nonce=`: the bytes that the server signs, and the headers with the
+/// signature. Server and client compute the same bytes for the same answer. See Documentation/SignedAnswers.md.
 ///
 ///     let message = SignedAnswer.message(
 ///         nonce: nonce, target: "/v1/customers/anna?nonce=…", date: date, etag: etag, body: body)
@@ -9,35 +9,37 @@ import Primitives
 package enum SignedAnswer {
     /// The header with the signature.
     package static let signatureField = "Souk-Signature"
-    /// The header that says when the answer was signed, in real time; its text is what was signed.
+    /// The header with the time of the signature, in real time. Its text is part of the signed bytes.
     package static let dateField = "Souk-Signature-Date"
-    /// The query item by which a signed answer is asked for.
+    /// The query item that requests a signed answer.
     package static let nonceItem = "nonce"
-    /// The query item in which a client says what else it asked: `requestDigest(environment:body:)`. Path and query are signed,
-    /// so a server that got another body, or another environment, refuses instead of signing an answer to that.
+    /// The query item with `requestDigest(environment:body:)`. Path and query are signed, so a server that received
+    /// another body or environment refuses the request instead of signing its answer.
     package static let requestDigestItem = "asked"
-    /// What a nonce must be, for refusals.
+    /// The rule of `isNonce`, for error messages.
     package static let nonceRule = "1 to 128 visible ASCII characters"
 
-    /// Whether `nonce` can stand on a line of its own.
+    /// Returns whether `nonce` is a valid nonce, which fits on one line of the signed bytes.
     package static func isNonce(_ nonce: String) -> Bool {
         (1...128).contains(nonce.utf8.count) && nonce.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// What a request asks besides its path and query, in lower-case hexadecimal: the SHA-256 of two lines, the text of
-    /// `Souk-Environment` (empty without one) and the SHA-256 of the body in the same form.
+    /// Returns a digest of the parts of a request outside its path and query, in lower-case hexadecimal: the SHA-256 of
+    /// two lines. The lines are the value of `Souk-Environment`, empty without one, and the SHA-256 of the body in
+    /// lower-case hexadecimal.
     package static func requestDigest(environment: String?, body: [UInt8]) -> String {
         Hex.encode(SHA256.hash(Array("\(environment ?? "")\n\(Hex.encode(SHA256.hash(body)))".utf8)))
     }
 
-    /// The bytes that are signed: six lines, the last the SHA-256 of the body in lower-case hexadecimal, with nothing
-    /// after it. A line is empty where the answer has no such header.
+    /// Returns the bytes to sign: six lines, of which the last is the SHA-256 of the body in lower-case hexadecimal,
+    /// without a line break after it. A line is empty if the answer does not have the header.
     ///
     /// - Parameters:
-    ///   - nonce: the decoded query item.
-    ///   - target: path and query exactly as the server received them.
-    ///   - date: the text of `Souk-Signature-Date`.
-    ///   - etag: the text of `ETag`.
+    ///   - nonce: The decoded query item.
+    ///   - target: The path and query exactly as the server received them.
+    ///   - date: The value of `Souk-Signature-Date`.
+    ///   - etag: The value of `ETag`, or `nil`.
+    ///   - body: The body of the answer.
     package static func message(nonce: String, target: String, date: String, etag: String?, body: [UInt8]) -> [UInt8] {
         let digest = Hex.encode(SHA256.hash(body))
         return Array("souk-1\n\(nonce)\n\(target)\n\(date)\n\(etag ?? "")\n\(digest)".utf8)
@@ -45,9 +47,9 @@ package enum SignedAnswer {
 
     /// The value of `Souk-Signature`: `keyid="…", ed25519=<base64>`.
     package struct Signature: Hashable, Sendable {
-        /// What the server calls the key it signed with; without quotation marks.
+        /// The id of the key that made the signature, without quotation marks.
         package let keyID: String
-        /// The 64 bytes of RFC 8032.
+        /// The 64 bytes of the signature (RFC 8032).
         package let bytes: [UInt8]
 
         package init(keyID: String, bytes: [UInt8]) {
@@ -55,7 +57,7 @@ package enum SignedAnswer {
             self.bytes = bytes
         }
 
-        /// Reads the header; `nil` when it is not of that form.
+        /// Parses the header. Returns `nil` if the value does not have this form.
         package init?(parsing field: String) {
             let parts = field.split(separator: ",", maxSplits: 1)
             guard parts.count == 2, let keyID = Self.value(of: "keyid", in: parts[0]),
@@ -65,6 +67,7 @@ package enum SignedAnswer {
             self.init(keyID: String(keyID.dropFirst().dropLast()), bytes: bytes)
         }
 
+        /// The value of the header.
         package var field: String { "keyid=\"\(keyID)\", ed25519=\(Base64.encode(bytes))" }
 
         private static func value(of name: String, in part: Substring) -> String? {
@@ -75,7 +78,7 @@ package enum SignedAnswer {
     }
 }
 
-/// GET `/v1/signing-keys`: the keys that answers are or were or will be signed with, the current one first.
+/// GET `/v1/signing-keys`: the past, current and future keys that sign answers, the current one first.
 package struct SigningKeysAnswer: Codable, Hashable, Sendable {
     package var keys: [Key]
 
@@ -83,9 +86,9 @@ package struct SigningKeysAnswer: Codable, Hashable, Sendable {
 
     package struct Key: Codable, Hashable, Sendable {
         package var id: String
-        /// `ed25519`.
+        /// Always `ed25519`.
         package var algorithm: String
-        /// Base64 of the 32 bytes of RFC 8032.
+        /// The 32 bytes of the public key (RFC 8032) in base64.
         package var publicKey: String
 
         package init(id: String, algorithm: String = "ed25519", publicKey: String) {

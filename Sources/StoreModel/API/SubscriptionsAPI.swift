@@ -3,7 +3,7 @@ import Foundation
 /// POST `/subscriptions-tracker/get-subscriptions`: the request.
 package struct GetSubscriptionsRequestPayload: Codable, Hashable, Sendable {
     package var customerId: UserId
-    /// Absent: all.
+    /// The ids of the requested subscriptions, or `nil` for all.
     package var onlyIds: [UUID]?
 
     package init(customerId: UserId, onlyIds: [UUID]? = nil) {
@@ -14,10 +14,10 @@ package struct GetSubscriptionsRequestPayload: Codable, Hashable, Sendable {
 
 /// POST `/subscriptions-tracker/get-subscriptions`: the answer.
 ///
-/// A row that cannot be read is left out and named in `unreadable`; the others stand.
+/// A row that cannot be read is left out and listed in `unreadable`. The other rows remain valid.
 package struct SubscriptionsResponse: Codable, Hashable, Sendable {
     package var subscriptions: [SubscriptionInternal]
-    /// The rows that were left out; never encoded.
+    /// The rows that were left out. They are never encoded.
     package var unreadable: [UnreadableRow] = []
 
     package init(subscriptions: [SubscriptionInternal]) { self.subscriptions = subscriptions }
@@ -31,7 +31,7 @@ package struct SubscriptionsResponse: Codable, Hashable, Sendable {
     private enum CodingKeys: String, CodingKey { case subscriptions }
 }
 
-/// A subscription on the wire of seed 000.
+/// A subscription in the answer of `/subscriptions-tracker/get-subscriptions`.
 package struct SubscriptionInternal: Codable, Hashable, Sendable {
     package var id: UUID
     package var state: State
@@ -58,7 +58,7 @@ package struct SubscriptionInternal: Codable, Hashable, Sendable {
         self.pricePoint = pricePoint
     }
 
-    /// An open set: a state this version does not know is kept.
+    /// The state of a subscription, from an open set: an unknown state is kept.
     package struct State: RawRepresentable, Hashable, Sendable, Codable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
@@ -68,20 +68,20 @@ package struct SubscriptionInternal: Codable, Hashable, Sendable {
         package static let isUpcoming = State(rawValue: "is_upcoming")
     }
 
-    /// A remark of the backend. Unknown ones mean nothing.
+    /// A tag that the backend attaches to a subscription. Unknown tags are ignored.
     package struct Tag: RawRepresentable, Hashable, Sendable, Codable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
         package static let trial = Tag(rawValue: "trial")
-        /// Bought in the App Store; `pricePoint.ident` is then the product's identifier.
+        /// The App Store sold the subscription. `pricePoint.ident` is then the product's identifier.
         package static let sourceAppStore = Tag(rawValue: "source:appStore")
 
         package static func originalTransactionID(_ id: TransactionID) -> Tag {
             Tag(rawValue: originalTransactionPrefix + id.rawValue)
         }
 
-        /// The store's original transaction, if that is what the tag names.
+        /// The original transaction, if the tag identifies one.
         package var originalTransactionID: TransactionID? {
             guard rawValue.hasPrefix(Self.originalTransactionPrefix) else { return nil }
             return TransactionID(rawValue: String(rawValue.dropFirst(Self.originalTransactionPrefix.count)))
@@ -90,8 +90,8 @@ package struct SubscriptionInternal: Codable, Hashable, Sendable {
         private static let originalTransactionPrefix = "originalTransactionID:"
     }
 
-    /// What was bought and for how much. Prices are decimal strings, period types `second`, `minute`, `day`, `week`,
-    /// `month` or `year`.
+    /// The price point of a subscription. Prices are decimal strings. Period types are `second`, `minute`, `day`,
+    /// `week`, `month` or `year`.
     package struct PricePoint: Codable, Hashable, Sendable {
         package var ident: String
         package var services: [Service]

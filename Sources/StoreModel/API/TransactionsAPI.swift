@@ -6,7 +6,7 @@ package struct PostTransactionsRequest: Codable, Sendable, Equatable {
     package var signedTransaction: String?
     /// At most 100.
     package var signedTransactions: [String]?
-    /// How the subscriptions among them go on, as the store signed it. Optional; each is a fact of its own.
+    /// The signed renewal infos of the subscriptions among the transactions. Optional; each becomes a fact of its own.
     package var signedRenewalInfos: [String]?
     /// Base64 of an app receipt.
     package var receipt: String?
@@ -22,7 +22,7 @@ package struct PostTransactionsRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// POST `/v1/customers/{customer}/transactions`: the answer, a `Customer` with two members more.
+/// POST `/v1/customers/{customer}/transactions`: the answer, a `Customer` with two more members.
 package struct PostTransactionsAnswer: Codable, Sendable, Equatable {
     package var customer: Customer
     package var acknowledgedTransactionIDs: [TransactionID]
@@ -53,15 +53,24 @@ package struct PostTransactionsAnswer: Codable, Sendable, Equatable {
     private enum CodingKeys: String, CodingKey { case acknowledgedTransactionIDs, rejected }
 }
 
-/// A presented transaction that is not accepted as true.
+/// A presented transaction that the server did not accept.
 public struct RejectedTransaction: Codable, Hashable, Sendable {
-    /// Its place in the request, from 0.
+    /// The index of the transaction in the request, from 0.
     public var index: Int
-    /// A code of refused signed data (WIRE.md), for example `signatureInvalid`.
+    /// The error code, one of `SignedDataError.Code`, for example `signatureInvalid`.
     public var code: String
+    /// A sentence that says what is wrong.
     public var detail: String
+    /// Whether the server may accept the same transaction later.
     public var retryable: Bool
 
+    /// Creates a rejection.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the transaction in the request, from 0.
+    ///   - code: The error code, one of `SignedDataError.Code`, for example `signatureInvalid`.
+    ///   - detail: A sentence that says what is wrong.
+    ///   - retryable: Whether the server may accept the same transaction later.
     public init(index: Int, code: String, detail: String, retryable: Bool) {
         self.index = index
         self.code = code

@@ -1,26 +1,34 @@
 import Foundation
 import Primitives
 
-/// The JSON of Souk's own wire: dates are RFC 3339 text in UTC.
+/// The JSON encoding of Souk's own formats. Dates are RFC 3339 strings in UTC.
 ///
 ///     let body = try WireJSON.encode(request)
 ///     let answer = try WireJSON.decode(Customer.self, from: bytes)
 public enum WireJSON {
     private static let rules = JSONCodingRules(dates: .text)
 
-    /// Returns the bytes of `value`, with the members of each object in the order of their names.
+    /// Returns a value as JSON, with the members of each object in the order of their names.
     ///
-    /// Throws `EncodingError` for a value that JSON cannot express, such as NaN.
+    /// - Parameter value: The value to encode.
+    /// - Returns: The bytes of the JSON document.
+    /// - Throws: `EncodingError` for a value that JSON cannot express, such as NaN.
     public static func encode(_ value: some Encodable) throws -> [UInt8] {
         var writer = JSONWriter(sortedKeys: true)
         writer.write(try JSONValueEncoder.encode(value, rules: rules))
         return writer.bytes
     }
 
-    /// Reads one JSON document.
+    /// Decodes a value from one JSON document.
     ///
-    /// Throws `DecodingError`, which names the path of the value that does not fit. Bytes that `JSONValue(parsing:)`
-    /// refuses, for a duplicate key or for their depth for example, are corrupted data, with the `JSONError` underneath.
+    /// Bytes that `JSONValue(parsing:)` refuses, for example because of a duplicate key or deep nesting, are corrupted
+    /// data. The underlying error is then the `JSONError`.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - bytes: The JSON document.
+    /// - Returns: The decoded value.
+    /// - Throws: `DecodingError`, with the path of the value that does not fit.
     public static func decode<T: Decodable>(_ type: T.Type, from bytes: [UInt8]) throws -> T {
         let document: JSONValue
         do {
@@ -32,7 +40,7 @@ public enum WireJSON {
         return try decode(type, from: document)
     }
 
-    /// Reads a document that is parsed already. Throws `DecodingError`, as for bytes.
+    /// Decodes a value from a parsed document. Throws `DecodingError`, as for bytes.
     package static func decode<T: Decodable>(_ type: T.Type, from document: JSONValue) throws -> T {
         try JSONValueDecoder.decode(type, from: document, rules: rules)
     }

@@ -1,27 +1,33 @@
 import Primitives
 
-/// One line for a log: a store's event, or a question of a purchase client to one of its plugins.
+/// A line for a log: an event of a store, or a call of a purchase client to one of its plugins.
 ///
-/// An app sends entries wherever it logs:
+/// An app can send entries to any log:
 ///
 ///     configuration.log = { entry in print("\(entry.level.rawValue) \(entry.category): \(entry.message)") }
 ///
-/// On Apple's systems they go to the unified log by default, and nowhere elsewhere.
+/// By default, entries go to the unified log on Apple's systems, and nowhere on other systems.
 public struct LogEntry: Hashable, Sendable {
-    /// How much it matters, by the names of Apple's unified log; an open set.
+    /// A severity with the name of a level of Apple's unified log, from an open set.
     public typealias Level = OpenEnum<LogEntry>
 
-    /// How much it matters.
+    /// The severity.
     public var level: Level
-    /// The part of the SDK that it is about, such as `InAppStore`.
+    /// The part of the SDK that made the entry, such as `InAppStore`.
     public var category: String
-    /// Codes and names of plugins and operations. It identifies no customer and may be kept.
+    /// The event: codes, and the names of plugins and operations. The message identifies no customer and may be stored.
     public var message: String
-    /// The rest, such as products, transactions and sentences of errors. It is private in the unified log, and not to be
-    /// sent anywhere without the customer's consent.
+    /// The private details, such as products, transactions and sentences of errors. Do not send them anywhere without
+    /// the customer's consent.
     public var detail: String?
 
     /// Creates an entry.
+    ///
+    /// - Parameters:
+    ///   - level: The severity.
+    ///   - category: The part of the SDK that made the entry, such as `InAppStore`.
+    ///   - message: The event: codes, and the names of plugins and operations.
+    ///   - detail: The private details, such as products, transactions and sentences of errors.
     public init(_ level: Level, category: String, _ message: String, detail: String? = nil) {
         self.level = level
         self.category = category
@@ -31,8 +37,10 @@ public struct LogEntry: Hashable, Sendable {
 }
 
 extension LogEntry {
-    /// Returns the log that a store and a purchase client write to by default: the unified log on Apple's systems, `nil`
-    /// elsewhere.
+    /// Returns the default log of stores and purchase clients: the unified log on Apple's systems, `nil` on other
+    /// systems.
+    ///
+    /// - Returns: A function that writes an entry, or `nil`.
     public static func systemLog() -> (@Sendable (LogEntry) -> Void)? {
         #if canImport(os)
             let log = SystemLog()
@@ -44,12 +52,12 @@ extension LogEntry {
 }
 
 extension LogEntry.Level {
-    /// Of use while looking for a fault.
+    /// Helps to find a fault.
     public static var debug: Self { Self(rawValue: "debug") }
-    /// Nothing went wrong.
+    /// Reports a normal event.
     public static var info: Self { Self(rawValue: "info") }
-    /// Something did not work, and nothing is lost.
+    /// Reports an operation that failed without a loss.
     public static var error: Self { Self(rawValue: "error") }
-    /// A customer may not get what they paid for.
+    /// Reports that a customer may not get a paid product.
     public static var fault: Self { Self(rawValue: "fault") }
 }

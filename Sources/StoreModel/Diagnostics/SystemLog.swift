@@ -2,23 +2,25 @@
     import Foundation
     import os
 
-    /// Writes log entries to Apple's unified log: the message is public, the detail private, which the system redacts
-    /// unless a debugger is attached.
+    /// A log that writes entries to Apple's unified log. The message is public. The detail is private: the system
+    /// redacts it unless a debugger is attached.
     ///
     ///     log stream --level debug --predicate 'subsystem == "com.example.darkroom.souk"'
     public struct SystemLog: Sendable {
-        /// The subsystem of the entries; their category is the entry's own.
+        /// The subsystem of the entries. Their category is that of the entry.
         public let subsystem: String
 
         /// Creates a log.
         ///
-        /// - Parameter subsystem: by default the app's bundle identifier with `.souk` behind.
+        /// - Parameter subsystem: The subsystem. The default is the app's bundle identifier, followed by `.souk`.
         public init(subsystem: String? = nil) {
             self.subsystem =
                 subsystem ?? "\(Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName).souk"
         }
 
         /// Writes an entry. A level that the unified log does not have is written as `notice`.
+        ///
+        /// - Parameter entry: The entry to write.
         public func write(_ entry: LogEntry) {
             let logger = Logger(subsystem: subsystem, category: entry.category)
             let (message, detail) = (entry.message, entry.detail ?? "")

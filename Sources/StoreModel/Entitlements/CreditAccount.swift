@@ -1,48 +1,52 @@
 import Foundation
 
-/// One credit of one customer: what their purchases gave, and what was spent of it.
+/// The account of one customer for one kind of credit: the units that purchases gave, and the units that were spent.
 ///
-/// Spending belongs to the purchase that paid, and moves with it to its next holder. Customers who share a purchase share
-/// what is left of it. So all holders together spend at most what the purchase gave, and only a refund makes a balance
-/// negative. It makes the balance of the customer who spent the units negative: a debt cannot be passed on with a purchase.
+/// Spent units belong to the purchase that paid for them and move with it to its next owner. Customers who share a
+/// purchase share the rest of its units. All owners together spend at most the units that the purchase gave. Only a
+/// refund makes a balance negative, and only that of the customer who spent the units: a debt cannot be passed on with
+/// a purchase.
 package struct CreditAccount: Hashable, Sendable {
-    /// One purchase, with all its transactions.
+    /// A purchase with all its transactions.
     package struct Source: Hashable, Sendable {
-        /// The first transaction of the purchase.
+        /// The original transaction of the purchase.
         package let original: TransactionID
         package let purchasedAt: Date
-        /// The units it ever gave, refunded ones included.
+        /// The units that the purchase gave, including refunded units.
         package let given: Int
-        /// The units it gave that were not refunded.
+        /// The units that the purchase gave and that were not refunded.
         package let valid: Int
-        /// The units that all its holders, past and present, spent.
+        /// The units that all owners spent, past and present.
         package fileprivate(set) var spent: Int
-        /// The units of these that the account's customer spent.
+        /// The part of `spent` that the account's customer spent.
         fileprivate var own: Int
 
-        /// The units it adds to a balance. Negative after a refund of units that the account's customer spent. Never negative
-        /// without a refund, even if the credit table now gives less for the product than before.
+        /// The units that the purchase adds to a balance. They are negative after a refund of units that the account's
+        /// customer spent. Without a refund they are never negative, even if the credit table now gives less for the
+        /// product than before.
         package var left: Int { earned - spent }
         var earned: Int { max(valid, valid < given ? spent - min(own, spent) : spent) }
     }
 
-    /// A part of a cost, and the purchase that pays it.
+    /// A part of a cost, with the purchase that pays it.
     package struct Portion: Hashable, Sendable {
         package let source: Source
-        /// More than zero.
+        /// The units. More than zero.
         package let amount: Int
     }
 
-    /// Oldest first.
+    /// The purchases, the oldest first.
     package private(set) var sources: [Source]
-    /// Units spent that no purchase of the customer covers: see `init`. Older ledgers could spend a purchase more than once.
+    /// Spent units that no purchase of the customer covers, as described at `init`. Older ledgers could spend a
+    /// purchase more than once.
     package let debt: Int
 
     /// - Parameters:
-    ///   - purchases: those that the customer has.
-    ///   - spent: what was spent of each, by its first transaction.
-    ///   - own: what the customer spent of each; `nil` when all of it was.
-    ///   - debt: units spent that no purchase gave, or of purchases that were refunded and are another customer's now.
+    ///   - purchases: The purchases of the customer.
+    ///   - credit: The kind of credit.
+    ///   - spent: The units that were spent of each purchase, by original transaction.
+    ///   - own: The units that the customer spent of each purchase, or `nil` if the customer spent all of them.
+    ///   - debt: Spent units that no purchase gave, or that come from refunded purchases of other customers.
     package init(
         of purchases: [CustomerPurchase], in credit: CreditTable.Credit, spent: [TransactionID: Int] = [:],
         own: [TransactionID: Int]? = nil, debt: Int = 0
@@ -62,13 +66,14 @@ package struct CreditAccount: Hashable, Sendable {
     package var spent: Int { sources.reduce(debt) { $0.adding($1.spent) } }
     package var balance: Int { earned - spent }
 
-    /// Takes a cost from the purchases, the oldest first. Returns `nil` and changes nothing if the balance is too small.
+    /// Takes a cost from the purchases, the oldest first. Returns `nil` and changes nothing if the balance is too
+    /// small.
     package mutating func spend(_ cost: Int) -> [Portion]? {
         guard cost > 0 else { return [] }
         return balance >= cost ? take(cost) : nil
     }
 
-    /// Takes as much of a cost as the purchases ever gave, including refunded ones. Ignores the balance.
+    /// Takes as much of a cost as the purchases ever gave, including refunded units. Ignores the balance.
     package mutating func settle(_ cost: Int) -> [Portion] { take(cost) { max(0, $0.given - $0.spent) } }
 
     private mutating func take(_ cost: Int, of available: (Source) -> Int = { max(0, $0.left) }) -> [Portion] {
@@ -86,8 +91,8 @@ package struct CreditAccount: Hashable, Sendable {
 }
 
 extension CreditTable.Credit {
-    /// The units that the transactions of one purchase gave. Each consumable transaction gives; transactions of other kinds
-    /// are restorations of one purchase, which gives once.
+    /// Returns the units that the transactions of one purchase gave. Each consumable transaction gives units.
+    /// Transactions of other kinds are restores of one purchase, which gives its units once.
     fileprivate func amount(of transactions: [CustomerPurchase]) -> Int {
         let consumed = transactions.filter { $0.kind == .consumable }.reduce(0) { $0.adding(amount(of: $1)) }
         return consumed.adding(transactions.filter { $0.kind != .consumable }.map(amount).max() ?? 0)
@@ -95,7 +100,7 @@ extension CreditTable.Credit {
 }
 
 extension Int {
-    /// The sum of two numbers that are not negative, or the largest number.
+    /// Returns the sum of two numbers that are not negative, or the largest `Int` on overflow.
     fileprivate func adding(_ other: Int) -> Int {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? .max : sum

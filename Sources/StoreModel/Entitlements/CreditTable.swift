@@ -1,14 +1,14 @@
 import Primitives
 
-/// Credits that consumables fill and items cost: what an app's developer writes down beside the feature map.
+/// The credits that consumables give and that items cost. The developer of an app writes them beside the feature map.
 ///
 ///     {"credits": {"coins": {"products": {"com.example.coins.100": 100}, "prices": {"filter": 5, "frame": 12}}}}
 public struct CreditTable: Hashable, Sendable {
     /// One kind of credit.
     package struct Credit: Hashable, Sendable {
-        /// How much one of each product gives.
+        /// The units that one unit of each product gives.
         package var products: [ProductID: Int]
-        /// What each type of item costs.
+        /// The cost of each type of item.
         package var prices: [String: Int]
 
         package init(products: [ProductID: Int], prices: [String: Int]) {
@@ -16,7 +16,7 @@ public struct CreditTable: Hashable, Sendable {
             self.prices = prices
         }
 
-        /// How much a purchase gave, whether it was revoked since or not.
+        /// Returns the units that a purchase gave, whether it was revoked later or not.
         package func amount(of purchase: CustomerPurchase) -> Int {
             let (amount, isTooMuch) = (products[purchase.productID] ?? 0)
                 .multipliedReportingOverflow(by: purchase.quantity)
@@ -24,7 +24,7 @@ public struct CreditTable: Hashable, Sendable {
         }
     }
 
-    /// By name, as it stands in paths.
+    /// The kinds of credit, by the name that paths contain.
     package let credits: [String: Credit]
 
     package init(credits: [String: Credit]) { self.credits = credits }
@@ -32,11 +32,13 @@ public struct CreditTable: Hashable, Sendable {
     /// Creates a table without credits.
     public init() { credits = [:] }
 
-    /// The largest amount or price, so that no sum overflows.
+    /// The largest amount or price. It keeps sums from overflowing.
     private static let largest = 1_000_000_000
 
-    /// Reads the member `credits` of a feature file; without one there are none. Throws an error that
-    /// describes the first fault and its place.
+    /// Creates a table from the member `credits` of a feature file. Without this member the table has no credits.
+    ///
+    /// - Parameter json: The feature file.
+    /// - Throws: An error that describes the first fault and its JSON pointer.
     public init(json: JSONValue) throws {
         guard let member = json["credits"] else {
             self.init()

@@ -1,25 +1,27 @@
 import Foundation
 import Primitives
 
-/// All that is known about one customer's purchases: the result of folding facts, in any order and any number of times.
+/// The known purchases of one customer. The state is the same for the same facts, in any order and with any repetition.
 ///
-/// For each transaction the newest signature counts (of two of the same instant a revoked one, then the greater digest),
-/// so a revocation stays until a newer signature comes without it. Of a transaction that was signed by itself, receipts,
-/// which know less, add a revocation and nothing else, and only one newer than the signature. Renewal infos are kept by
-/// subscription.
+/// For each transaction, the fact with the newest signature counts. Of two facts signed at the same instant, a revoked
+/// one counts, then the one with the greater digest. A revocation therefore remains until a newer signature comes
+/// without it.
+///
+/// A receipt states less about a transaction than the signed transaction itself. If there is a signed transaction, a
+/// receipt adds only a revocation, and only if the receipt is newer. Renewal infos are stored by subscription.
 package struct CustomerState: Hashable, Sendable {
     private(set) var transactions: [TransactionID: KnownTransaction] = [:]
     private(set) var renewals: [TransactionID: [RenewalFact]] = [:]
     private(set) var grants: [ExactString: Grant] = [:]
 
-    /// A transaction as it was said last, and since when it is known to exist.
+    /// The facts about one transaction, and the first date on which it was signed.
     struct KnownTransaction: Hashable, Sendable {
-        /// What counts.
+        /// The fact that counts.
         private(set) var newest: TransactionFact
         private(set) var firstSigned: Date
-        /// The newest of those that know most: signed by themselves or, as long as there are none, out of receipts.
+        /// The newest signed transaction or, if there is none, the newest fact from a receipt.
         private var best: TransactionFact
-        /// The newest out of a receipt.
+        /// The newest fact from a receipt.
         private var receipt: TransactionFact?
 
         init(_ fact: TransactionFact) {
@@ -34,7 +36,7 @@ package struct CustomerState: Hashable, Sendable {
             if fact.isFromReceipt, receipt.map(fact.isNewer) ?? true { receipt = fact }
             if fact.isFromReceipt == best.isFromReceipt ? fact.isNewer(than: best) : best.isFromReceipt { best = fact }
             newest = best
-            // To a receipt an upgrade is a refund; the signature says which it was.
+            // A receipt shows an upgrade as a refund; the signed transaction distinguishes them.
             guard !best.isFromReceipt, !best.isUpgraded, let receipt, receipt.signedDate >= best.signedDate else {
                 return
             }
@@ -52,7 +54,7 @@ package struct CustomerState: Hashable, Sendable {
         renewals[fact.originalID, default: []].insert(inOrder: fact)
     }
 
-    /// Grants are told apart by id; a withdrawn one is simply not applied.
+    /// Adds a grant. A grant with the same id replaces the former one. Withdrawn grants are not applied.
     package mutating func apply(_ grant: Grant) { grants[ExactString(grant.id)] = grant }
 }
 
@@ -66,7 +68,7 @@ extension TransactionFact {
 }
 
 extension [RenewalFact] {
-    /// Inserts a fact that is not among these, which are in the order in which they were signed.
+    /// Inserts a new fact in the order of signatures.
     fileprivate mutating func insert(inOrder fact: RenewalFact) {
         var (low, high) = (startIndex, endIndex)
         while low < high {

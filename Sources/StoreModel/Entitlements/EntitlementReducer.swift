@@ -1,32 +1,33 @@
 import Foundation
 import Primitives
 
-/// From what is known about a customer to what the customer may use at one instant: pure, the same everywhere.
+/// Computes the entitlements of a customer at one instant from the customer's state. It is a pure function: the same
+/// state and instant give the same answer.
 ///
 ///     var state = CustomerState()
 ///     for fact in facts { state.apply(fact) }
 ///     let answer = EntitlementReducer(features: map).customer(id, in: .sandbox, state, at: clock.now())
 ///
 /// - Expiry is exclusive: at the instant of expiry a feature is off.
-/// - A period ends when the store says, grace period included where the store states one. Billing retry has no end the
-///   store would state: it names the state and gives no access.
-/// - A revoked transaction gives nothing, from the moment its revocation is known.
-/// - An upgraded period gives nothing any more.
-/// - Auto-renewable subscriptions stand in `subscriptions`, everything else in `purchases`. A non-renewing subscription
-///   ends at its `expiresDate` if the store states one; otherwise, as the store knows no length of it, it has no end here
-///   and the app decides.
+/// - A period ends at the date that the store states, or at the end of the grace period if the store states one.
+///   Billing retry has no stated end; it gives a state, but no access.
+/// - A revoked transaction gives nothing as soon as its revocation is known.
+/// - An upgraded period gives nothing.
+/// - `subscriptions` has the auto-renewable subscriptions, and `purchases` has all other purchases. A non-renewing
+///   subscription ends at its `expiresDate` if the store states one. Otherwise the store does not know its length: it
+///   has no end here, and the app decides.
 package struct EntitlementReducer: Sendable {
     package let features: FeatureMap
 
     package init(features: FeatureMap = FeatureMap()) { self.features = features }
 
-    /// The answer that is true from `instant` until its `validUntil`.
+    /// Returns the answer that is true from `instant` until its `validUntil`.
     package func customer(
         _ id: CustomerID, in environment: StoreEnvironment, _ state: CustomerState, at instant: Date
     ) -> Customer {
         let sortedState = SortedState(state, features: features)
         var answer = sortedState.answer(id, environment, at: instant)
-        // Exactly the next change: of the instants at which something may change, the first at which something does.
+        // Most instants change nothing: `validUntil` is the first at which the answer differs.
         answer.validUntil = sortedState.instants.lazy.filter { $0 > instant }.first { later in
             var then = sortedState.answer(id, environment, at: later)
             then.asOf = instant
@@ -36,13 +37,13 @@ package struct EntitlementReducer: Sendable {
     }
 }
 
-/// A customer's state sorted into subscriptions, purchases and grants.
+/// The state of a customer, sorted into subscriptions, purchases and grants.
 private struct SortedState {
     let features: FeatureMap
     let subscriptions: [SubscriptionTimeline]
     let purchases: [TransactionFact]
     let grants: [Grant]
-    /// In order, without repetition.
+    /// The instants at which an answer can change, sorted, without repetition.
     let instants: [Date]
 
     init(_ state: CustomerState, features: FeatureMap) {
@@ -71,7 +72,7 @@ private struct SortedState {
             managementURL: statuses.contains { $0.isManagedInAppStore } ? Self.appStoreSubscriptions : nil)
     }
 
-    /// Where the App Store lets its customers change and cancel subscriptions.
+    /// The page of the App Store on which customers change and cancel subscriptions.
     private static let appStoreSubscriptions = "https://apps.apple.com/account/subscriptions"
 
     private func features(of status: SubscriptionTimeline.Status) -> [CustomerFeature] {
@@ -113,7 +114,8 @@ private struct SortedState {
             grantID: grant.id)
     }
 
-    /// One entry for each feature of each purchase and grant; of two reports of one purchase the one that gives more.
+    /// Returns one entry for each feature of each purchase and grant. Of two entries for one purchase, the one that
+    /// gives more is kept.
     private static func merged(_ features: [CustomerFeature]) -> [CustomerFeature] {
         struct Key: Hashable {
             let name: ExactString
@@ -153,7 +155,7 @@ extension TransactionFact {
 }
 
 extension SubscriptionTimeline.Status {
-    /// Whether there is still something to change about it: it runs, or the store tries to be paid for it.
+    /// Whether the customer can still change the subscription: it is active, or the store repeats a failed payment.
     fileprivate var isManagedInAppStore: Bool {
         period.source == .appStore && [.active, .inGracePeriod, .inBillingRetry, .paused].contains(state)
     }

@@ -1,21 +1,22 @@
 import Foundation
 import Primitives
 
-/// What a store said about one transaction at one instant, after its signature was verified.
+/// A verified statement of the store about one transaction at one instant.
 ///
-/// A refund, an upgrade or a renewal of the signature says it again with a later `signedDate`: the newest counts.
+/// After a refund, an upgrade or a new signature, the store states the transaction again with a later `signedDate`. The
+/// newest statement counts.
 package struct TransactionFact: Hashable, Sendable {
     package var id: TransactionID
     package var originalID: TransactionID
     package var productID: ProductID
     package var kind: ProductType
     package var purchaseDate: Date
-    /// When the first transaction of the purchase was made.
+    /// The date of the original transaction.
     package var originalPurchaseDate: Date
     package var expiresDate: Date?
     package var revocationDate: Date?
     package var quantity: Int
-    /// Whether the customer moved to a higher level of the group, which ended this period.
+    /// Whether the customer changed to a higher level of the group, which ended this period.
     package var isUpgraded: Bool
     package var isFamilyShared: Bool
     package var appAccountToken: UUID?
@@ -26,11 +27,12 @@ package struct TransactionFact: Hashable, Sendable {
     /// Whether the period was sold at an introductory price that is not free.
     package var isIntroductory: Bool
     package var source: PurchaseSource
-    /// Whether an app receipt says so, which knows less of a transaction than the signed transaction itself: no group, no
-    /// price, no token, and an upgrade looks like a refund.
+    /// Whether the fact comes from an app receipt. A receipt has no group, no price and no token, and shows an upgrade
+    /// as a refund.
     package var isFromReceipt: Bool
     package var signedDate: Date
-    /// SHA-256 of the verified payload: tells facts apart, and orders two that were signed at the same instant.
+    /// The SHA-256 of the verified payload. It identifies the fact, and orders two facts that were signed at the same
+    /// instant.
     package var digest: [UInt8]
 
     package init(
@@ -63,7 +65,7 @@ package struct TransactionFact: Hashable, Sendable {
     }
 }
 
-/// What a store said at one instant about how a subscription goes on.
+/// A verified statement of the store about the renewal of a subscription at one instant.
 package struct RenewalFact: Hashable, Sendable {
     package var originalID: TransactionID
     package var autoRenews: Bool?
@@ -88,12 +90,12 @@ package struct RenewalFact: Hashable, Sendable {
     }
 }
 
-/// Access given by hand: by support, a promotion, a contract.
+/// Access that an operator gives without a purchase, for example support, a promotion or a contract.
 package struct Grant: Hashable, Sendable {
     package var id: String
     package var feature: String
     package var from: Date
-    /// Exclusive; absent for a grant without end.
+    /// The end of the access, exclusive, or `nil` if it does not end.
     package var until: Date?
     package var reason: String
 
@@ -107,6 +109,6 @@ package struct Grant: Hashable, Sendable {
 }
 
 extension TransactionFact {
-    /// How many of a product one transaction may be of, so that no sum of what they give overflows.
+    /// The allowed quantities of one transaction. The limit keeps sums from overflowing.
     package static let quantities = 1...1_000_000
 }

@@ -1,15 +1,19 @@
 import Primitives
 
-/// Which products give which features: what an app's developer writes down once.
+/// The features that each product gives. The developer of an app writes the map once.
 ///
 ///     {"features": {"pro": ["com.example.pro.monthly", "com.example.pro.yearly"]}}
 ///
-/// A product in no feature gives a feature of its own identifier; a consumable in no feature gives none.
+/// A product that is in no feature gives a feature with its own identifier. A consumable that is in no feature gives
+/// none.
 public struct FeatureMap: Hashable, Sendable {
     /// The products of each feature, by the feature's name.
     public let features: [String: [ProductID]]
     private let byProduct: [ProductID: [String]]
 
+    /// Creates a map.
+    ///
+    /// - Parameter features: The products of each feature, by the feature's name.
     public init(features: [String: [ProductID]] = [:]) {
         self.features = features
         var byProduct: [ProductID: [String]] = [:]
@@ -19,18 +23,23 @@ public struct FeatureMap: Hashable, Sendable {
         self.byProduct = byProduct.mapValues { $0.sorted() }
     }
 
-    /// The features a product gives, in the order of their names.
+    /// Returns the features that a product gives, in the order of their names.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - kind: The kind of the product. It matters for a product that is in no feature.
+    /// - Returns: The names of the features.
     public func features(of product: ProductID, kind: ProductType) -> [String] {
         if let mapped = byProduct[product] { return mapped }
         return kind == .consumable ? [] : [product.rawValue]
     }
 }
 
-/// Why a document is not a feature map, and where.
+/// A fault in a feature map or credit table, with its place.
 package struct FeatureMapError: Error, Equatable, CustomStringConvertible {
-    /// A JSON pointer (RFC 6901), empty for the document itself.
+    /// A JSON pointer (RFC 6901). It is empty for the document itself.
     package let pointer: String
-    /// What is wrong there and what should stand there.
+    /// The fault and the expected value, in words that follow the pointer.
     package let reason: String
 
     package init(pointer: String, reason: String) {
@@ -42,8 +51,10 @@ package struct FeatureMapError: Error, Equatable, CustomStringConvertible {
 }
 
 extension FeatureMap {
-    /// Reads the bytes of a feature map file. Throws an error that describes the first
-    /// fault and its place.
+    /// Creates a map from the bytes of a feature map file.
+    ///
+    /// - Parameter bytes: The JSON document.
+    /// - Throws: An error that describes the first fault and its JSON pointer.
     public init(parsing bytes: some Sequence<UInt8>) throws {
         let json: JSONValue
         do {
@@ -54,8 +65,10 @@ extension FeatureMap {
         try self.init(json: json)
     }
 
-    /// Reads a feature map; members beside `features` are ignored. Throws an error that describes the first
-    /// fault and its place.
+    /// Creates a map from a parsed feature map file. Members other than `features` are ignored.
+    ///
+    /// - Parameter json: The JSON document.
+    /// - Throws: An error that describes the first fault and its JSON pointer.
     public init(json: JSONValue) throws {
         guard case .object(let document) = json, let member = document["features"] else {
             throw FeatureMapError(pointer: "", reason: "should be an object with the member \"features\"")
@@ -97,6 +110,6 @@ extension FeatureMap {
 }
 
 extension FeatureMapError {
-    /// A pointer to the member `name` of what `parent` points at.
+    /// Returns the JSON pointer to the member `name` of `parent`.
     static func pointer(_ parent: String, _ name: String) -> String { JSONPointer.member(name, of: parent) }
 }

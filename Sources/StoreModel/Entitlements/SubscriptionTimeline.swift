@@ -1,27 +1,27 @@
 import Foundation
 import Primitives
 
-/// The periods of one auto-renewable subscription, and what the store said about the next.
+/// The periods of one auto-renewable subscription, with the store's statements about its renewal.
 struct SubscriptionTimeline {
-    /// Every period, by start.
+    /// All periods, in the order of their starts.
     private let periods: [TransactionFact]
-    /// Those that were not ended by an upgrade, by start.
+    /// The periods that did not end with an upgrade, in the order of their starts.
     private let live: [TransactionFact]
-    /// What was said about the latest period, oldest first.
+    /// The statements about the latest period, the oldest first.
     private let renewals: [RenewalFact]
 
     init(_ transactions: [CustomerState.KnownTransaction], renewals: [RenewalFact]) {
         let ordered = transactions.sorted { $0.newest.starts(before: $1.newest) }
         periods = ordered.map(\.newest)
         live = periods.filter { !$0.isUpgraded }
-        // A renewal is sold, and spoken about, up to a day before its period starts: what was said before the store first
-        // signed the latest period is about an earlier one.
+        // The store sells and signs a renewal up to a day before its period starts. Older statements are about an
+        // earlier period.
         let latest = ordered.last { !$0.newest.isUpgraded }
         let since = latest.map { min($0.newest.purchaseDate, $0.firstSigned) } ?? .distantPast
         self.renewals = renewals.filter { $0.signedDate >= since }
     }
 
-    /// One period as it stands at one instant.
+    /// The status of the subscription at one instant, with the period that decides it.
     struct Status {
         let period: TransactionFact
         let state: CustomerSubscription.State
@@ -34,7 +34,7 @@ struct SubscriptionTimeline {
         let startedAt: Date
     }
 
-    /// Instants at which anything about the subscription may change by itself.
+    /// The instants at which the status can change without a new fact.
     var instants: [Date] {
         live.flatMap { [$0.purchaseDate, expiry(of: $0), effectiveEnd(of: $0)] }
     }
@@ -50,10 +50,10 @@ struct SubscriptionTimeline {
             startedAt: periods.map(\.originalPurchaseDate).min() ?? period.originalPurchaseDate)
     }
 
-    /// The period that gives access; without one, the one that says why not.
+    /// Returns the period that gives access or, if there is none, the period that explains why.
     ///
-    /// A period that was sold is not withheld because it starts a little later by this clock, unless another one gives
-    /// access until then.
+    /// A sold period counts even if it starts a little later by this clock, unless another period gives access until
+    /// then.
     private func current(at instant: Date) -> TransactionFact {
         let started = live.filter { $0.purchaseDate <= instant }
         let open = { (period: TransactionFact) in period.revocationDate == nil && instant < effectiveEnd(of: period) }
@@ -74,7 +74,8 @@ struct SubscriptionTimeline {
 
     private func expiry(of period: TransactionFact) -> Date { period.expiresDate ?? period.purchaseDate }
 
-    /// The end of the grace period the store states for the latest period, if it is beyond the period's own end.
+    /// Returns the end of the grace period that the store states for the latest period, if it is later than the end of
+    /// the period.
     private func grace(of period: TransactionFact) -> Date? {
         guard isLatest(period), period.revocationDate == nil, let end = renewals.last?.gracePeriodExpiresDate,
             end > expiry(of: period)
@@ -88,7 +89,8 @@ struct SubscriptionTimeline {
         return grace(of: period) ?? expiry(of: period)
     }
 
-    /// The store does not date a cancellation: it is the first signature since which it says the same.
+    /// The first signature since which the store states that the subscription does not renew. The store does not date a
+    /// cancellation itself.
     private var cancelledAt: Date? {
         renewals.suffix(while: { $0.autoRenews == false }).first?.signedDate
     }
@@ -103,7 +105,7 @@ extension TransactionFact {
 }
 
 extension Array {
-    /// The longest run at the end whose elements all satisfy `predicate`.
+    /// Returns the longest suffix whose elements all satisfy `predicate`.
     fileprivate func suffix(while predicate: (Element) -> Bool) -> ArraySlice<Element> {
         let start = lastIndex { !predicate($0) }.map { $0 + 1 } ?? startIndex
         return self[start...]

@@ -1,20 +1,21 @@
 import Foundation
 
-/// What a customer bought, and what that means at an instant: pure functions of records and `now`.
+/// The purchases of a customer, and their status at an instant. All methods are pure functions of the records and
+/// `now`.
 ///
 ///     let history = PurchaseHistory(verified.receipt.purchaseRecords)
 ///     history.standing(of: "com.example.lifetime").state                       // purchased
 ///     history.subscription(to: ["com.example.monthly", "com.example.yearly"], at: clock.now()).isActive
 ///
-/// Records do not say what the store may know besides: whether a subscription will renew, or runs on in a grace period.
-/// Who needs that folds signed facts with `EntitlementReducer`. A purchase made a little after `now`, by a clock that
-/// differs from the store's, counts like any other.
+/// Records do not contain everything that the store knows: neither whether a subscription renews, nor whether it is in
+/// its grace period. `EntitlementReducer` computes that from signed facts. A purchase that is dated a little after
+/// `now`, by a store clock that differs, counts like any other.
 package struct PurchaseHistory: Hashable, Sendable {
-    /// One record of each transaction, ordered by date of purchase.
+    /// One record of each transaction, in the order of purchase dates.
     package let records: [PurchaseRecord]
 
-    /// Of several records of one transaction the one signed last counts; of several signed at once, the last one given.
-    /// Records without a transaction id are all kept.
+    /// Creates a history. Of several records of one transaction, the one signed last counts; of several signed at once,
+    /// the last one given. All records without a transaction id are kept.
     package init(_ records: some Sequence<PurchaseRecord>) {
         var newest: [TransactionID: PurchaseRecord] = [:]
         var unnamed: [PurchaseRecord] = []
@@ -29,32 +30,34 @@ package struct PurchaseHistory: Hashable, Sendable {
         self.records = (Array(newest.values) + unnamed).sorted { $0.isOrdered(before: $1) }
     }
 
-    /// The products that were ever bought, refunded ones included.
+    /// The products that were bought, including refunded ones.
     package var productIDs: Set<ProductID> { Set(records.map(\.productID)) }
 
-    /// The purchases the store took back, ordered by date of purchase.
+    /// The purchases that the store revoked, in the order of purchase dates.
     package var refunds: [PurchaseRecord] { records.filter { $0.refundDate != nil } }
 
-    /// Whether a product was bought and not taken back; the end of a subscription period plays no part.
+    /// Returns whether a product was bought and not revoked. Ignores the end of a subscription period.
     package func status(of product: ProductID) -> PurchaseStatus {
         let bought = records.filter { $0.productID == product }
         if let record = bought.last(where: \.isInEffect) { return PurchaseStatus(.purchased, record) }
         return PurchaseStatus(withoutAccess: bought)
     }
 
-    /// Whether an auto-renewable subscription to any of these products, as those of one group, runs at `now`.
+    /// Returns the status at `now` of an auto-renewable subscription to any of these products, which are those of one
+    /// group.
     ///
-    /// With several renewals the latest end of a period that was neither refunded nor upgraded decides, and it is
+    /// The period with the latest end decides, among those that were neither refunded nor upgraded. The end is
     /// exclusive.
     package func subscription(to products: Set<ProductID>, at now: Date) -> PurchaseStatus {
         let periods = records.filter { products.contains($0.productID) && $0.expiresDate != nil }
         return Self.status(of: periods, at: now) { $0.expiresDate ?? $0.purchaseDate }
     }
 
-    /// Whether a non-renewing subscription runs at `now`, when each purchase lasts `period` from the day it was bought.
+    /// Returns the status at `now` of a non-renewing subscription for which each purchase lasts `period` from its
+    /// original date.
     ///
-    /// The store knows no end of these: the app says how long they last. Purchases that overlap are not added up; the
-    /// latest end decides, and it is exclusive.
+    /// The store does not know the end of these subscriptions; the app decides how long they last. Overlapping
+    /// purchases are not added up: the latest end decides, and it is exclusive.
     package func nonRenewingSubscription(
         to products: Set<ProductID>, lasting period: SubscriptionPeriod, at now: Date
     ) -> PurchaseStatus {
@@ -62,14 +65,15 @@ package struct PurchaseHistory: Hashable, Sendable {
         return Self.status(of: bought, at: now) { period.end(from: $0.originalPurchaseDate) }
     }
 
-    /// Whether the customer may take an introductory offer of a subscription group: who never had one in the group, and
-    /// does not subscribe to it now (Apple: Implementing introductory offers in your app).
+    /// Returns whether the customer is eligible for an introductory offer of a subscription group: a customer who never
+    /// had one in the group and does not subscribe to it now (Apple: Implementing introductory offers in your app).
     ///
-    /// A refund does not give the offer back.
+    /// A refund does not make the customer eligible again.
     ///
     /// - Parameters:
-    ///   - products: All products of the group, those no longer sold included.
-    ///   - groupID: The group, for records that name it.
+    ///   - products: All products of the group, including those no longer sold.
+    ///   - groupID: The group, for records that have it.
+    ///   - now: The instant.
     package func isEligibleForIntroductoryOffer(
         in products: Set<ProductID>, groupID: String? = nil, at now: Date
     ) -> Bool {
@@ -95,31 +99,31 @@ package struct PurchaseHistory: Hashable, Sendable {
     }
 }
 
-/// What a purchase or subscription is worth at an instant.
+/// The status of a purchase or subscription at an instant.
 package struct PurchaseStatus: Hashable, Sendable {
-    /// In one word. An open set.
+    /// A state, from an open set.
     package struct State: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// There is no record.
+        /// There is no purchase.
         package static let notPurchased = State(rawValue: "notPurchased")
-        /// Bought, and not taken back.
+        /// The product was bought and not revoked.
         package static let purchased = State(rawValue: "purchased")
-        /// A period runs.
+        /// The current period has not ended.
         package static let active = State(rawValue: "active")
-        /// The last period is over.
+        /// The last period has ended.
         package static let expired = State(rawValue: "expired")
-        /// The store took the last purchase back.
+        /// The store revoked the last purchase.
         package static let refunded = State(rawValue: "refunded")
-        /// The customer moved from the last purchase to a higher level of the group.
+        /// The customer changed from the last purchase to a higher level of the group.
         package static let upgraded = State(rawValue: "upgraded")
     }
 
     package var state: State
-    /// The purchase that decides; `nil` when there is none.
+    /// The purchase that decides the state, or `nil` if there is none.
     package var record: PurchaseRecord?
-    /// The instant at which the period ends or ended; `nil` for what does not end.
+    /// The end of the period, or `nil` if the purchase does not end.
     package var expiresDate: Date?
 
     package init(_ state: State, _ record: PurchaseRecord?, expiresDate: Date? = nil) {
@@ -128,10 +132,10 @@ package struct PurchaseStatus: Hashable, Sendable {
         self.expiresDate = expiresDate
     }
 
-    /// Whether it gives access.
+    /// Whether the purchase gives access.
     package var isActive: Bool { state == .active || state == .purchased }
 
-    /// Why nothing that was bought gives access: what became of the last purchase.
+    /// Creates the status of purchases that give no access. The last purchase decides the state.
     fileprivate init(withoutAccess bought: [PurchaseRecord], expiresDate: Date? = nil) {
         guard let last = bought.last else {
             self.init(.notPurchased, nil)
@@ -142,7 +146,7 @@ package struct PurchaseStatus: Hashable, Sendable {
 }
 
 extension PurchaseRecord {
-    /// Neither taken back nor replaced.
+    /// Whether the purchase was neither revoked nor upgraded.
     fileprivate var isInEffect: Bool { refundDate == nil && !isUpgraded }
 
     fileprivate func isOrdered(before other: PurchaseRecord) -> Bool {

@@ -1,31 +1,31 @@
 import Foundation
 
-/// One purchase as far as judgements need it, the same out of a receipt and out of a signed transaction.
+/// A purchase with the fields that decide its status, from a receipt or from a signed transaction.
 ///
-/// A plain value: whoever makes one from something unverified judges what somebody claims.
+/// The record itself is not verified. Create it from a verified source.
 package struct PurchaseRecord: Hashable, Sendable {
     package var productID: ProductID
     package var transactionID: TransactionID?
-    /// The first transaction of the subscription or purchase.
+    /// The original transaction of the subscription or purchase.
     package var originalTransactionID: TransactionID?
-    /// `nil` where the source does not say.
+    /// The kind of the product, or `nil` if the source does not state it.
     package var kind: ProductType?
     package var purchaseDate: Date
-    /// When the first transaction was made; of a restored purchase, when it was bought.
+    /// The date of the original transaction. For a restored purchase it is the date on which it was bought.
     package var originalPurchaseDate: Date
-    /// When the subscription period ends; at that instant it is over.
+    /// The end of the subscription period, exclusive.
     package var expiresDate: Date?
-    /// When the store took the purchase back.
+    /// The date on which the store revoked the purchase.
     package var refundDate: Date?
-    /// Whether the customer moved to a higher level of the group, which ended this period. Receipts do not tell it from a
+    /// Whether the customer changed to a higher level of the group, which ended this period. Receipts show it as a
     /// refund.
     package var isUpgraded: Bool
     package var quantity: Int
-    /// Whether the period was sold under an introductory offer, free or not. Promotional offers are none.
+    /// Whether the period was sold under an introductory offer, free or not. Promotional offers do not count.
     package var usedIntroductoryOffer: Bool
-    /// The subscription group; receipts do not name it.
+    /// The subscription group. Receipts do not contain it.
     package var groupID: String?
-    /// When the store said so. Of several records of one transaction the one said last counts.
+    /// The date of the signature. Of several records of one transaction, the newest counts.
     package var signedDate: Date?
 
     package init(
@@ -49,7 +49,8 @@ package struct PurchaseRecord: Hashable, Sendable {
         self.signedDate = signedDate
     }
 
-    /// From a purchase in a receipt made at `creationDate`. `nil` when it names no product or no date of purchase.
+    /// Creates a record from a purchase in a receipt of `creationDate`. Returns `nil` if the purchase has no product or
+    /// no purchase date.
     package init?(_ purchase: AppReceipt.InAppPurchase, creationDate: Date?) {
         guard let productID = purchase.productID, let purchaseDate = purchase.purchaseDate else { return nil }
         let isIntroductory = purchase.isTrialPeriod == true || purchase.isInIntroOfferPeriod == true
@@ -64,7 +65,7 @@ package struct PurchaseRecord: Hashable, Sendable {
 }
 
 extension AppReceipt {
-    /// The purchases as records, but for those that name no product or no date of purchase.
+    /// The purchases of the receipt as records. Purchases without a product or a purchase date are left out.
     package var purchaseRecords: [PurchaseRecord] {
         inAppPurchases.compactMap { PurchaseRecord($0, creationDate: creationDate) }
     }

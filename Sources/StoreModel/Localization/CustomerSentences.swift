@@ -1,41 +1,51 @@
 import Foundation
 import Primitives
 
-/// The sentences of errors that an app shows to its customers, in the customer's language.
+/// The sentences about errors that an app shows to its customers, in the customer's language.
 ///
-/// `PurchaseError` has them as `errorDescription`, so `error.localizedDescription` is one. The key is
-/// `souk.error.` and the code. An app translates the sentences in its `Localizable.strings`; a key that it does not have
-/// is English:
+/// `PurchaseError` has them as `errorDescription`, so `error.localizedDescription` is one of them. The key is
+/// `souk.error.` followed by the code. An app translates the sentences in its `Localizable.strings`; a key without a
+/// translation is shown in English:
 ///
 ///     "souk.error.unreachable" = "Der Server ist nicht erreichbar. Versuchen Sie es später noch einmal.";
 ///
-/// An app that keeps its strings elsewhere sets `lookUp`. Codes that only a developer meets are not in the table: their
-/// error describes itself.
+/// An app that stores its strings elsewhere sets ``lookUp``. The table does not have codes that only developers see:
+/// their errors describe themselves.
 public enum CustomerSentences {
-    /// Every key with its sentence in English.
+    /// The English sentences by key.
     public static let english: [String: String] = Dictionary(
         uniqueKeysWithValues: sentences.map { code, sentence in (key(for: code), sentence) })
 
-    /// Looks up the sentence for a key, before the English one: `nil` for a key without a translation. The default looks
-    /// into `Localizable.strings` of the app. It may be called on any thread.
+    /// Returns the translation for a key, or `nil` for a key without one. The English sentence is then used. The
+    /// default reads `Localizable.strings` of the app. Any thread can call this function.
     public static var lookUp: @Sendable (_ key: String) -> String? {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }
     }
 
-    /// Returns a function for `lookUp` that reads the strings of a bundle.
+    /// Returns a function for ``lookUp`` that reads the strings of a bundle.
+    ///
+    /// - Parameters:
+    ///   - bundle: The bundle with the translations.
+    ///   - table: The name of the strings file, or `nil` for `Localizable`.
+    /// - Returns: A function that returns the translation for a key, or `nil`.
     public static func strings(of bundle: Bundle, table: String? = nil) -> @Sendable (_ key: String) -> String? {
         { key in
-            // A bundle answers with the key where it has no string.
             let found = bundle.localizedString(forKey: key, value: nil, table: table)
             return found == key || found.isEmpty ? nil : found
         }
     }
 
-    /// Returns the key of an error's code.
+    /// Returns the key for the code of an error.
+    ///
+    /// - Parameter code: The code, for example `unreachable`.
+    /// - Returns: The key, for example `souk.error.unreachable`.
     public static func key(for code: String) -> String { "souk.error.\(code)" }
 
-    /// Returns the sentence for an error's code, translated if possible; `nil` when neither the app nor the table has it.
+    /// Returns the sentence for the code of an error, translated if possible.
+    ///
+    /// - Parameter code: The code, for example `unreachable`.
+    /// - Returns: The sentence, or `nil` if neither the app nor the table has one.
     public static func sentence(for code: String) -> String? {
         let key = key(for: code)
         return lookUp(key) ?? english[key]

@@ -31,6 +31,17 @@ public struct VerifiedTransaction: Hashable, Sendable {
     public var appAccountToken: UUID?
 
     /// Creates the content of a transaction. A verifier of your own calls this after it has checked the signature.
+    ///
+    /// - Parameters:
+    ///   - id: The transaction.
+    ///   - originalID: The first transaction of the subscription or purchase.
+    ///   - productID: The product.
+    ///   - kind: The kind of product.
+    ///   - purchaseDate: The date on which the account was charged.
+    ///   - expiresDate: The end of the subscription period, exclusive.
+    ///   - revocationDate: The date on which the store took the purchase back.
+    ///   - isUpgraded: Whether the customer moved to a higher level of the group, which ended this period.
+    ///   - appAccountToken: The customer as the app named them at the purchase.
     public init(
         id: TransactionID?, originalID: TransactionID? = nil, productID: ProductID?, kind: ProductType?,
         purchaseDate: Date?, expiresDate: Date? = nil, revocationDate: Date? = nil, isUpgraded: Bool = false,

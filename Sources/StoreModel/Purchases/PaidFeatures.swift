@@ -9,6 +9,8 @@ public struct PaidFeatures: Equatable, Sendable {
     public let features: [PaidFeature]
 
     /// Of two reports of one purchase only the one that stands is kept (`merged(with:)`).
+    ///
+    /// - Parameter features: In the order in which they were first reported.
     public init(features: [PaidFeature] = []) {
         var kept: [PaidFeature] = []
         var places: [Purchase: Int] = [:]
