@@ -22,7 +22,7 @@ import Testing
         CreditAccount(of: purchases, in: credit, spent: spent, debt: debt)
     }
 
-    @Test func `a balance is what was bought and not refunded, less what was spent of it by anybody`() {
+    @Test func `a balance is the credit that was bought and not refunded, less the credit that was spent`() {
         let fresh = account([
             purchase("1"), purchase("2", "pack"), purchase("3", revoked: true), purchase("4", "tools"),
         ])
@@ -40,7 +40,7 @@ import Testing
         #expect(account.balance == 8)
     }
 
-    @Test func `what is not there cannot be spent, and nothing costs nothing`() {
+    @Test func `credit that does not exist cannot be spent, and a cost of zero takes nothing`() {
         var account = account([purchase("1")])
         let before = account
         let (tooMuch, nothing) = (account.spend(11), account.spend(0))
@@ -49,7 +49,7 @@ import Testing
         #expect(all?.count == 1 && more == nil)
     }
 
-    @Test func `a refund of what was spent is missing from other purchases until they make it up`() {
+    @Test func `a refund of spent credit is taken from other purchases`() {
         var account = account([purchase("1", revoked: true), purchase("2", day: 1)], spent: ["1": 4])
         #expect(account.earned == 10 && account.spent == 4 && account.balance == 6)
         let (tooMuch, rest) = (account.spend(7), account.spend(6))
@@ -79,7 +79,7 @@ import Testing
         #expect(tooMuch == nil && rest?.map(\.amount) == [4])
     }
 
-    @Test func `old spending is assigned to what was ever given, and the rest is left`() {
+    @Test func `old spending is assigned to the credit that was ever given`() {
         var account = account([purchase("1", revoked: true), purchase("2", "pack", day: 1)], spent: ["2": 1])
         let (assigned, more) = (account.settle(20), account.settle(1))
         #expect(assigned.map(\.amount) == [10, 3] && more == [])

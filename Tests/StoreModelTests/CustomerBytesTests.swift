@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import Testing
 
-/// The bytes of a customer's answer are those that the wire's own encoder makes.
+/// Compares the fast encoding of a customer's answer with `WireJSON`.
 @Suite struct CustomerBytesTests {
     private static let day = Date(timeIntervalSince1970: 1_700_000_000.125)
 
@@ -42,7 +42,7 @@ import Testing
         #expect(try WireJSON.decode(Customer.self, from: customer.wireBytes()) == customer)
     }
 
-    @Test func `what an answer says does not depend on its instant, and on everything else`() {
+    @Test func `the content of an answer depends on everything except its instant`() {
         var later = Self.full
         later.asOf += 60
         #expect(later.wireContent() == Self.full.wireContent() && later.wireBytes() != Self.full.wireBytes())

@@ -1,13 +1,13 @@
 import Foundation
 import StoreModel
 
-/// Day `n` of a calendar that begins at 2026-01-01T00:00:00Z.
+/// Returns the instant `n` days after 2026-01-01T00:00:00Z.
 func day(_ number: Double) -> Date { Date(timeIntervalSince1970: 1_767_225_600 + number * 86400) }
 
 let monthly: ProductID = "pro.monthly"
 let yearly: ProductID = "pro.yearly"
 
-/// One period of a subscription, signed when it starts unless said otherwise.
+/// Returns a period of a subscription, signed at its start by default.
 func period(
     _ id: TransactionID, of original: TransactionID = "1", product: ProductID = monthly, from: Double, to: Double,
     signed: Double? = nil, revoked: Double? = nil, isUpgraded: Bool = false, isTrial: Bool = false
@@ -41,7 +41,7 @@ func renewal(
         digest: Array("\(original)/\(signed)/\(renews as Any)/\(grace ?? -1)".utf8))
 }
 
-/// A fact of either kind, so that a test can shuffle them.
+/// A fact of any kind, so that a test can shuffle facts.
 enum AnyFact {
     case transaction(TransactionFact)
     case renewal(RenewalFact)

@@ -19,7 +19,7 @@ import Testing
         (#"{"features":{"pro":[""]}}"#, "/features/pro/0"), (#"{"features":{"pro":["a","a"]}}"#, "/features/pro/1"),
         (#"{"features":{"":["a"]}}"#, "/features/"),
     ])
-    func `what is wrong in a map is named by its pointer`(text: String, pointer: String) {
+    func `a fault in a map is named by its pointer`(text: String, pointer: String) {
         let error = #expect(throws: FeatureMapError.self) { try FeatureMap(parsing: Array(text.utf8)) }
         #expect(error?.pointer == pointer)
         #expect(error.map { "\($0)".hasSuffix(".") } == true)
@@ -36,13 +36,13 @@ import Testing
         Attribution.holders(token: token, claims: claims, tokenOwner: tokenOwner.map { .init($0) })
     }
 
-    @Test func `a purchase without a token is theirs whose claim was accepted last`() {
+    @Test func `a purchase without a token belongs to the last accepted claim`() {
         #expect(holders([.init(by: anna), .init(by: ben)]) == [ben])
         #expect(holders([.init(by: anna), .init(by: ben), .init(by: anna)]) == [anna])
         #expect(holders([]) == [])
     }
 
-    @Test func `a shared purchase is everybody's who joined in since it was anybody's alone`() {
+    @Test func `a shared purchase belongs to all who presented it since it last had one owner`() {
         let shared: [Attribution.Claim] = [.init(by: anna, .shared), .init(by: ben, .shared), .init(by: anna, .shared)]
         #expect(holders(shared) == [anna, ben])
         #expect(holders([.init(by: "dora")] + shared) == ["dora", anna, ben])
@@ -59,8 +59,8 @@ import Testing
         #expect(holders([.init(by: ben)], token: token, tokenOwner: anna) == [anna])
     }
 
-    /// Anybody can work out the UUID of a name, and call themselves by it.
-    @Test func `a name comes before the UUID that is its token`() {
+    /// Anyone can compute the UUID of a name and use it as a customer id.
+    @Test func `a name has priority over the UUID that is its token`() {
         let token = anna.appAccountToken
         let uuidCustomer = CustomerID(unchecked: token.uuidString.lowercased())
         #expect(
@@ -83,7 +83,7 @@ import Testing
         #expect(excludes(uuidCustomer, [], nil) == nil)
     }
 
-    @Test func `what was given by hand stays given, whatever the token says`() {
+    @Test func `a transfer by an operator has priority over the token`() {
         let given = Attribution.Claim(by: ben, .transferred)
         #expect(holders([.init(by: anna), given], token: anna.appAccountToken, tokenOwner: anna) == [ben])
         #expect(holders([given, .init(by: anna)], token: anna.appAccountToken, tokenOwner: anna) == [ben])
@@ -92,12 +92,12 @@ import Testing
         #expect(Attribution.bound(token: nil, claims: [given], tokenOwner: nil) == nil)
     }
 
-    @Test func `a claim counts for whom its presenter was merged into`() {
+    @Test func `a claim counts for the customer its presenter was merged into`() {
         let merged = Attribution.Claim(by: ben, as: anna)
         #expect(holders([merged], token: anna.appAccountToken) == [ben])
     }
 
-    @Test func `only the token of a customer somebody saw keeps others out`() {
+    @Test func `only the token of a known customer excludes others`() {
         #expect(Attribution.bound(token: anna.appAccountToken, claims: [.init(by: ben)], tokenOwner: nil) == nil)
         #expect(Attribution.bound(token: anna.appAccountToken, claims: [], tokenOwner: .init(anna)) == anna)
         #expect(Attribution.bound(token: nil, claims: [.init(by: ben)], tokenOwner: nil) == nil)
@@ -108,7 +108,7 @@ import Testing
         (.keepWithOriginal, false, false), (.keepWithOriginal, true, false), (.transferIfInactive, true, false),
         (.transferIfInactive, false, true),
     ])
-    func `the transfer mode says whether a second customer may present it`(
+    func `the transfer mode decides whether a second customer may present a purchase`(
         mode: TransferMode, isActive: Bool, isAccepted: Bool
     ) {
         #expect(Attribution.accepts(ben, holders: [anna], mode: mode) { isActive } == isAccepted)
@@ -179,7 +179,7 @@ import Testing
         #expect(fact.isInBillingRetry && fact.gracePeriodExpiresDate == day(9))
     }
 
-    @Test func `the UUID of a subscription is always the same and nobody else's`() {
+    @Test func `the UUID of a subscription is stable and unique`() {
         let one: TransactionID = "2000000000000001"
         #expect(one.subscriptionUUID == TransactionID("2000000000000001").subscriptionUUID)
         #expect(one.subscriptionUUID != TransactionID("2000000000000002").subscriptionUUID)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct EntitlementReducerTests {
     let map = FeatureMap(features: ["pro": [monthly, yearly]])
 
-    @Test func `nobody bought anything: nothing is there and nothing will change`() {
+    @Test func `a customer without purchases has an empty answer that does not change`() {
         let empty = answer(CustomerState(), at: 0)
         #expect(empty.features.isEmpty && empty.subscriptions.isEmpty && empty.purchases.isEmpty)
         #expect(empty.validUntil == nil)
@@ -79,7 +79,7 @@ import Testing
         #expect(answer(CustomerState([purchase("1")]), at: 10).managementURL == nil)
     }
 
-    @Test func `what was said before a renewal does not speak about it`() {
+    @Test func `a statement from before a renewal does not apply to it`() {
         let state = CustomerState(
             [period("1", from: 0, to: 30), period("2", from: 32, to: 62)],
             renewals: [renewal(renews: false, grace: 90, isRetrying: true, signed: 31)])
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase after a refund stands on its own`() {
+    @Test func `a purchase after a refund gives access`() {
         let state = CustomerState([period("1", from: 0, to: 30, signed: 5, revoked: 4), period("2", from: 6, to: 36)])
         #expect(answer(state, at: 7, map: map).subscriptions.first?.state == .active)
     }
@@ -167,7 +167,7 @@ import Testing
         #expect(answer(reported, at: 2).features.first?.because == "active subscription, renews as pro.monthly")
     }
 
-    @Test func `a trial is told apart`() {
+    @Test func `a trial is marked as one`() {
         let state = CustomerState(
             [period("1", from: 0, to: 7, isTrial: true)], renewals: [renewal(renews: true, signed: 0)])
         let during = answer(state, at: 1, map: map)
@@ -202,7 +202,7 @@ import Testing
         #expect(answer(ending, at: 90).features.first?.isActive == false)
     }
 
-    @Test func `what the family shares says so`() {
+    @Test func `a purchase shared by the family says so`() {
         let state = CustomerState([purchase("1", isFamilyShared: true)])
         #expect(answer(state, at: 1).features.first?.because == "shared by the family")
     }
@@ -214,7 +214,7 @@ import Testing
         #expect(both.purchases.count == 2)
     }
 
-    @Test func `grants stand beside purchases until they end`() throws {
+    @Test func `grants give access beside purchases until they end`() throws {
         let grant = Grant(id: "g1", feature: "pro", from: day(0), until: day(20), reason: "support")
         let state = CustomerState([period("1", from: 0, to: 10)], grants: [grant])
         let during = answer(state, at: 1, map: map)

@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import Testing
 
-/// Periods, prices and offers at the ends of what their types can hold.
+/// Periods, prices and offers with the largest and smallest values of their types.
 @Suite struct ExtremeValueTests {
     private let start = Date(timeIntervalSince1970: 1_767_225_600)
 
@@ -20,7 +20,7 @@ import Testing
         #expect(SubscriptionPeriod(value: 10_000, unit: unit).end(from: start, count: 1 << 60) == ends.last)
     }
 
-    @Test func `ten thousand years are the longest`() {
+    @Test func `a period is at most ten thousand years`() {
         let longest = SubscriptionPeriod.years(10_000).end(from: start)
         #expect(longest.timeIntervalSince(start) > 9_999 * 365 * 86_400)
         #expect(SubscriptionPeriod.years(1_000_000).end(from: start) >= longest)
@@ -57,12 +57,12 @@ import Testing
         "99999999999999999999s",
         "٥m", "5m5s", "1e3s", "0x5s",
     ])
-    func `any other text is no duration`(text: String) {
+    func `any other text is not a duration`(text: String) {
         #expect(SubscriptionPeriod(duration: text) == nil)
     }
 
     @Test(arguments: ["P+1M", "P 1M", "P1 M", "P٣D", "p1m", "P1MT", "PT", "PT1M1S", "P10001D", "P1M ", "P01", "P½D"])
-    func `any other text is no period`(text: String) {
+    func `any other text is not a period`(text: String) {
         #expect(SubscriptionPeriod(iso8601: text) == nil)
         #expect(throws: DecodingError.self) { try JSONValue.string(text).decode(SubscriptionPeriod.self) }
     }
@@ -75,7 +75,7 @@ import Testing
         ("-9223372036854775.808", .min), ("-1e30", .min), ("-1e127", .min),
         ("9223372036854775.8064", 9_223_372_036_854_775_806),
     ])
-    func `milliunits are the nearest that there are`(amount: String, milliunits: Int64) throws {
+    func `milliunits are rounded to the nearest`(amount: String, milliunits: Int64) throws {
         let price = Price(amount: try #require(Decimal(string: amount)), currency: "USD")
         #expect(price.milliunits == milliunits)
     }

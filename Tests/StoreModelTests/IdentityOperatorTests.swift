@@ -1,8 +1,8 @@
 import StoreModel
 import Testing
 
-/// Without `import Primitives`, where the operators are declared: the standard library has operators for every
-/// `RawRepresentable`, which would compare strings.
+/// Compares identifiers without `import Primitives`, which declares their operators. The standard library's operators for
+/// `RawRepresentable` would compare strings.
 @Suite struct IdentityOperatorTests {
     @Test func `a file that does not import the operators compares bytes too`() {
         let (left, right) = (CustomerID(unchecked: "caf\u{E9}"), CustomerID(unchecked: "cafe\u{301}"))

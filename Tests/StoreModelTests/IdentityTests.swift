@@ -5,7 +5,7 @@ import StoreModel
 import Testing
 
 @Suite struct IdentityTests {
-    /// Every comparison that code can make of two identifiers, also where it knows no more than `Hashable`.
+    /// Compares two identifiers in every way, including generic code over `Hashable`.
     private static func areEqual<ID: Hashable>(_ left: ID, _ right: ID) -> Bool {
         left == right || !(left != right) || Set([left, right]).count == 1 || [left: 1][right] != nil
             || [left].contains(right) || left as ID? == right
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Of a pair one is a name, the other is refused: where it is made, and where it is decoded.
+    /// Checks that one of two spellings is valid and that the other is refused, by the initialiser and by the decoder.
     private static func checkRefused<ID: Identifier>(_ type: ID.Type, _ pair: UnicodeForms) {
         #expect(ID(rawValue: pair.composed)?.rawValue == pair.composed, "\(type) \(pair)")
         #expect(ID(rawValue: pair.other) == nil, "\(type) \(pair)")
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: UnicodeForms.pairs)
     func `an identifier is its bytes`(pair: UnicodeForms) throws { try Self.check(pair) }
 
-    @Test func `random identifiers in two forms are two, and product names have one`() throws {
+    @Test func `random identifiers in two Unicode forms are two, and product ids have one form`() throws {
         var numbers = SeededNumbers(state: 23)
         for _ in 0..<UnicodeForms.rounds(2000) {
             let pair = UnicodeForms.random(using: &numbers)
@@ -71,7 +71,6 @@ import Testing
         let id = "7E3FB20B-4CDB-47CC-936D-99D65F608138"
         #expect(CustomerID(rawValue: id) == CustomerID(rawValue: id.lowercased()))
         #expect(CustomerID(rawValue: id)?.rawValue == id.lowercased())
-        // A full-width letter is no digit of a UUID.
         let other = id.replacing("F", with: "\u{FF26}")
         #expect(CustomerID(rawValue: other)?.rawValue.hasSameBytes(as: other) == true)
     }

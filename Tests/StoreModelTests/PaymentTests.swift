@@ -9,7 +9,7 @@ struct PaymentTests {
 
     private func decoded(_ text: String) throws -> Payment { try WireJSON.decode(Payment.self, from: Array(text.utf8)) }
 
-    @Test func `a payment is the same after the wire, whatever its offer`() throws {
+    @Test func `a payment survives encoding, whatever its offer`() throws {
         let signature = OfferSignature(
             keyID: "key", nonce: nonce, timestamp: 1_767_225_600_123, signature: [0, 255, 7])
         let offers: [PaymentOffer?] = [

@@ -15,7 +15,7 @@ import Testing
             displayName: "Pro", subscription: terms)
     }
 
-    @Test func `what is bought once is for life`() throws {
+    @Test func `a product bought once is for life`() throws {
         let product = StoreProduct(
             id: "tools", kind: .nonConsumable, price: Price(milliunits: 14990, currency: "USD"), displayName: "Tools")
         #expect(
@@ -25,13 +25,13 @@ import Testing
             ])
     }
 
-    @Test func `what costs nothing is a freebie`() throws {
+    @Test func `a product without a price is a freebie`() throws {
         let product = StoreProduct(id: "gift", kind: .nonConsumable, price: Price(amount: 0, currency: "USD"))
         #expect(try wire(product)["type"] == "freebie")
         #expect(try wire(product)["introTotalPrice"] == nil)
     }
 
-    @Test func `a subscription costs the same first as later`() throws {
+    @Test func `the first period of a subscription has its regular price`() throws {
         #expect(
             try wire(subscription(nil)) == [
                 "ident": "pro.monthly", "name": "Pro", "currencyCode": "EUR", "type": "intro_next",
@@ -54,14 +54,14 @@ import Testing
         ),
         (Offer(paymentMode: .freeTrial, period: SubscriptionPeriod(value: 2, unit: .hour)), "0", 120, "minute"),
     ])
-    func `an introductory offer is what comes first`(offer: Offer, price: String, value: Int, type: String) throws {
+    func `the first period has the introductory offer`(offer: Offer, price: String, value: Int, type: String) throws {
         let point = try wire(subscription(offer))
         #expect(point["introTotalPrice"] == .string(price))
         #expect(point["introPeriodValue"] == .number(value) && point["introPeriodType"] == .string(type))
         #expect(point["nextTotalPrice"] == "5" && point["nextPeriodType"] == "month")
     }
 
-    @Test func `the request for price points is that of seed 000`() throws {
+    @Test func `the request for price points has the members of the contract`() throws {
         let asked = GetPricePointsRequestPayload(customerId: .string("ada"), ident: ["a", "b"])
         #expect(
             try JSONValue(parsing: WireJSON.encode(asked))

@@ -17,7 +17,7 @@ import Testing
             transactionType: source, authority: authority)
     }
 
-    /// What two reports become: the reports, and the places (0 left, 1 right) of those that stand.
+    /// Two reports, and the places (0 left, 1 right) of those that a merge keeps.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let left: PaidFeature

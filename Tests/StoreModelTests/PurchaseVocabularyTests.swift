@@ -21,7 +21,7 @@ import Testing
         #expect(!features.hasActiveFeature(with: "export", at: start))
     }
 
-    @Test func `what a web shop sells is not what the store sells under the same name`() {
+    @Test func `products of a web shop and of the store with the same name differ`() {
         let inApp = Product(productIdentifier: "pro")
         #expect(inApp.pricePointIdent == nil)
         #expect(Set([inApp, inApp, Product(productIdentifier: "pro", pricePointIdent: "pro")]).count == 2)
@@ -43,7 +43,7 @@ import Testing
         #expect(!pro(.until(end)).hasActiveFeature(with: "pro", at: end))
     }
 
-    @Test func `what was bought once lasts`() {
+    @Test func `a product bought once does not end`() {
         #expect(pro(.oneOff).hasActiveFeature(with: "pro", at: .distantFuture))
         #expect(pro(.consumable).hasActiveFeature(with: "pro", at: .distantFuture))
         #expect(pro(.oneOff).features[0].isLifetime)
@@ -67,7 +67,7 @@ import Testing
         ),
         (.string("ada"), #"{"type":"merchant-str","value":"ada"}"#),
     ])
-    func `a user is written as seed 000 says and read again`(user: UserId, json: String) throws {
+    func `a user id has the contract's form and survives encoding`(user: UserId, json: String) throws {
         #expect(String(decoding: try WireJSON.encode(user), as: UTF8.self) == json)
         #expect(try WireJSON.decode(UserId.self, from: Array(json.utf8)) == user)
     }
@@ -94,7 +94,7 @@ import Testing
         #expect(Set([discount, ProductDiscount(identifier: "half", localizedPriceString: "b")]).count == 1)
     }
 
-    @Test func `terms and offers that a store wrote without texts for the customer are read`() throws {
+    @Test func `terms and offers without localized strings are read`() throws {
         let old = """
             {"groupID": "g", "level": 1, "period": "P1M", "promotionalOffers": [{"id": "half", "paymentMode": \
             "PAY_UP_FRONT", "period": "P3M", "periodCount": 1}]}
@@ -175,14 +175,14 @@ import Testing
         #expect(Subscription(subscription, providing: ["pro"]).state == .cancelled)
     }
 
-    @Test func `what has an end ends, what has none lasts`() {
+    @Test func `a feature ends if it has an end`() {
         let paid = PaidFeatures(customer([feature(effectiveUntil: 5, source: .grant), feature(original: "2")]))
         #expect(paid.features.map(\.paymentType) == [.until(asOf.addingTimeInterval(5)), .oneOff])
         #expect(paid.features.map(\.transactionType) == [.web, .appStore])
     }
 
     @Test(arguments: [nil, 100, -5] as [TimeInterval?])
-    func `what the server calls inactive is over, whatever its dates say`(until: TimeInterval?) {
+    func `a feature that the server reports as inactive has ended, whatever its dates`(until: TimeInterval?) {
         let answer = customer([feature(isActive: false, effectiveUntil: until, original: "2")])
         #expect(!PaidFeatures(answer).hasActiveFeature(with: "pro", at: asOf))
         #expect(!Features(answer).hasActiveFeature(with: "pro", at: asOf))

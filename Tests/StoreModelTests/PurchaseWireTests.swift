@@ -8,7 +8,7 @@ import Testing
 
     private func json(_ value: some Encodable) throws -> JSONValue { try JSONValue(parsing: WireJSON.encode(value)) }
 
-    @Test func `the request for features is that of seed 000`() throws {
+    @Test func `the request for features has the members of the contract`() throws {
         #expect(
             try json(GetFeaturesRequestPayload(customerId: .string("ada")))
                 == ["customerId": ["type": "merchant-str", "value": "ada"]])
@@ -65,7 +65,7 @@ import Testing
         #expect(answer.unreadable.isEmpty)
     }
 
-    @Test func `a row that cannot be read is left out and named, the others stand`() throws {
+    @Test func `a row that cannot be read is left out and listed, the others are kept`() throws {
         let rows: [JSONValue] = [row(["createdAt": "yesterday"]), row(), row(["pricePoint": nil]), 7]
         let answer = try WireJSON.decode(
             SubscriptionsResponse.self, from: JSONValue.object(["subscriptions": .array(rows)]).encoded())

@@ -4,7 +4,7 @@ import Foundation
 import StoreModel
 import Testing
 
-/// What an app receipt says about `fact`, made on day `made`.
+/// Returns the fact about `fact` from an app receipt that was made on day `made`.
 private func receipt(
     _ fact: TransactionFact, made: Double, cancelled: Double? = nil, to end: Double? = nil
 ) throws -> TransactionFact {
@@ -34,7 +34,7 @@ private func receipt(
         #expect(try TransactionFact(paid, creationDate: day(2), digest: []).isIntroductory)
     }
 
-    @Test func `where a receipt names no kind, the end of the period tells it`() throws {
+    @Test func `a purchase of unknown kind is a subscription if it has an end`() throws {
         var untyped = whole
         untyped.productType = nil
         #expect(try TransactionFact(untyped, creationDate: day(2), digest: []).kind == .autoRenewableSubscription)
@@ -61,11 +61,11 @@ private func receipt(
     }
 }
 
-/// What counts of a transaction that signed transactions and receipts speak about.
+/// Merges signed transactions and receipts about the same transaction.
 @Suite struct ReceiptMergeTests {
     private let signed = period("1", from: 0, to: 30)
 
-    /// The same in every order.
+    /// Returns the merged state, which must not depend on the order of the facts.
     private func merged(_ facts: TransactionFact..., at instant: Double) -> CustomerSubscription? {
         let state = CustomerState(facts)
         #expect(state == CustomerState(facts.reversed()) && state == CustomerState(facts + facts))
@@ -80,7 +80,7 @@ private func receipt(
         #expect(status.state == .active && status.expiresAt == day(60) && status.groupID == nil)
     }
 
-    @Test func `what is signed by itself says more, however old it is`() throws {
+    @Test func `a signed transaction has priority over a receipt, however old`() throws {
         let later = try receipt(signed, made: 20, to: 25)
         let status = try #require(merged(signed, later, at: 27))
         #expect(status.state == .active && status.expiresAt == day(30))
@@ -93,12 +93,12 @@ private func receipt(
         #expect(merged(signed, try receipt(signed, made: 9, cancelled: 8), at: 10)?.price != nil)
     }
 
-    @Test func `an older receipt takes nothing back`() throws {
+    @Test func `an older receipt revokes nothing`() throws {
         let reversed = period("1", from: 0, to: 30, signed: 12)
         #expect(merged(reversed, try receipt(signed, made: 9, cancelled: 8), at: 13)?.state == .active)
     }
 
-    @Test func `of several receipts the newest says whether it was taken back`() throws {
+    @Test func `of several receipts the newest decides about the revocation`() throws {
         let cancelled = try receipt(signed, made: 9, cancelled: 8)
         let restored = try receipt(signed, made: 12)
         #expect(merged(cancelled, restored, at: 13)?.state == .active)
@@ -111,7 +111,7 @@ private func receipt(
         #expect(merged(refunded, try receipt(signed, made: 20), at: 21)?.state == .revoked)
     }
 
-    @Test func `an upgrade stays one, though a receipt cannot tell it from a refund`() throws {
+    @Test func `an upgrade remains one, though a receipt shows it as a refund`() throws {
         let upgraded = period("1", from: 0, to: 30, signed: 10, isUpgraded: true)
         let cancelled = try receipt(signed, made: 11, cancelled: 10)
         #expect(merged(upgraded, cancelled, at: 12)?.state == .expired)

@@ -2,7 +2,7 @@ import Foundation
 import StoreModel
 import Testing
 
-/// A row of the tables in `Documentation/Entitlements.md`: facts in its words, a day, and what is answered then.
+/// A row of the tables in `Documentation/Entitlements.md`: facts in its words, a day, and the expected answer.
 struct ReducerRow: Sendable, CustomTestStringConvertible {
     static let header = ["facts", "day", "feature", "subscription", "changes", "because"]
 
@@ -13,7 +13,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(facts) on day \(instant)" }
 
-    /// All rows of all tables with these columns.
+    /// Returns the rows of all tables with these columns.
     static func all() throws -> [ReducerRow] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Documentation/Entitlements.md")
@@ -37,7 +37,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
         return rows
     }
 
-    /// What the reducer answers, in the words of the table.
+    /// Returns the answer of the reducer, in the words of the table.
     func answered() throws -> [String] {
         let customer = answer(try state(), at: instant, map: FeatureMap(features: ["pro": [monthly, yearly]]))
         return [
@@ -80,7 +80,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
         return state
     }
 
-    /// `0–30` or `0`.
+    /// Parses `0–30` or `0`.
     private static func span(_ text: String) throws -> (from: Double, until: Double?) {
         let ends = text.split(separator: "–").map { Double($0) }
         guard let first = ends.first, let from = first, ends.count < 3 else {

@@ -1,16 +1,16 @@
 import StoreModel
 import Testing
 
-/// `Documentation/Entitlements.md` says what the reducer does, and the reducer does what it says.
+/// Compares the reducer with the tables of `Documentation/Entitlements.md`.
 @Suite struct ReducerTableTests {
     private static let rows = Result { try ReducerRow.all() }
 
     @Test(arguments: (try? rows.get()) ?? [])
-    func `each row of the document is what is answered`(row: ReducerRow) throws {
+    func `the answer for each row is the one in the document`(row: ReducerRow) throws {
         #expect(try row.answered() == row.expected)
     }
 
-    @Test func `the order in which the facts of a row are told does not matter`() throws {
+    @Test func `the order of the facts of a row does not matter`() throws {
         for row in try Self.rows.get() {
             let reversed = row.facts.split(separator: ";").reversed().joined(separator: ";")
             #expect(try ReducerRow(facts: reversed, instant: row.instant, expected: []).answered() == row.expected)

@@ -4,11 +4,11 @@ import StoreModel
 import Testing
 
 @Suite struct SignedAnswerTests {
-    @Test func `what is signed are the six lines of WIRE`() {
+    @Test func `the signed bytes are six lines`() {
         let message = SignedAnswer.message(
             nonce: "n", target: "/v1/customers/ada?nonce=n", date: "2026-11-20T14:40:00Z", etag: "\"tag\"",
             body: Array("abc".utf8))
-        // FIPS 180-4, example of "abc".
+        // The SHA-256 of "abc" in FIPS 180-4.
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         let lines = ["souk-1", "n", "/v1/customers/ada?nonce=n", "2026-11-20T14:40:00Z", "\"tag\"", digest]
         #expect(String(decoding: message, as: UTF8.self) == lines.joined(separator: "\n"))
@@ -30,12 +30,12 @@ import Testing
         "", "keyid=\"a\"", "ed25519=AAAA", "keyid=a, ed25519=AAAA", "keyid=\", ed25519=AAAA",
         "keyid=\"a\", ed25519=?", "ed25519=AAAA, keyid=\"a\"",
     ])
-    func `what is no signature is none`(field: String) {
+    func `an invalid header is not a signature`(field: String) {
         #expect(SignedAnswer.Signature(parsing: field) == nil)
     }
 
     @Test(arguments: [("a", true), ("", false), ("two words", false), ("line\nbreak", false), ("ü", false)])
-    func `a nonce can stand on a line of its own`(nonce: String, isNonce: Bool) {
+    func `a nonce fits on one line`(nonce: String, isNonce: Bool) {
         #expect(SignedAnswer.isNonce(nonce) == isNonce)
     }
 

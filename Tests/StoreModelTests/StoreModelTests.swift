@@ -43,7 +43,7 @@ import Testing
         #expect(UUID(namespace: dns, name: "www.example.com") == expected)
     }
 
-    @Test func `every text has its own account token, always the same`() {
+    @Test func `the account token of a text is stable and unique`() {
         #expect(CustomerID("ada").appAccountToken == CustomerID("ada").appAccountToken)
         #expect(CustomerID("ada").appAccountToken != CustomerID("bob").appAccountToken)
     }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["", "P", "1M", "P0M", "P-1M", "P1Q", "P1M2D", "PM", "P1.5M", "PT1D", "P99999Y"])
-    func `what is not one period is refused`(text: String) {
+    func `a text that is not one period is refused`(text: String) {
         #expect(SubscriptionPeriod(iso8601: text) == nil)
     }
 
@@ -84,7 +84,7 @@ import Testing
 }
 
 @Suite struct CustomerWireTests {
-    @Test func `a customer answer has the form of WIRE`() throws {
+    @Test func `a customer answer has the members of the HTTP contract`() throws {
         let now = Date(timeIntervalSince1970: 1_763_649_600)
         let customer = Customer(
             customer: "ada", environment: .sandbox, asOf: now, validUntil: now.addingTimeInterval(60),

@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import Testing
 
-/// Names of Apple's and of the wire, and what is kept of names that nobody knows.
+/// Apple's names, the names in JSON, and unknown names, which are kept.
 @Suite struct StoreVocabularyTests {
     @Test(arguments: [
         ("Production", StoreEnvironment.production), ("Sandbox", .sandbox), ("Xcode", .xcode),
@@ -31,20 +31,20 @@ import Testing
         (3, .autoRenewableSubscription), (4, ProductType(rawValue: "4")), (-1, ProductType(rawValue: "-1")),
         (Int.max, ProductType(rawValue: "9223372036854775807")),
     ])
-    func `a number of app receipts is a kind of product and comes back`(number: Int, kind: ProductType) {
+    func `a number of app receipts becomes a kind of product and back`(number: Int, kind: ProductType) {
         #expect(ProductType(receiptNumber: number) == kind)
         #expect(kind.receiptNumber == number)
         #expect(kind.isKnown == (0...3).contains(number))
         #expect(ProductType(rawValue: "Rental").receiptNumber == nil)
     }
 
-    @Test func `the seeds' names are names of the same four kinds`() {
+    @Test func `the alternative names are names of the same four kinds`() {
         #expect(ProductType.nonRenewableSubscription == .nonRenewingSubscription)
         #expect(ProductType.renewableSubscription == .autoRenewableSubscription)
         #expect(Set(ProductType.allCases).count == 4)
     }
 
-    @Test func `terms of a store that knows no win-back offers have none`() throws {
+    @Test func `terms of a store without win-back offers have none`() throws {
         let text = #"{"groupID":"g","level":1,"period":"P1M","promotionalOffers":[]}"#
         let terms = try WireJSON.decode(SubscriptionTerms.self, from: Array(text.utf8))
         #expect(terms.winBackOffers == [] && terms.introductoryOffer == nil && terms.groupDisplayName == nil)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a product is the same after the wire, with every kind of offer`() throws {
+    @Test func `a product with every kind of offer survives encoding`() throws {
         let offers = [Offer.PaymentMode.freeTrial, .payAsYouGo, .payUpFront, .init(rawValue: "BARTER")].map {
             Offer(
                 id: $0.rawValue, paymentMode: $0, period: .weeks(2), periodCount: 3,
@@ -101,7 +101,7 @@ import Testing
         #expect(PaymentID(uuid).rawValue == "7e3fb20b-4cdb-47cc-936d-99d65f608138")
     }
 
-    /// From Python: uuid5(uuid5(NAMESPACE_DNS, "souk.invalid"), name).
+    /// The expected values are Python's `uuid5(uuid5(NAMESPACE_DNS, "souk.invalid"), name)`.
     @Test func `the tokens of customers and purchases are those of other programs`() {
         #expect(CustomerID("ada").appAccountToken == UUID(uuidString: "8922fca5-6119-5ef2-837c-1b453b55e5fd"))
         #expect(
@@ -161,7 +161,7 @@ import Testing
         (#"{"c/d":{"products":{"a~b":null},"prices":{}}}"#, "/credits/c~1d/products/a~0b"),
         (#"{"c":{"products":{},"prices":{"":1}}}"#, "/credits/c/prices/"),
     ])
-    func `what is wrong in a table is named by its pointer`(credits: String, pointer: String) {
+    func `a fault in a table is named by its pointer`(credits: String, pointer: String) {
         let error = #expect(throws: FeatureMapError.self) { try table(credits) }
         #expect(error?.pointer == pointer)
     }

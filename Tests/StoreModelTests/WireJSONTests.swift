@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import Testing
 
-/// The wire's coder has the guards of decision 1, and writes the bytes that Foundation's encoder wrote before it.
+/// Checks that `WireJSON` refuses unsafe documents, and writes the same bytes as Foundation's encoder.
 @Suite struct WireJSONTests {
     private struct Note: Codable, Equatable {
         var at: Date
@@ -19,7 +19,7 @@ import Testing
             + String(repeating: "]", count: 128) + "}",
         #"{"at": "2026-11-20T14:40:00Z", "text": "\ud800"}"#,
     ])
-    func `what the parser refuses is corrupted data, with the parser's error underneath`(text: String) throws {
+    func `bytes that the parser refuses are corrupted data, with the parser's error underneath`(text: String) throws {
         let error = #expect(throws: DecodingError.self) { try WireJSON.decode(Note.self, from: Array(text.utf8)) }
         guard case .dataCorrupted(let context) = error else {
             Issue.record("\(String(describing: error))")

@@ -1,67 +1,74 @@
 import Foundation
 
-/// What becomes of a purchase that a second customer presents: chosen for each app.
+/// The rule for a purchase that a second customer presents. Each app chooses one.
 ///
-/// None of them matters for a purchase whose `appAccountToken` is a known customer's: that one has it, and others are
-/// refused.
+/// The rule does not apply to a purchase whose `appAccountToken` is that of a known customer: it belongs to this
+/// customer, and others are refused.
 public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
-    /// It follows who presents it last. The default.
+    /// The purchase moves to the customer who presents it. The default.
     case transfer
-    /// It follows who presents it while it gives nothing to those who have it; else others are refused.
+    /// The purchase moves to the customer who presents it if it gives its present owners nothing. Otherwise others are
+    /// refused.
     case transferIfInactive
-    /// It stays with the first customer; others are refused.
+    /// The purchase stays with the first customer, and others are refused.
     case keepWithOriginal
-    /// Everybody who presents it has it. A server may keep only those who presented it last.
+    /// All customers who present the purchase have it. A server can limit them to those who presented it last.
     case share
 }
 
-/// Whose a purchase is: a pure fold over the claims that were accepted, in the order they were made.
+/// Decides which customers have a purchase: a pure function of the accepted claims, in their order.
 ///
-/// A purchase that carries an `appAccountToken` belongs to the customer of that token before all others: once that customer
-/// is known it is theirs, whoever claimed it before, and nobody else may claim it. As long as that customer is unknown, and
-/// where there is no token, claims decide, by the app's transfer mode. A transfer by hand takes the place of the token and
-/// of all claims before it.
+/// A purchase with an `appAccountToken` belongs to the customer of this token as soon as that customer is known, even
+/// if another customer claimed it before. Others can no longer claim it. While that customer is unknown, and for a
+/// purchase without a token, the claims decide by the app's transfer mode. A transfer by an operator replaces the token
+/// and all earlier claims.
 package enum Attribution {
-    /// The known customer whose token a purchase carries.
+    /// The known customer who has the app account token of a purchase.
     ///
-    /// A name comes before a UUID with the same token. Anybody can work out the UUID of a name, but no name can be found
-    /// for a UUID: the customer with the UUID may have chosen it to get what belongs to the name.
+    /// A customer with a name has priority over a customer with a UUID and the same token. Anyone can compute the UUID
+    /// of a name, but not a name for a UUID: a customer with the UUID may have chosen it to take the purchases of the
+    /// name.
     package struct TokenOwner: Hashable, Sendable {
-        /// The customer who has the purchase: after a merge, the one that `name` was merged into.
+        /// The customer who has the purchase. After a merge it is the customer that `name` was merged into.
         package let customer: CustomerID
         let isNamed: Bool
 
-        /// - Parameter name: what the token is of, if it is not the customer's present name.
+        /// - Parameters:
+        ///   - customer: The customer who has the token.
+        ///   - name: The id from which the token was derived, if it is not `customer`.
         package init(_ customer: CustomerID, as name: CustomerID? = nil) {
             self.customer = customer
             isNamed = !(name ?? customer).isUUID
         }
     }
 
-    /// A customer having presented a purchase, or having been given it by hand, and this having been accepted.
+    /// An accepted claim: a customer presented a purchase, or received it from an operator.
     package struct Claim: Hashable, Sendable {
-        /// What a claim means for those who have the purchase already: decided when it is made, so that an app that changes
-        /// its transfer mode moves no purchase.
+        /// The effect of a claim on the present owners. It is decided when the claim is made, so that a change of the
+        /// app's transfer mode moves no purchase.
         package enum Kind: String, Hashable, Sendable {
-            /// Presented: they have it no longer.
+            /// The customer presented the purchase. The former owners lose it.
             case presented
-            /// Presented in an app whose customers share: they keep it.
+            /// The customer presented the purchase in an app whose customers share. The owners keep it.
             case shared
-            /// Given by hand: they have it no longer, whatever the token says.
+            /// An operator transferred the purchase. The former owners lose it, whatever the token.
             case transferred
         }
 
-        /// Who has it by this claim: after a merge, the customer the presenting one was merged into.
+        /// The customer who has the purchase by this claim. After a merge it is the customer that the presenting one
+        /// was merged into.
         package var customer: CustomerID
-        /// The token of the customer who presented it.
+        /// The token of the customer who presented the purchase.
         package var token: UUID
         package var kind: Kind
-        /// Whether the token was derived from the name of the customer who presented it.
+        /// Whether the token was derived from a name, not from a UUID.
         fileprivate let isNamed: Bool
 
         /// - Parameters:
-        ///   - name: what the presenting customer was called, if not as now.
-        ///   - token: that of the name, where it is known already.
+        ///   - customer: The customer who has the purchase by this claim.
+        ///   - name: The id of the customer at the time of the claim, if it was another one.
+        ///   - token: The token of that id, if it is known already.
+        ///   - kind: The effect on the present owners.
         package init(
             by customer: CustomerID, as name: CustomerID? = nil, token: UUID? = nil, _ kind: Kind = .presented
         ) {
@@ -73,14 +80,15 @@ package enum Attribution {
         }
     }
 
-    /// Whom a purchase is bound to, so that others are refused; `nil` when claims decide.
+    /// Returns the customer that a purchase is bound to, so that others are refused, or `nil` if claims decide.
     ///
-    /// Of several customers of the token the one who claimed it last, a name before a UUID; else `tokenOwner`.
+    /// Of several customers with the token, the last one who claimed the purchase has it, names before UUIDs. Without a
+    /// claim it is `tokenOwner`.
     ///
     /// - Parameters:
-    ///   - token: the newest token the store states for the purchase.
-    ///   - claims: oldest first.
-    ///   - bearer: the known customer of the token.
+    ///   - token: The newest token that the store states for the purchase.
+    ///   - claims: The claims, the oldest first.
+    ///   - tokenOwner: The known customer of the token.
     package static func bound(token: UUID?, claims: [Claim], tokenOwner: TokenOwner?) -> CustomerID? {
         binding(token: token, claims: claims, tokenOwner: tokenOwner)?.customer
     }
@@ -95,12 +103,17 @@ package enum Attribution {
         return tokenOwner.map { ($0.customer, $0.isNamed) }
     }
 
-    /// Whether a purchase is bound to somebody else than `customer`; `nil` when claims decide.
+    /// Returns whether a purchase is bound to another customer than `customer`, or `nil` if claims decide.
     ///
-    /// A customer of the token may present what another one of its customers has. A UUID may not present what a name has, and
-    /// what was given by hand is presented by its receiver alone.
+    /// A customer of the token can present a purchase of another customer with the same token. A UUID cannot present a
+    /// purchase of a name. A purchase that an operator transferred can only be presented by its receiver.
     ///
-    /// - Parameter name: what `customer` was called when presenting it.
+    /// - Parameters:
+    ///   - customer: The customer who presents the purchase.
+    ///   - name: The id of `customer` at that time.
+    ///   - token: The newest token that the store states for the purchase.
+    ///   - claims: The claims, the oldest first.
+    ///   - tokenOwner: The known customer of the token.
     package static func excludes(
         _ customer: CustomerID, as name: CustomerID, token: UUID?, claims: [Claim], tokenOwner: TokenOwner?
     ) -> Bool? {
@@ -110,7 +123,8 @@ package enum Attribution {
         return name.appAccountToken != token || (binding.isNamed && name.isUUID)
     }
 
-    /// Who has a purchase: nobody when nobody claimed it and its token is nobody's, several only when they share it.
+    /// Returns the customers who have a purchase. There are none without a claim and a known customer of the token, and
+    /// several only if they share the purchase.
     package static func holders(token: UUID?, claims: [Claim], tokenOwner: TokenOwner?) -> [CustomerID] {
         if let bound = bound(token: token, claims: claims, tokenOwner: tokenOwner) { return [bound] }
         let first = claims.lastIndex { $0.kind != .shared } ?? claims.startIndex
@@ -118,11 +132,13 @@ package enum Attribution {
         return claims[first...].map(\.customer).filter { known.insert($0).inserted }
     }
 
-    /// Whether `customer` may present a purchase that is bound to nobody.
+    /// Returns whether `customer` may present a purchase that is bound to no customer.
     ///
     /// - Parameters:
-    ///   - holders: who has it now.
-    ///   - isActive: whether it gives them anything now.
+    ///   - customer: The customer who presents the purchase.
+    ///   - holders: The customers who have the purchase now.
+    ///   - mode: The app's transfer mode.
+    ///   - isActive: Returns whether the purchase gives its owners anything now.
     package static func accepts(
         _ customer: CustomerID, holders: [CustomerID], mode: TransferMode, isActive: () throws -> Bool
     ) rethrows -> Bool {

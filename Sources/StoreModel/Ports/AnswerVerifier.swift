@@ -1,11 +1,15 @@
-/// Checks that a signed answer is the server's own: with the server's public keys, which the app brings along.
+/// Verifies the signatures of answers with the public keys of the server, which the app contains.
 ///
-/// What is signed, and where the signature stands, is the wire's business; this only judges bytes.
-/// `SignedData.Ed25519AnswerVerifier` is the one over OpenSSL; on Apple platforms CryptoKit's
-/// `Curve25519.Signing.PublicKey` does the same.
+/// A verifier only checks bytes; the caller computes the signed bytes and reads the signature from the answer.
+/// `SignedData.Ed25519AnswerVerifier` implements it over OpenSSL. On Apple platforms, CryptoKit's
+/// `Curve25519.Signing.PublicKey` can implement it.
 public protocol AnswerVerifier: Sendable {
-    /// Returns when `signature` (64 bytes, RFC 8032) over `message` was made with the key that the server names `keyID`.
+    /// Verifies a signature. The answer must not be used if this method throws.
     ///
-    /// Throws when no such key is trusted or the signature is another's: the answer must not be used then.
+    /// - Parameters:
+    ///   - signature: The 64 bytes of the signature (RFC 8032).
+    ///   - message: The signed bytes.
+    ///   - keyID: The server's id of the key.
+    /// - Throws: An error if the key is not trusted, or if it did not make the signature.
     func verify(_ signature: [UInt8], of message: [UInt8], keyID: String) throws
 }

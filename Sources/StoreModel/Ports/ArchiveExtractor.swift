@@ -1,19 +1,24 @@
 import Foundation
 import Primitives
 
-/// Unpacks the content of a product, which comes as an archive from wherever the app keeps it.
+/// Extracts the content of a product from an archive.
 ///
-/// The archive is an attacker's until proven otherwise: an extractor writes nothing outside the folder, whatever the
-/// archive says, and nothing in it that is not a plain file or a folder. `ZipExtraction.ZipExtractor` is the one over
-/// libarchive, `ZipArchives.SystemZipExtractor` the one of Apple's systems.
+/// The archive is not trusted: an extractor writes only plain files and folders, and nothing outside the folder.
+/// `ZipExtraction.ZipExtractor` implements it over libarchive, `ZipArchives.SystemZipExtractor` over the frameworks of
+/// Apple's systems.
 public protocol ArchiveExtractor: Sendable {
-    /// Makes `folder` hold what `archive` holds and nothing else, in one step: until everything is extracted, checked and
-    /// on the disk, the old content stays, and it stays when anything fails. The folder above must be there, and be this
-    /// user's.
+    /// Replaces the content of `folder` by the content of `archive`, in one step.
     ///
-    /// Throws `ExtractionError`, and `CancellationError` when the task is cancelled; nothing is left behind then.
-    /// `progress` is called on a thread of the extractor's, in order, first with nothing and at last with everything
-    /// written.
+    /// The old content remains until everything is extracted, checked and on the disk. It also remains if anything
+    /// fails; partial results are removed.
+    ///
+    /// - Parameters:
+    ///   - archive: The path of the archive.
+    ///   - folder: The path of the folder. Its parent folder must exist and belong to this user.
+    ///   - limits: The limits that the archive must respect.
+    ///   - progress: Receives the progress, in order: first with nothing written, at the end with everything written.
+    ///     It is called on a thread of the extractor.
+    /// - Throws: `ExtractionError`, or `CancellationError` if the task is cancelled.
     func extract(
         _ archive: String, into folder: String, limits: ExtractionLimits,
         progress: @escaping @Sendable (ExtractionProgress) -> Void
@@ -21,6 +26,13 @@ public protocol ArchiveExtractor: Sendable {
 }
 
 extension ArchiveExtractor {
+    /// Replaces the content of `folder` by the content of `archive`, without reporting progress.
+    ///
+    /// - Parameters:
+    ///   - archive: The path of the archive.
+    ///   - folder: The path of the folder. Its parent folder must exist and belong to this user.
+    ///   - limits: The limits that the archive must respect.
+    /// - Throws: `ExtractionError`, or `CancellationError` if the task is cancelled.
     public func extract(_ archive: String, into folder: String, limits: ExtractionLimits = ExtractionLimits())
         async throws
     {
@@ -28,31 +40,46 @@ extension ArchiveExtractor {
     }
 }
 
-/// How far an extraction has come, in bytes of the extracted files.
+/// The progress of an extraction, in bytes of the extracted files.
 public struct ExtractionProgress: Hashable, Sendable {
+    /// The bytes that are written.
     public var written: Int
+    /// The bytes of all files.
     public var total: Int
 
+    /// Creates a progress.
+    ///
+    /// - Parameters:
+    ///   - written: The bytes that are written.
+    ///   - total: The bytes of all files.
     public init(written: Int, total: Int) {
         self.written = written
         self.total = total
     }
 }
 
-/// What an archive may be at most; one that is more is refused with `limitExceeded` before anything is written.
+/// The limits of an archive. An archive that exceeds one is refused with `limitExceeded` before anything is written.
 public struct ExtractionLimits: Hashable, Sendable {
-    /// Files and folders that the archive names.
+    /// The number of files and folders in the archive.
     public var entries: Int
-    /// Bytes of all extracted files together.
+    /// The size of all extracted files together, in bytes.
     public var totalBytes: Int
-    /// How many times its compressed size a file may have, and all files together that of the archive; the first
-    /// mebibyte of each is free. Deflate reaches 1032 with zeros, and 3 to 20 with what people make.
+    /// The largest ratio of a file's size to its compressed size, and of all files to the archive. The first mebibyte
+    /// of each does not count. Deflate reaches 1032 with zeros, and 3 to 20 with usual files.
     public var ratio: Int
-    /// Folders within folders, the file itself included.
+    /// The number of nested folders, including the file itself.
     public var depth: Int
-    /// UTF-8 bytes of a name with its folders. No part of it may have more than 255.
+    /// The length of a path in UTF-8 bytes. No component may have more than 255.
     public var nameBytes: Int
 
+    /// Creates limits.
+    ///
+    /// - Parameters:
+    ///   - entries: The number of files and folders in the archive.
+    ///   - totalBytes: The size of all extracted files together, in bytes.
+    ///   - ratio: The largest ratio of a file's size to its compressed size, and of all files to the archive.
+    ///   - depth: The number of nested folders, including the file itself.
+    ///   - nameBytes: The length of a path in UTF-8 bytes.
     public init(
         entries: Int = 20_000, totalBytes: Int = 4 << 30, ratio: Int = 200, depth: Int = 32, nameBytes: Int = 1024
     ) {
@@ -64,18 +91,27 @@ public struct ExtractionLimits: Hashable, Sendable {
     }
 }
 
-/// Why an archive was not extracted. Compares by `code`.
+/// An error of an extraction. Two errors are equal if their codes are equal.
 public struct ExtractionError: Error, Equatable, Sendable, CustomStringConvertible, LocalizedError {
-    /// The kind of failure; an open set.
+    /// The kind of failure, from an open set.
     public typealias Code = OpenEnum<ExtractionError>
 
+    /// The kind of failure.
     public let code: Code
     /// A sentence that says what is wrong and what to do.
     public let reason: String
-    /// The entry it is about, as the archive names it, made fit to print.
+    /// The entry of the archive, in printable form.
     public let entry: String?
+    /// The error that caused this one.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - reason: A sentence that says what is wrong and what to do.
+    ///   - entry: The entry of the archive, in printable form.
+    ///   - underlying: The error that caused this one.
     public init(_ code: Code, _ reason: String, entry: String? = nil, underlying: (any Error)? = nil) {
         self.code = code
         self.reason = reason
@@ -83,7 +119,8 @@ public struct ExtractionError: Error, Equatable, Sendable, CustomStringConvertib
         self.underlying = underlying
     }
 
-    /// A failure of the disk, told as a full one or a missing permission where it is that.
+    /// Creates an error from a failed file operation, with a code of its own for a full disk and for a missing
+    /// permission.
     package init(_ failure: FileFailure) {
         let (code, advice): (Code, String) =
             if failure.isDiskFull {
@@ -99,30 +136,32 @@ public struct ExtractionError: Error, Equatable, Sendable, CustomStringConvertib
     public var description: String { reason }
     public var errorDescription: String? { reason }
 
+    /// Returns whether two errors have the same code.
     public static func == (one: ExtractionError, other: ExtractionError) -> Bool { one.code == other.code }
 }
 
 extension ExtractionError.Code {
-    /// No archive of a format this extractor reads.
+    /// The archive has a format that the extractor does not read.
     public static var unsupportedFormat: Self { Self(rawValue: "unsupportedFormat") }
-    /// The format is right, and the archive uses something of it that is not supported, such as a rare compression.
+    /// The archive uses a feature of its format that is not supported, such as a rare compression.
     public static var unsupportedFeature: Self { Self(rawValue: "unsupportedFeature") }
     /// The archive needs a password.
     public static var encrypted: Self { Self(rawValue: "encrypted") }
-    /// Cut off, changed on the way, or contradicting itself; fetching it again may help.
+    /// The archive is truncated, changed or inconsistent. Fetching it again may help.
     public static var corrupt: Self { Self(rawValue: "corrupt") }
-    /// A name that leads out of the folder, or that not every file system has.
+    /// A name leads out of the folder, or is not valid on every file system.
     public static var unsafeName: Self { Self(rawValue: "unsafeName") }
-    /// A link, a device or whatever else is neither file nor folder.
+    /// An entry is neither a file nor a folder, for example a link or a device.
     public static var unsafeKind: Self { Self(rawValue: "unsafeKind") }
-    /// Two entries that are one file somewhere: the same name, or the same but for case or Unicode's forms.
+    /// Two entries would be the same file on some file systems: their names are equal, or differ only in case or in
+    /// their Unicode form.
     public static var conflictingNames: Self { Self(rawValue: "conflictingNames") }
-    /// More than the limits allow.
+    /// The archive exceeds one of the limits.
     public static var limitExceeded: Self { Self(rawValue: "limitExceeded") }
-    /// There is no room for the content; freeing some helps.
+    /// The disk is full. Free some space and try again.
     public static var diskFull: Self { Self(rawValue: "diskFull") }
-    /// This user may not write there, or not read the archive.
+    /// This user may not write to the folder, or may not read the archive.
     public static var notPermitted: Self { Self(rawValue: "notPermitted") }
-    /// Another failure of the disk, or of a path.
+    /// Another operation on a file or path failed.
     public static var fileFailed: Self { Self(rawValue: "fileFailed") }
 }

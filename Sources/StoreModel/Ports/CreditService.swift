@@ -1,9 +1,22 @@
-/// Who keeps the credit that consumables fill and items cost: the entitlement server.
+/// A service that stores the credit that consumables give and that items cost. The entitlement server is one.
 public protocol CreditService: Sendable {
-    /// How much credit of a type `customer` has.
+    /// Returns the balance of a customer.
+    ///
+    /// - Parameters:
+    ///   - type: The kind of credit.
+    ///   - customer: The customer.
+    /// - Returns: The balance, with the costs of items.
+    /// - Throws: An error if the service does not answer.
     func credit(_ type: String, of customer: CustomerID) async throws -> CreditBalance
-    /// Spends credit on 1 to 100 items, on all of them or none; what was redeemed before costs nothing, so asking again is
-    /// safe.
+    /// Spends credit on 1 to 100 items: on all of them or on none. An item that was redeemed before costs nothing, so a
+    /// repeated call is safe.
+    ///
+    /// - Parameters:
+    ///   - items: The items to unlock.
+    ///   - type: The kind of credit.
+    ///   - customer: The customer.
+    /// - Returns: The cost of each item and the new balance.
+    /// - Throws: An error if the balance is too small, or if the service does not answer.
     func redeem(
         _ items: [RedeemRequest.Item], credit type: String, of customer: CustomerID
     ) async throws -> RedeemAnswer

@@ -1,22 +1,35 @@
 import Foundation
 import Primitives
 
-/// What an app asks the store to sell.
+/// A request to the store to buy a product.
 public struct Payment: Hashable, Sendable, Codable {
+    /// The identifier of the payment, which each update about it has.
     public var id: PaymentID
+    /// The product to buy.
     public var productID: ProductID
-    /// 1 to 10; more than one only of consumables and of non-renewing subscriptions.
+    /// The number of units, 1 to 10. Only consumables and non-renewing subscriptions can have more than one.
     public var quantity: Int
-    /// Binds the purchase to a customer; set for every purchase of a known one.
+    /// The app account token, which binds the purchase to a customer. It is set for every purchase of a known customer.
     public var appAccountToken: UUID?
-    /// The offer under which a subscription is bought.
+    /// The offer under which the customer buys a subscription.
     public var offer: PaymentOffer?
-    /// The app's server's word, a JWS in compact serialization, on whether this customer gets the introductory offer;
-    /// without it the store decides (Apple: `introductoryOfferEligibility(compactJWS:)`).
+    /// A JWS in compact serialization with which the app's server decides whether the customer is eligible for the
+    /// introductory offer. Without it the store decides (Apple: `introductoryOfferEligibility(compactJWS:)`).
     public var introductoryOfferEligibility: String?
-    /// Test stores ask for somebody's approval before they sell.
+    /// Whether a test store asks for approval before it sells the product.
     public var simulatesAskToBuy: Bool
 
+    /// Creates a payment.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the payment, which each update about it has.
+    ///   - productID: The product to buy.
+    ///   - quantity: The number of units, 1 to 10.
+    ///   - appAccountToken: The app account token, which binds the purchase to a customer.
+    ///   - offer: The offer under which the customer buys a subscription.
+    ///   - introductoryOfferEligibility: A JWS in compact serialization with which the app's server decides whether the
+    ///     customer is eligible for the introductory offer.
+    ///   - simulatesAskToBuy: Whether a test store asks for approval before it sells the product.
     public init(
         id: PaymentID, productID: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil,
         offer: PaymentOffer? = nil, introductoryOfferEligibility: String? = nil, simulatesAskToBuy: Bool = false
@@ -30,7 +43,14 @@ public struct Payment: Hashable, Sendable, Codable {
         self.simulatesAskToBuy = simulatesAskToBuy
     }
 
-    /// With a promotional offer by its identifier alone, for stores that ask for no signature.
+    /// Creates a payment with a promotional offer that has no signature, for stores that need none.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the payment.
+    ///   - productID: The product to buy.
+    ///   - quantity: The number of units.
+    ///   - appAccountToken: The app account token.
+    ///   - offerID: The identifier of a promotional offer, or `nil` for no offer.
     public init(
         id: PaymentID, productID: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offerID: String?
     ) {
@@ -46,7 +66,11 @@ public struct Payment: Hashable, Sendable, Codable {
         case id, productID, quantity, appAccountToken, offer, offerID, introductoryOfferEligibility, simulatesAskToBuy
     }
 
-    /// `quantity` is 1 unless given; `offerID` may stand for an unsigned promotional `offer`.
+    /// Decodes a payment. `quantity` is 1 by default. `offerID` can replace `offer` for a promotional offer without a
+    /// signature.
+    ///
+    /// - Parameter decoder: The decoder to read from.
+    /// - Throws: `DecodingError` if a required member is missing or a value does not fit.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let offerID = try container.decodeIfPresent(String.self, forKey: .offerID)
@@ -74,18 +98,26 @@ public struct Payment: Hashable, Sendable, Codable {
     }
 }
 
-/// An offer that a payment asks for, with what proves that this customer may have it.
+/// An offer that a payment requests, with the proof that the customer is eligible.
 ///
 ///     PaymentOffer.promotional("comeback", signature: signature)
 public struct PaymentOffer: Hashable, Sendable, Codable {
+    /// The kind of the offer.
     public var kind: Kind
-    /// The offer's identifier at the store.
+    /// The identifier of the offer at the store.
     public var id: String
-    /// The app's server's signature of version 1; of a promotional offer only.
+    /// The signature of the app's server, version 1. Only for promotional offers.
     public var signature: OfferSignature?
-    /// The app's server's signature of version 2, a JWS in compact serialization; of a promotional offer only.
+    /// The signature of the app's server, version 2: a JWS in compact serialization. Only for promotional offers.
     public var compactJWS: String?
 
+    /// Creates an offer.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of the offer.
+    ///   - id: The identifier of the offer at the store.
+    ///   - signature: The signature of the app's server, version 1.
+    ///   - compactJWS: The signature of the app's server, version 2: a JWS in compact serialization.
     public init(kind: Kind, id: String, signature: OfferSignature? = nil, compactJWS: String? = nil) {
         self.kind = kind
         self.id = id
@@ -93,33 +125,55 @@ public struct PaymentOffer: Hashable, Sendable, Codable {
         self.compactJWS = compactJWS
     }
 
+    /// Returns a promotional offer with a signature of version 1.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the offer at the store.
+    ///   - signature: The signature of the app's server.
+    /// - Returns: The offer.
     public static func promotional(_ id: String, signature: OfferSignature) -> PaymentOffer {
         PaymentOffer(kind: .promotional, id: id, signature: signature)
     }
 
+    /// Returns a promotional offer with a signature of version 2.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the offer at the store.
+    ///   - compactJWS: The signature of the app's server.
+    /// - Returns: The offer.
     public static func promotional(_ id: String, compactJWS: String) -> PaymentOffer {
         PaymentOffer(kind: .promotional, id: id, compactJWS: compactJWS)
     }
 
-    /// For those who let the subscription lapse; the store knows who may have it.
+    /// Returns a win-back offer, for a customer whose subscription has expired. The store decides who is eligible.
+    ///
+    /// - Parameter id: The identifier of the offer at the store.
+    /// - Returns: The offer.
     public static func winBack(_ id: String) -> PaymentOffer { PaymentOffer(kind: .winBack, id: id) }
 
-    /// An open set: an unknown kind is kept.
+    /// The kind of an offer, from an open set: an unknown kind is kept.
     public typealias Kind = OpenEnum<PaymentOffer>
 }
 
-/// What an app's server signed to allow one purchase with a promotional offer, version 1 (Apple: Generating a signature
-/// for promotional offers).
+/// The signature with which an app's server allows one purchase with a promotional offer, version 1 (Apple: Generating
+/// a signature for promotional offers).
 public struct OfferSignature: Hashable, Sendable {
-    /// The key's name at the store.
+    /// The identifier of the key at the store.
     public var keyID: String
-    /// Makes the signature good for one purchase.
+    /// A UUID that limits the signature to one purchase.
     public var nonce: UUID
-    /// When it was signed, in milliseconds since 1970; stores accept it for a day.
+    /// The time of the signature, in milliseconds since 1970. Stores accept it for a day.
     public var timestamp: Int64
-    /// ECDSA in DER; base64 in JSON.
+    /// The ECDSA signature in DER, encoded in JSON as base64.
     public var signature: [UInt8]
 
+    /// Creates a signature.
+    ///
+    /// - Parameters:
+    ///   - keyID: The identifier of the key at the store.
+    ///   - nonce: A UUID that limits the signature to one purchase.
+    ///   - timestamp: The time of the signature, in milliseconds since 1970.
+    ///   - signature: The ECDSA signature in DER, encoded in JSON as base64.
     public init(keyID: String, nonce: UUID, timestamp: Int64, signature: [UInt8]) {
         self.keyID = keyID
         self.nonce = nonce
@@ -131,6 +185,10 @@ public struct OfferSignature: Hashable, Sendable {
 extension OfferSignature: Codable {
     private enum CodingKeys: String, CodingKey { case keyID, nonce, timestamp, signature }
 
+    /// Decodes a signature.
+    ///
+    /// - Parameter decoder: The decoder to read from.
+    /// - Throws: `DecodingError` if a member is missing, or if `signature` is not base64.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         guard let signature = Base64.decode(try container.decode(String.self, forKey: .signature)) else {
@@ -143,6 +201,10 @@ extension OfferSignature: Codable {
             timestamp: try container.decode(Int64.self, forKey: .timestamp), signature: signature)
     }
 
+    /// Encodes a signature.
+    ///
+    /// - Parameter encoder: The encoder to write to.
+    /// - Throws: `EncodingError` if the encoder cannot express a value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(keyID, forKey: .keyID)
@@ -152,36 +214,48 @@ extension OfferSignature: Codable {
     }
 }
 
-/// An offer code that a customer wants to redeem.
+/// An offer code that a customer redeems.
 public struct OfferCodeRedemption: Hashable, Sendable, Codable {
-    /// `nil` lets the store ask the customer, on its own sheet, where it has one.
+    /// The code, or `nil` if the customer enters it in a sheet of the store.
     public var code: String?
-    /// Binds what the code gives to a customer, where the store can.
+    /// The app account token, which binds the purchase to a customer if the store supports it.
     public var appAccountToken: UUID?
 
+    /// Creates a redemption.
+    ///
+    /// - Parameters:
+    ///   - code: The code, or `nil` if the customer enters it in a sheet of the store.
+    ///   - appAccountToken: The app account token, which binds the purchase to a customer if the store supports it.
     public init(code: String? = nil, appAccountToken: UUID? = nil) {
         self.code = code
         self.appAccountToken = appAccountToken
     }
 }
 
-/// A purchase that the customer has begun in the store itself, and that the app is to go on with (Apple:
-/// `PurchaseIntent`).
+/// A purchase that the customer began in the App Store and that the app continues (Apple: `PurchaseIntent`).
 public struct PromotedPurchase: Hashable, Sendable, Codable, Identifiable {
+    /// The product to buy.
     public var productID: ProductID
-    /// The offer under which the store showed the product, a win-back offer for example.
+    /// The offer that the store showed with the product, for example a win-back offer.
     public var offer: PaymentOffer?
 
+    /// Creates a promoted purchase.
+    ///
+    /// - Parameters:
+    ///   - productID: The product to buy.
+    ///   - offer: The offer that the store showed with the product, for example a win-back offer.
     public init(productID: ProductID, offer: PaymentOffer? = nil) {
         self.productID = productID
         self.offer = offer
     }
 
-    /// Who begins it twice has begun one.
+    /// The product. A purchase that the customer begins twice is one purchase.
     public var id: ProductID { productID }
 }
 
 extension PaymentOffer.Kind {
+    /// An offer that the app's server signs, for current or former subscribers.
     public static var promotional: Self { Self(rawValue: "promotional") }
+    /// An offer to a customer whose subscription has expired.
     public static var winBack: Self { Self(rawValue: "winBack") }
 }

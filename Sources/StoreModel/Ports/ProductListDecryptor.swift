@@ -1,16 +1,16 @@
-/// Opens a product list that was encrypted so that a shop's plans do not lie open in its app.
+/// Decrypts the product list of an app. Lists are encrypted to hide plans for the store.
 ///
-/// Only the cipher is behind this port, AES-256-GCM; what stands in the file around it is `InAppStore`'s business.
-/// `SignedData.AES256GCM` is the one over OpenSSL; `InAppStore` has one over CryptoKit where that exists.
+/// A decryptor implements only the cipher, AES-256-GCM. `InAppStore` reads the file format around it.
+/// `SignedData.AES256GCM` implements it over OpenSSL, and `InAppStore` over CryptoKit where that exists.
 public protocol ProductListDecryptor: Sendable {
-    /// The product list's JSON.
-    ///
-    /// Throws, and gives no byte away, when the list was encrypted with another key, or when a byte of `sealed` or `header`
-    /// is not what it was then.
+    /// Decrypts and authenticates a product list.
     ///
     /// - Parameters:
-    ///   - sealed: 12 bytes of nonce, the ciphertext, 16 bytes of tag: what CryptoKit's `AES.GCM.SealedBox(combined:)`
-    ///     takes.
-    ///   - header: the bytes in front of them in the file, which are not hidden but vouched for by the tag.
+    ///   - sealed: 12 bytes of nonce, the ciphertext and 16 bytes of tag, as CryptoKit's `AES.GCM.SealedBox(combined:)`
+    ///     takes them.
+    ///   - header: The bytes before `sealed` in the file. They are authenticated but not encrypted.
+    /// - Returns: The JSON of the product list.
+    /// - Throws: An error if the list was encrypted with another key, or if a byte of `sealed` or `header` was changed.
+    ///   No decrypted byte is returned then.
     func decrypt(_ sealed: [UInt8], authenticating header: [UInt8]) throws -> [UInt8]
 }

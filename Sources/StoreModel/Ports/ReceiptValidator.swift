@@ -1,45 +1,79 @@
 import Foundation
 
-/// Who decides whether signed transactions are true and what they give: the entitlement server.
+/// A service that verifies signed transactions and computes entitlements. The entitlement server is one.
 public protocol ReceiptValidator: Sendable {
-    /// Presents transactions of `customer`. Throws when no authoritative answer can be had (unreachable, refused key);
-    /// single transactions that are not true are `rejected` in the answer.
+    /// Presents transactions of a customer to the service.
+    ///
+    /// - Parameters:
+    ///   - transactions: The transactions to verify.
+    ///   - customer: The customer who presents them.
+    /// - Returns: The entitlements, the acknowledged transactions, and the rejected ones.
+    /// - Throws: An error if there is no authoritative answer, for example because the service cannot be reached or
+    ///   refuses the API key.
     func validate(_ transactions: [StoreTransaction], for customer: CustomerID) async throws -> TransactionValidation
-    /// What `customer` may use now, as the server knows it.
+    /// Returns the entitlements of a customer.
+    ///
+    /// - Parameter customer: The customer.
+    /// - Returns: The entitlements as the service knows them.
+    /// - Throws: An error if there is no authoritative answer.
     func customer(_ customer: CustomerID) async throws -> Customer
-    /// The same, with what time it is at the server: a device whose clock is wrong goes by that. To be implemented by a
-    /// validator that hears it; by default nobody knows.
+    /// Returns the entitlements of a customer, with the time at the server. A device whose clock is wrong uses this
+    /// time. Implement it if the service reports its time; by default `saidAt` is `nil`.
+    ///
+    /// - Parameter customer: The customer.
+    /// - Returns: The entitlements and the time.
+    /// - Throws: An error if there is no authoritative answer.
     func answer(about customer: CustomerID) async throws -> CustomerAnswer
 }
 
 extension ReceiptValidator {
+    /// Returns the entitlements of a customer, without the time at the server.
+    ///
+    /// - Parameter customer: The customer.
+    /// - Returns: The entitlements, with `saidAt` as `nil`.
+    /// - Throws: An error if there is no authoritative answer.
     public func answer(about customer: CustomerID) async throws -> CustomerAnswer {
         CustomerAnswer(customer: try await self.customer(customer))
     }
 }
 
-/// What a customer may use, and when the server said so.
+/// The entitlements of a customer, with the time of the answer.
 public struct CustomerAnswer: Sendable, Equatable {
+    /// The entitlements of the customer.
     public var customer: Customer
-    /// What time it was at the server when it answered, which may be long after the `asOf` of an answer that it keeps;
-    /// `nil` when it did not say.
+    /// The time at the server when it answered, or `nil` if it did not report it. The time can be much later than the
+    /// `asOf` of a cached answer.
     public var saidAt: Date?
 
+    /// Creates an answer.
+    ///
+    /// - Parameters:
+    ///   - customer: The entitlements of the customer.
+    ///   - saidAt: The time at the server when it answered, or `nil` if it did not report it.
     public init(customer: Customer, saidAt: Date? = nil) {
         self.customer = customer
         self.saidAt = saidAt
     }
 }
 
-/// The server's answer to presented transactions.
+/// The answer of the service to presented transactions.
 public struct TransactionValidation: Sendable, Equatable {
+    /// The entitlements of the customer.
     public var customer: Customer
-    /// Only these may be finished at the store.
+    /// The transactions that the service stored. Only these may be finished at the store.
     public var acknowledged: Set<TransactionID>
+    /// The transactions that the service did not accept.
     public var rejected: [RejectedTransaction]
-    /// As in `CustomerAnswer`.
+    /// The time at the server when it answered, as in ``CustomerAnswer``.
     public var saidAt: Date?
 
+    /// Creates a validation.
+    ///
+    /// - Parameters:
+    ///   - customer: The entitlements of the customer.
+    ///   - acknowledged: The transactions that the service stored.
+    ///   - rejected: The transactions that the service did not accept.
+    ///   - saidAt: The time at the server when it answered, as in ``CustomerAnswer``.
     public init(
         customer: Customer, acknowledged: Set<TransactionID>, rejected: [RejectedTransaction] = [],
         saidAt: Date? = nil

@@ -1,20 +1,30 @@
-/// A small place for state that others should not read: the Keychain on Apple platforms, files of mode 0600 elsewhere.
+/// Storage for small values that other programs should not read: the Keychain on Apple platforms, files of mode 0600
+/// elsewhere.
 ///
-/// A value is either the one before or the one written, also after a crash.
+/// A value is always one that was written completely, even after a crash.
 public protocol SecureStorage: Sendable {
-    /// The bytes under `key`, `nil` when there are none.
+    /// Reads a value.
+    ///
+    /// - Parameter key: The key of the value.
+    /// - Returns: The bytes, or `nil` if there are none.
+    /// - Throws: An error if the storage cannot be read.
     func data(for key: String) throws -> [UInt8]?
-    /// Writes durably; `nil` removes.
+    /// Writes a value durably, or removes it.
+    ///
+    /// - Parameters:
+    ///   - data: The bytes, or `nil` to remove the value.
+    ///   - key: The key of the value.
+    /// - Throws: An error if the storage cannot be written.
     func set(_ data: [UInt8]?, for key: String) throws
 }
 
-/// A storage that can tell whether somebody uses it already, in this process or in another.
+/// A storage that one user at a time can lock, in this process or in another.
 package protocol LockableStorage: SecureStorage {
-    /// The right to be its one user; `nil` while somebody else has it.
+    /// Locks the storage. Returns `nil` if another user has locked it.
     func lock() throws -> (any StorageLock)?
 }
 
-/// Held until it is released, is no longer referenced, or the process ends.
+/// A lock on a storage. It lasts until it is released, is no longer referenced, or the process ends.
 package protocol StorageLock: AnyObject, Sendable {
     func release()
 }

@@ -1,110 +1,191 @@
 import Foundation
 import Primitives
 
-/// The client side of a store: what StoreKit is on a device, and what the simulator serves.
+/// The client side of a store: StoreKit on a device, or a connection to the simulator.
 ///
-/// The connection listens from the moment it is made: `updates` first yields what is unfinished, then what happens.
-/// Every method ends by the store's answer, by its deadline or by the caller's cancellation, and throws `StoreFailure` or
+/// The connection listens as soon as it exists. `updates` first has the unfinished transactions, then new events. Every
+/// method ends with the store's answer, at its deadline or when the caller cancels it, and throws `StoreFailure` or
 /// `CancellationError`.
 public protocol StoreConnection: Sendable {
-    /// Whether this device may pay at all.
+    /// Returns whether this device can make payments.
+    ///
+    /// - Returns: `false` if payments are not allowed.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func canMakePayments() async throws -> Bool
-    /// Where the customer shops: prices and languages belong to it.
+    /// Returns the storefront of the customer, which determines prices and languages.
+    ///
+    /// - Returns: The storefront.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func storefront() async throws -> Storefront
-    /// The storefront of the customer: the one last known, then each one it changes to. Each reading of the property is a
-    /// stream of its own, which ends with the connection.
+    /// The storefront of the customer: the last known one, then each change. Each access returns a new stream, which
+    /// ends with the connection.
     var storefrontUpdates: AsyncStream<Storefront> { get }
-    /// The products among `ids` that the store sells, and the ids it does not know.
+    /// Requests products by their identifiers.
+    ///
+    /// - Parameter ids: The identifiers.
+    /// - Returns: The products that the store sells, and the unknown identifiers.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer
-    /// Asks the store to take a payment. Returns when the store has accepted the question; the outcome arrives in
-    /// `updates` under the payment's id. Asking again with the same `PaymentID` never buys twice.
+    /// Sends a payment to the store. Returns when the store has accepted the payment; the result arrives in `updates`
+    /// with the payment's id. Adding the same `PaymentID` again never buys twice.
+    ///
+    /// - Parameter payment: The payment.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func add(_ payment: Payment) async throws
-    /// Redeems an offer code. Returns when the store has taken the code, or its sheet was closed; what the code gave
-    /// arrives in `updates` without a payment's id. Throws `unsupported` where the store has no codes.
+    /// Redeems an offer code. Returns when the store has accepted the code, or when its sheet was closed. The
+    /// transaction arrives in `updates` without a payment's id.
+    ///
+    /// - Parameter redemption: The code.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store has no codes, or `CancellationError`.
     func redeem(_ redemption: OfferCodeRedemption) async throws
-    /// What the store reports, in order, to one consumer: unfinished transactions first.
+    /// The events of the store in order, for one consumer. Unfinished transactions come first.
     var updates: AsyncStream<StoreUpdate> { get }
-    /// What the store wants to tell the customer, such as a price increase: all that is open, again at each change. Each
-    /// reading of the property is a stream of its own. Ends at once where the store has nothing to say.
+    /// The messages of the store to the customer, such as a price increase. Each element has all open messages; a new
+    /// element follows each change. Each access returns a new stream. It ends at once if the store has no messages.
     var messages: AsyncStream<[StoreMessage]> { get }
-    /// What the customer has begun to buy in the store itself; nothing is paid yet. To one consumer: of what nobody reads
-    /// the newest 100 are kept. Each is told to one device of the customer. Ends at once where the store has no such
-    /// purchases.
+    /// The purchases that the customer began in the store and has not paid yet, for one consumer. Unread purchases are
+    /// kept, the newest 100. The store reports each to one device of the customer. The stream ends at once if the store
+    /// has no such purchases.
     var promotedPurchases: AsyncStream<PromotedPurchase> { get }
-    /// What the customer said to a message. Throws `unsupported` where the store asks the customer itself.
+    /// Sends the customer's answer to a message.
+    ///
+    /// - Parameters:
+    ///   - message: The id of the message.
+    ///   - answer: The answer.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store asks the customer itself, or `CancellationError`.
     func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws
-    /// Tells the store that the purchase was delivered. A finished transaction is not reported again.
+    /// Finishes a transaction: confirms to the store that the purchase was delivered. The store does not report a
+    /// finished transaction again.
+    ///
+    /// - Parameter transaction: The transaction.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func finish(_ transaction: TransactionID) async throws
-    /// The transactions that give this customer access now, freshly signed; empty when there is nothing to restore. The
-    /// store may ask the customer to sign in: call it only when they ask for it.
+    /// Restores the purchases of the customer. The store may ask the customer to sign in, so call it only when the
+    /// customer requests it.
+    ///
+    /// - Returns: The transactions that give access now, newly signed, or none.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func restore() async throws -> [StoreTransaction]
-    /// The transactions that give this customer access now, as this device knows them. The customer is asked nothing, so an
-    /// app may call it at any time. Empty by default.
+    /// Returns the owned transactions, as this device knows them. The store does not ask the customer to sign in, so an
+    /// app can call it at any time. Empty by default.
+    ///
+    /// - Returns: The transactions that give access now.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func ownedTransactions() async throws -> [StoreTransaction]
-    /// The latest state of each subscription that this customer has or had. Throws `unsupported` where the store does not
-    /// say.
+    /// Returns the latest status of each subscription that the customer has or had.
+    ///
+    /// - Returns: The statuses.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store does not report them, or `CancellationError`.
     func subscriptionStatuses() async throws -> [StoreSubscriptionStatus]
-    /// The app receipt, where the store has one.
+    /// Returns the app receipt.
+    ///
+    /// - Returns: The bytes of the receipt, or `nil` if the store has none.
+    /// - Throws: `StoreFailure` or `CancellationError`.
     func receipt() async throws -> [UInt8]?
-    /// How the customer got the app, signed for this device: a JWS of Apple's app transaction. Throws `unsupported` where
-    /// the store has none.
+    /// Returns the app transaction, which states how the customer got the app and is signed for this device.
+    ///
+    /// - Returns: A JWS in compact serialization.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store has no app transaction, or `CancellationError`.
     func appTransaction() async throws -> String
-    /// Whether this customer may get the introductory offer of a subscription group. Throws `unsupported` where the store
-    /// does not say before a purchase.
+    /// Returns whether the customer is eligible for the introductory offer of a subscription group.
+    ///
+    /// - Parameter subscriptionGroupID: The identifier of the group.
+    /// - Returns: Whether the store would sell the offer to this customer.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store decides only at the purchase, or `CancellationError`.
     func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool
-    /// Shows where the customer cancels or changes subscriptions: those of one group, or all with `nil`. Returns when it
-    /// was closed. Throws `unsupported` where the store shows nothing.
+    /// Shows the sheet on which the customer changes and cancels subscriptions. Returns when the sheet was closed.
+    ///
+    /// - Parameter subscriptionGroupID: The group to show, or `nil` for all subscriptions.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store has no such sheet, or `CancellationError`.
     func showManageSubscriptions(subscriptionGroupID: String?) async throws
-    /// Lets the customer ask the store for a refund. Returns when they have answered; the refund itself arrives in
-    /// `updates`. Throws `unsupported` where the store takes no requests from an app.
+    /// Shows the sheet on which the customer requests a refund. Returns when the customer has answered. The refund
+    /// itself arrives in `updates`.
+    ///
+    /// - Parameter transaction: The transaction to refund.
+    /// - Returns: The result of the request.
+    /// - Throws: `StoreFailure`, with `unsupported` if the store takes no requests from an app, or `CancellationError`.
     func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus
-    /// Stops listening; `updates` ends.
+    /// Closes the connection. `updates` ends.
     func close() async
 }
 
 extension StoreConnection {
+    /// Throws `unsupported`.
+    ///
+    /// - Parameter redemption: The code.
+    /// - Throws: `StoreFailure`.
     public func redeem(_ redemption: OfferCodeRedemption) async throws {
         throw StoreFailure(code: .unsupported, reason: "This store redeems no offer codes; buy the product itself.")
     }
 
+    /// A stream that ends at once.
     public var messages: AsyncStream<[StoreMessage]> { AsyncStream { $0.finish() } }
 
+    /// A stream that ends at once.
     public var promotedPurchases: AsyncStream<PromotedPurchase> { AsyncStream { $0.finish() } }
 
+    /// Throws `unsupported`.
+    ///
+    /// - Parameters:
+    ///   - message: The id of the message.
+    ///   - answer: The answer.
+    /// - Throws: `StoreFailure`.
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
         throw StoreFailure(
-            code: .unsupported, reason: "This store tells its customers itself; there is nothing to answer.")
+            code: .unsupported, reason: "This store asks its customers itself; there is nothing to answer.")
     }
 
+    /// Returns no transactions.
+    ///
+    /// - Returns: An empty array.
+    /// - Throws: Nothing. Another implementation may throw.
     public func ownedTransactions() async throws -> [StoreTransaction] { [] }
 
+    /// Throws `unsupported`.
+    ///
+    /// - Throws: `StoreFailure`.
     public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
         throw StoreFailure(
             code: .unsupported, reason: "This store does not list subscriptions; ask the entitlement server.")
     }
 
+    /// Throws `unsupported`.
+    ///
+    /// - Throws: `StoreFailure`.
     public func appTransaction() async throws -> String {
         throw StoreFailure(code: .unsupported, reason: "This store has no app transaction; use the app receipt.")
     }
 
+    /// Throws `unsupported`.
+    ///
+    /// - Parameter subscriptionGroupID: The identifier of the group.
+    /// - Throws: `StoreFailure`.
     public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
         throw StoreFailure(
             code: .unsupported, reason: "This store decides about introductory offers when it sells, not before.")
     }
 
+    /// Throws `unsupported`.
+    ///
+    /// - Parameter subscriptionGroupID: The group to show, or `nil` for all subscriptions.
+    /// - Throws: `StoreFailure`.
     public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
         throw StoreFailure(
             code: .unsupported, reason: "This store shows no page on which subscriptions are managed.")
     }
 
+    /// Throws `unsupported`.
+    ///
+    /// - Parameter transaction: The transaction to refund.
+    /// - Throws: `StoreFailure`.
     public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
         throw StoreFailure(
             code: .unsupported, reason: "This store takes no refund requests from an app; ask its support.")
     }
 }
 
-/// How a customer's request for a refund ended. It says nothing about the refund itself, which the store decides later
-/// (Apple: `Transaction.RefundRequestStatus`).
+/// The result of a refund request. It does not include the refund itself, which the store decides later (Apple:
+/// `Transaction.RefundRequestStatus`).
 public struct RefundRequestStatus: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -114,16 +195,24 @@ public struct RefundRequestStatus: RawRepresentable, Hashable, Sendable, Codable
     public static let userCancelled = RefundRequestStatus(rawValue: "userCancelled")
 }
 
-/// A country's store.
+/// The App Store of one country or region.
 public struct Storefront: Hashable, Sendable, Codable {
-    /// ISO 3166-1 alpha-3, for example `USA`.
+    /// The ISO 3166-1 alpha-3 code of the country or region, for example `USA`.
     public var countryCode: String
     /// Apple's number of the storefront, for example `143441`.
     public var id: String
-    /// The language and region in which names and prices are written, for example `en_US`.
+    /// The language and region of names and prices, for example `en_US`.
     public var locale: String
+    /// The ISO 4217 code of the currency.
     public var currency: String
 
+    /// Creates a storefront.
+    ///
+    /// - Parameters:
+    ///   - countryCode: The ISO 3166-1 alpha-3 code of the country or region, for example `USA`.
+    ///   - id: Apple's number of the storefront, for example `143441`.
+    ///   - locale: The language and region of names and prices, for example `en_US`.
+    ///   - currency: The ISO 4217 code of the currency.
     public init(countryCode: String, id: String, locale: String, currency: String) {
         self.countryCode = countryCode
         self.id = id
@@ -132,11 +221,18 @@ public struct Storefront: Hashable, Sendable, Codable {
     }
 }
 
-/// The store's answer to a question about products.
+/// The answer of the store to a request for products.
 public struct ProductAnswer: Hashable, Sendable, Codable {
+    /// The products that the store sells.
     public var products: [StoreProduct]
+    /// The identifiers that the store does not know.
     public var invalidProductIDs: [ProductID]
 
+    /// Creates an answer.
+    ///
+    /// - Parameters:
+    ///   - products: The products that the store sells.
+    ///   - invalidProductIDs: The identifiers that the store does not know.
     public init(products: [StoreProduct], invalidProductIDs: [ProductID] = []) {
         self.products = products
         self.invalidProductIDs = invalidProductIDs

@@ -1,4 +1,4 @@
-/// The latest state of a subscription at the store (Apple: `Product.SubscriptionInfo.Status`).
+/// The latest status of a subscription at the store (Apple: `Product.SubscriptionInfo.Status`).
 public struct StoreSubscriptionStatus: Hashable, Sendable, Codable {
     /// The group of the subscription.
     public var subscriptionGroupID: String
@@ -7,10 +7,12 @@ public struct StoreSubscriptionStatus: Hashable, Sendable, Codable {
     /// The latest transaction of the subscription, with its renewal info.
     public var transaction: StoreTransaction
 
+    /// Creates a status.
+    ///
     /// - Parameters:
-    ///   - subscriptionGroupID: the group of the subscription.
-    ///   - status: active, expired, in billing retry, in the grace period or revoked.
-    ///   - transaction: the latest transaction, with its renewal info.
+    ///   - subscriptionGroupID: The group of the subscription.
+    ///   - status: Active, expired, in billing retry, in the grace period or revoked.
+    ///   - transaction: The latest transaction of the subscription, with its renewal info.
     public init(
         subscriptionGroupID: String, status: AppStoreServerAPI.Status, transaction: StoreTransaction
     ) {

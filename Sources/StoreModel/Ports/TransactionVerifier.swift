@@ -2,22 +2,26 @@ import Foundation
 
 /// Verifies on the device that the store signed a transaction for this app.
 ///
-/// The result is provisional. It acknowledges nothing, and the entitlement server's answer replaces it.
+/// The result is provisional. It acknowledges nothing, and the answer of the entitlement server replaces it.
 public protocol TransactionVerifier: Sendable {
-    /// Returns the content of a signed transaction (JWS). Throws when the store did not sign it, or not for this app.
+    /// Verifies a signed transaction.
+    ///
+    /// - Parameter signedTransaction: A JWS in compact serialization.
+    /// - Returns: The content of the transaction.
+    /// - Throws: An error if the store did not sign the transaction, or not for this app.
     func verify(_ signedTransaction: String) async throws -> VerifiedTransaction
 }
 
-/// The content of a signed transaction that decides about provisional access. A member is `nil` where the transaction does
+/// The fields of a signed transaction that decide about provisional access. A property is `nil` if the transaction does
 /// not have it.
 public struct VerifiedTransaction: Hashable, Sendable {
-    /// The transaction.
+    /// The identifier of the transaction.
     public var id: TransactionID?
-    /// The first transaction of the subscription or purchase.
+    /// The original transaction of the subscription or purchase.
     public var originalID: TransactionID?
-    /// The product.
+    /// The product that was bought.
     public var productID: ProductID?
-    /// The kind of product.
+    /// The kind of the product.
     public var kind: ProductType?
     /// The date on which the account was charged.
     public var purchaseDate: Date?
@@ -25,23 +29,23 @@ public struct VerifiedTransaction: Hashable, Sendable {
     public var expiresDate: Date?
     /// The date on which the store took the purchase back.
     public var revocationDate: Date?
-    /// Whether the customer moved to a higher level of the group, which ended this period.
+    /// Whether the customer changed to a higher level of the group, which ended this period.
     public var isUpgraded: Bool
-    /// The customer as the app named them at the purchase.
+    /// The app account token of the purchase.
     public var appAccountToken: UUID?
 
-    /// Creates the content of a transaction. A verifier of your own calls this after it has checked the signature.
+    /// Creates the content of a transaction. Your own verifier calls this after it has checked the signature.
     ///
     /// - Parameters:
-    ///   - id: The transaction.
-    ///   - originalID: The first transaction of the subscription or purchase.
-    ///   - productID: The product.
-    ///   - kind: The kind of product.
+    ///   - id: The identifier of the transaction.
+    ///   - originalID: The original transaction of the subscription or purchase.
+    ///   - productID: The product that was bought.
+    ///   - kind: The kind of the product.
     ///   - purchaseDate: The date on which the account was charged.
     ///   - expiresDate: The end of the subscription period, exclusive.
     ///   - revocationDate: The date on which the store took the purchase back.
-    ///   - isUpgraded: Whether the customer moved to a higher level of the group, which ended this period.
-    ///   - appAccountToken: The customer as the app named them at the purchase.
+    ///   - isUpgraded: Whether the customer changed to a higher level of the group, which ended this period.
+    ///   - appAccountToken: The app account token of the purchase.
     public init(
         id: TransactionID?, originalID: TransactionID? = nil, productID: ProductID?, kind: ProductType?,
         purchaseDate: Date?, expiresDate: Date? = nil, revocationDate: Date? = nil, isUpgraded: Bool = false,

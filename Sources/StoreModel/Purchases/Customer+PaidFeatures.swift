@@ -1,7 +1,9 @@
 import Foundation
 
 extension PaidFeatures {
-    /// What the entitlement server says a customer paid for.
+    /// Creates the paid features from an answer of the entitlement server.
+    ///
+    /// - Parameter customer: The answer.
     public init(_ customer: Customer) {
         let subscriptions = Dictionary(
             customer.subscriptions.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -19,7 +21,9 @@ extension PaidFeatures {
 }
 
 extension Features {
-    /// What the entitlement server says a customer may use.
+    /// Creates the features from an answer of the entitlement server.
+    ///
+    /// - Parameter customer: The answer.
     public init(_ customer: Customer) {
         self.init(
             features: customer.features.map {
@@ -29,8 +33,8 @@ extension Features {
 }
 
 extension CustomerFeature {
-    /// The first instant without access. What the server calls inactive is over, whatever its dates say, unless it has
-    /// yet to begin.
+    /// The first instant without access. A feature that the server reports as inactive has ended, whatever its dates,
+    /// unless it has not begun.
     fileprivate func end(asOf: Date) -> Date? {
         guard !isActive, from <= asOf else { return effectiveUntil }
         return min(effectiveUntil ?? asOf, asOf)
@@ -55,7 +59,10 @@ extension PaidFeature.PaymentType {
 }
 
 extension PaidFeature.TransactionType {
-    /// Everything that is not a device's store was given on the web, grants included.
+    /// Creates a type from the source of a purchase. Every source other than the device's stores counts as the web,
+    /// including grants.
+    ///
+    /// - Parameter source: The source.
     public init(_ source: PurchaseSource) {
         self =
             switch source {
@@ -67,7 +74,11 @@ extension PaidFeature.TransactionType {
 }
 
 extension Subscription {
-    /// A subscription as the entitlement server states it, at the instant of its answer.
+    /// Creates a subscription from an answer of the entitlement server, at the instant of the answer.
+    ///
+    /// - Parameters:
+    ///   - subscription: The subscription in the answer.
+    ///   - features: The names of the features that it gives.
     public init(_ subscription: CustomerSubscription, providing features: [String] = []) {
         let hasEnded = [.expired, .revoked].contains(subscription.state)
         self.init(
@@ -81,6 +92,9 @@ extension Subscription {
 }
 
 extension Subscription.Origin {
+    /// Creates an origin from the source of a purchase.
+    ///
+    /// - Parameter source: The source.
     public init(_ source: PurchaseSource) {
         self =
             switch source {

@@ -1,21 +1,34 @@
 import Foundation
 import Primitives
 
-/// A feature somebody paid for: what was bought, how, and until when it may be used.
+/// A feature that a customer paid for: the purchase, the kind of payment, and the time of access.
 public struct PaidFeature: Sendable {
-    /// The feature's name, for example `pro`.
+    /// The name of the feature, for example `pro`.
     public var name: String
+    /// The identifier of the product.
     public var productIdentifier: String?
-    /// The web price point that was bought, where there is one.
+    /// The identifier of the web price point that was bought, if any.
     public var pricePointIdent: String?
-    /// The first transaction of the purchase at its store. With name and source it says that two reports are of one
-    /// purchase.
+    /// The original transaction of the purchase at its store. Two reports with the same original transaction, name and
+    /// source are about one purchase.
     public var originalTransactionID: String?
+    /// The kind of payment, which determines the time of access.
     public var paymentType: PaymentType
+    /// The system that sold the purchase.
     public var transactionType: TransactionType
-    /// Who says so. Decides between two reports of one purchase; it is not part of equality.
+    /// The authority of the report. It decides between two reports of one purchase and is not part of equality.
     public var authority: Authority
 
+    /// Creates a paid feature.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the feature, for example `pro`.
+    ///   - productIdentifier: The identifier of the product.
+    ///   - pricePointIdent: The identifier of the web price point that was bought, if any.
+    ///   - originalTransactionID: The original transaction of the purchase at its store.
+    ///   - paymentType: The kind of payment, which determines the time of access.
+    ///   - transactionType: The system that sold the purchase.
+    ///   - authority: The authority of the report.
     public init(
         name: String, productIdentifier: String? = nil, pricePointIdent: String? = nil,
         originalTransactionID: String? = nil, paymentType: PaymentType = .oneOff,
@@ -30,11 +43,14 @@ public struct PaidFeature: Sendable {
         self.authority = authority
     }
 
-    /// Bought once and for ever.
+    /// Whether the feature was bought once and does not end.
     public var isLifetime: Bool { paymentType == .oneOff }
 
-    /// Whether it may be used at `date`. A period begins with its first instant and is over at its end; an upcoming
-    /// period gives nothing before the system that sold it says it has begun.
+    /// Returns whether the customer may use the feature at `date`. A period includes its start and excludes its end. An
+    /// upcoming period gives no access until the system that sold it reports its beginning.
+    ///
+    /// - Parameter date: The instant.
+    /// - Returns: Whether the feature is active.
     public func isActive(at date: Date = Date()) -> Bool {
         switch paymentType {
         case .subscription(let periods): periods.current.contains(date)
@@ -45,49 +61,82 @@ public struct PaidFeature: Sendable {
 }
 
 extension PaidFeature {
-    /// How it is paid, and with that how long it lasts.
+    /// The kind of payment, which determines the time of access.
     public enum PaymentType: Hashable, Sendable {
+        /// A subscription, with its current and next period.
         case subscription(Subscriptions)
+        /// A product that is bought once and does not expire.
         case oneOff
+        /// A consumable.
         case consumable
-        /// Usable until this instant, exclusive, and not renewed: a grant, a non-renewing subscription.
+        /// Access until this instant, exclusive, without a renewal: a grant or a non-renewing subscription.
         case until(Date)
     }
 
-    /// Where it was bought.
+    /// The system that sold a purchase.
     public enum TransactionType: Hashable, Sendable { case web, appStore, googlePlay }
 
-    /// The period that is paid, and the one that follows if one is known.
+    /// The current period of a subscription, and the next one if it is known.
     public struct Subscriptions: Hashable, Sendable {
+        /// The current period.
         public var current: Period
+        /// The next period, or `nil` if it is not known.
         public var next: Period?
 
+        /// Creates the periods of a subscription.
+        ///
+        /// - Parameters:
+        ///   - current: The current period.
+        ///   - next: The next period, or `nil` if it is not known.
         public init(current: Period, next: Period? = nil) {
             self.current = current
             self.next = next
         }
     }
 
-    /// One billing period of a subscription.
+    /// A billing period of a subscription.
     public struct Period: Hashable, Sendable {
-        /// The subscription's identity at a backend that gives it one.
+        /// The id of the subscription at the backend, if it has one.
         public var id: UUID?
-        /// Inclusive.
+        /// The first instant of the period.
         public var startDate: Date
-        /// Exclusive.
+        /// The end of the period, exclusive.
         public var endDate: Date
-        /// When the customer turned renewal off; access stays until `endDate`.
+        /// The date on which the customer turned off renewal. Access lasts until `endDate`.
         public var cancellationDate: Date?
+        /// Whether the period is a free trial.
         public var isTrial: Bool
+        /// Whether the period has an introductory price that is not free.
         public var isIntroductory: Bool
-        /// What `cancelSubscription(with:)` takes; `nil` when only the store can cancel.
+        /// The token that `cancelSubscription(with:)` takes, or `nil` if only the store can cancel the subscription.
         public var cancellationToken: CancellationToken?
+        /// The price of the period.
         public var price: Decimal?
+        /// The ISO 4217 code of the currency.
         public var currencyCode: String?
+        /// The length of a regular period.
         public var subscriptionPeriod: SubscriptionPeriod?
+        /// The price of the introductory period.
         public var introPrice: Decimal?
+        /// The length of the introductory period.
         public var introSubscriptionPeriod: SubscriptionPeriod?
 
+        /// Creates a period.
+        ///
+        /// - Parameters:
+        ///   - id: The id of the subscription at the backend, if it has one.
+        ///   - startDate: The first instant of the period.
+        ///   - endDate: The end of the period, exclusive.
+        ///   - cancellationDate: The date on which the customer turned off renewal.
+        ///   - isTrial: Whether the period is a free trial.
+        ///   - isIntroductory: Whether the period has an introductory price that is not free.
+        ///   - cancellationToken: The token that `cancelSubscription(with:)` takes, or `nil` if only the store can
+        ///     cancel the subscription.
+        ///   - price: The price of the period.
+        ///   - currencyCode: The ISO 4217 code of the currency.
+        ///   - subscriptionPeriod: The length of a regular period.
+        ///   - introPrice: The price of the introductory period.
+        ///   - introSubscriptionPeriod: The length of the introductory period.
         public init(
             id: UUID? = nil, startDate: Date, endDate: Date, cancellationDate: Date? = nil, isTrial: Bool = false,
             isIntroductory: Bool = false, cancellationToken: CancellationToken? = nil, price: Decimal? = nil,
@@ -108,25 +157,31 @@ extension PaidFeature {
             self.introSubscriptionPeriod = introSubscriptionPeriod
         }
 
+        /// Returns whether `date` is in the period. The start is inclusive, the end exclusive.
+        ///
+        /// - Parameter date: The instant.
+        /// - Returns: Whether the period contains the instant.
         public func contains(_ date: Date) -> Bool { startDate <= date && date < endDate }
     }
 
-    /// How far a report can be trusted; of two reports of one purchase the higher one stands.
+    /// The authority of a report. Of two reports of one purchase, the one with the higher authority counts.
     public struct Authority: Hashable, Comparable, Sendable {
         private let rank: Int
 
-        /// What a source said the last time it could be asked.
+        /// The last answer of a source that cannot be reached now.
         public static let lastKnown = Authority(rank: 0)
-        /// A store's answer on this device.
+        /// The answer of a store on this device.
         public static let device = Authority(rank: 1)
-        /// A server that verified what the store signed.
+        /// The answer of a server that verified the store's signature.
         public static let server = Authority(rank: 2)
 
+        /// Returns whether the first authority is lower than the second.
         public static func < (left: Authority, right: Authority) -> Bool { left.rank < right.rank }
     }
 }
 
 extension PaidFeature: Hashable {
+    /// Returns whether two reports are equal. `authority` is ignored.
     public static func == (left: PaidFeature, right: PaidFeature) -> Bool {
         left.name == right.name && left.productIdentifier == right.productIdentifier
             && left.pricePointIdent == right.pricePointIdent
@@ -144,17 +199,25 @@ extension PaidFeature: Hashable {
     }
 }
 
-/// Names one subscription to the plugin that can cancel it. Two are equal when the bytes of both texts are.
+/// Identifies a subscription to the plugin that can cancel it. Two tokens are equal if the bytes of both strings are
+/// equal.
 public struct CancellationToken: Hashable, Sendable {
+    /// The name of the plugin.
     public var pluginName: String
-    /// The plugin's own name for the subscription.
+    /// The plugin's id of the subscription.
     public var rawValue: String
 
+    /// Creates a token.
+    ///
+    /// - Parameters:
+    ///   - pluginName: The name of the plugin.
+    ///   - rawValue: The plugin's id of the subscription.
     public init(pluginName: String, rawValue: String) {
         self.pluginName = pluginName
         self.rawValue = rawValue
     }
 
+    /// Returns whether the bytes of both strings are equal.
     public static func == (left: CancellationToken, right: CancellationToken) -> Bool {
         left.pluginName.hasSameBytes(as: right.pluginName) && left.rawValue.hasSameBytes(as: right.rawValue)
     }

@@ -1,16 +1,17 @@
 import Foundation
 import Primitives
 
-/// What a customer paid for, from every source, each purchase once. Equality does not depend on order.
+/// The features that a customer paid for, from all sources, with one entry for each purchase. Equality ignores their
+/// order.
 ///
 ///     if try await client.getPaidFeatures().hasActiveFeature(with: "pro") { … }
 public struct PaidFeatures: Equatable, Sendable {
-    /// In the order in which they were first reported.
+    /// The features, in the order in which they were first reported.
     public let features: [PaidFeature]
 
-    /// Of two reports of one purchase only the one that stands is kept (`merged(with:)`).
+    /// Creates a collection. Of two reports of one purchase only one is kept, as in ``merged(with:)``.
     ///
-    /// - Parameter features: In the order in which they were first reported.
+    /// - Parameter features: The features, in the order in which they were first reported.
     public init(features: [PaidFeature] = []) {
         var kept: [PaidFeature] = []
         var places: [Purchase: Int] = [:]
@@ -26,24 +27,41 @@ public struct PaidFeatures: Equatable, Sendable {
         self.features = kept
     }
 
-    /// Whether the feature called `name` may be used at `date`. Starts are inclusive, ends exclusive.
+    /// Returns whether the customer may use the feature `name` at `date`. Starts are inclusive, ends exclusive.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the feature.
+    ///   - date: The instant.
+    /// - Returns: Whether an entry of the feature is active.
     public func hasActiveFeature(with name: String, at date: Date = Date()) -> Bool {
         features.contains { $0.name == name && $0.isActive(at: date) }
     }
 
+    /// Returns the features that the customer may use at `date`.
+    ///
+    /// - Parameter date: The instant.
+    /// - Returns: The active entries.
     public func activeFeatures(at date: Date = Date()) -> [PaidFeature] { features.filter { $0.isActive(at: date) } }
 
-    /// All purchases that give the feature called `name`.
+    /// All purchases that give the feature `name`.
+    ///
+    /// - Parameter name: The name of the feature.
+    /// - Returns: The entries, or an empty array.
     public subscript(name: String) -> [PaidFeature] { features.filter { $0.name == name } }
 
-    /// Everything in both. Two reports of one purchase (the same feature, source and original transaction) become one:
-    /// the server's stands against the device's, a fresh one against a last known one, else the one whose period began
-    /// later, else the receiver's.
+    /// Returns the features of both collections.
+    ///
+    /// Two reports of one purchase have the same feature, source and original transaction, and become one. The server's
+    /// report has priority over the device's, and a new one over a last known one. Otherwise the report whose period
+    /// began later is kept, and then that of the receiver.
+    ///
+    /// - Parameter other: The other collection.
+    /// - Returns: The merged features.
     public func merged(with other: PaidFeatures) -> PaidFeatures {
         PaidFeatures(features: features + other.features)
     }
 
-    /// The same features, as a source said them the last time it could be asked.
+    /// The same features as last known ones, for a source that cannot be reached now.
     public var asLastKnown: PaidFeatures {
         PaidFeatures(
             features: features.map { feature in
@@ -53,11 +71,13 @@ public struct PaidFeatures: Equatable, Sendable {
             })
     }
 
+    /// Returns whether two collections have the same features, in any order.
     public static func == (left: PaidFeatures, right: PaidFeatures) -> Bool {
         Set(left.features) == Set(right.features)
     }
 
-    /// What makes two reports the same purchase; without an original transaction, only full equality does.
+    /// The identity of a purchase. Without an original transaction, two reports are about one purchase only if they are
+    /// equal.
     private enum Purchase: Hashable {
         case transaction(feature: ExactString, source: PaidFeature.TransactionType, originalID: ExactString)
         case unnamed(PaidFeature)

@@ -1,16 +1,24 @@
 import Foundation
 import Primitives
 
-/// How one plugin did when all were asked.
+/// The result of one plugin in a request to all plugins.
 public struct PluginReport: Sendable {
+    /// The name of the plugin.
     public var pluginName: String
-    /// `nil` when it answered.
+    /// The error of the plugin, or `nil` if it answered.
     public var error: (any Error)?
-    /// It did not answer, and what it had said before was used in its place.
+    /// Whether the plugin failed and its last known answer was used.
     public var usedLastKnownAnswer: Bool
-    /// Where what was used of it came from, and when it was true; `nil` when nothing of it was used.
+    /// The source and time of the answer that was used, or `nil` if none was used.
     public var origin: AnswerOrigin?
 
+    /// Creates a report.
+    ///
+    /// - Parameters:
+    ///   - pluginName: The name of the plugin.
+    ///   - error: The error of the plugin, or `nil` if it answered.
+    ///   - usedLastKnownAnswer: Whether the plugin failed and its last known answer was used.
+    ///   - origin: The source and time of the answer that was used, or `nil` if none was used.
     public init(
         pluginName: String, error: (any Error)? = nil, usedLastKnownAnswer: Bool = false, origin: AnswerOrigin? = nil
     ) {
@@ -20,33 +28,40 @@ public struct PluginReport: Sendable {
         self.origin = origin
     }
 
+    /// Whether the plugin answered.
     public var didAnswer: Bool { error == nil }
 }
 
-/// Where an answer came from, and of when it is.
+/// The source and time of an answer.
 public struct AnswerOrigin: Hashable, Sendable {
+    /// The source of the answer.
     public var source: Source
-    /// When the system behind the answer was last known to say so.
+    /// The latest time at which the system behind the plugin confirmed the answer.
     public var asOf: Date
 
+    /// Creates an origin.
+    ///
+    /// - Parameters:
+    ///   - source: The source of the answer.
+    ///   - asOf: The latest time at which the system behind the plugin confirmed the answer.
     public init(_ source: Source, asOf: Date) {
         self.source = source
         self.asOf = asOf
     }
 
-    /// An open set; a plugin may bring its own.
+    /// The source of an answer, from an open set. A plugin can define its own.
     public typealias Source = OpenEnum<AnswerOrigin>
 }
 
 extension AnswerOrigin.Source {
-    /// The plugin, which did not say from where it had it.
+    /// The plugin, which did not report its source.
     public static var plugin: Self { Self(rawValue: "plugin") }
-    /// The plugin asked its system for this answer.
+    /// The network: the plugin requested the answer from its system.
     public static var network: Self { Self(rawValue: "network") }
-    /// The plugin had the answer and held it for fresh enough.
+    /// The cache of the plugin, whose answer was new enough.
     public static var cache: Self { Self(rawValue: "cache") }
-    /// The plugin failed, and this is what it said earlier in this run.
+    /// The last answer of a failed plugin in this run of the app.
     public static var memory: Self { Self(rawValue: "memory") }
-    /// The plugin failed, and this is what it said in an earlier run.
+    /// The last answer of a failed plugin in an earlier run of the app.
     public static var disk: Self { Self(rawValue: "disk") }
 }

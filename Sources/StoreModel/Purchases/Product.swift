@@ -1,29 +1,52 @@
 import Foundation
 
-/// Something a customer can buy, from whichever system sells it.
+/// A product that a customer can buy, from any system that sells it.
 ///
-/// Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`: the same product described by two formatters
-/// is one product.
+/// Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`: two formatters can describe the same
+/// product differently.
 public struct Product: Sendable {
+    /// The identifier of the product.
     public var productIdentifier: String
+    /// The kind of the product.
     public var productType: ProductType
+    /// The price in units of the currency.
     public var price: Decimal
-    /// ISO 4217.
+    /// The ISO 4217 code of the currency.
     public var currencyCode: String
+    /// The name of the product in the customer's language.
     public var localizedTitle: String
+    /// The description of the product in the customer's language.
     public var localizedDescription: String
-    /// The price as the storefront writes it, for example `4,99 €`; empty when unknown.
+    /// The price as the storefront formats it, for example `4,99 €`. Empty if unknown.
     public var localizedPriceString: String
-    /// Present for subscriptions.
+    /// The length of one period of a subscription.
     public var subscriptionPeriod: SubscriptionPeriod?
-    /// The period in the language of the storefront, for example `1 month`; empty when unknown.
+    /// The period in the storefront's language, for example `1 month`. Empty if unknown.
     public var localizedSubscriptionPeriod: String
+    /// The introductory offer.
     public var introductoryDiscount: ProductDiscount?
-    /// Promotional discounts, for which `getPromotionalOffer` obtains a signed offer.
+    /// The promotional offers. `getPromotionalOffer` obtains a signature for one.
     public var discounts: [ProductDiscount]
-    /// The price point of a web shop that this stands for (`WebPricePoint.ident`); `nil` for what is bought in the app.
+    /// The web price point that the product represents (`WebPricePoint.ident`), or `nil` for a product that is bought
+    /// in the app.
     public var pricePointIdent: String?
 
+    /// Creates a product.
+    ///
+    /// - Parameters:
+    ///   - productIdentifier: The identifier of the product.
+    ///   - productType: The kind of the product.
+    ///   - price: The price in units of the currency.
+    ///   - currencyCode: The ISO 4217 code of the currency.
+    ///   - localizedTitle: The name of the product in the customer's language.
+    ///   - localizedDescription: The description of the product in the customer's language.
+    ///   - localizedPriceString: The price as the storefront formats it, for example `4,99 €`.
+    ///   - subscriptionPeriod: The length of one period of a subscription.
+    ///   - introductoryDiscount: The introductory offer.
+    ///   - discounts: The promotional offers.
+    ///   - pricePointIdent: The web price point that the product represents (`WebPricePoint.ident`), or `nil` for a
+    ///     product that is bought in the app.
+    ///   - localizedSubscriptionPeriod: The period in the storefront's language, for example `1 month`.
     public init(
         productIdentifier: String, productType: ProductType = .nonConsumable, price: Decimal = 0,
         currencyCode: String = "USD", localizedTitle: String = "", localizedDescription: String = "",
@@ -47,11 +70,12 @@ public struct Product: Sendable {
 }
 
 extension Product: Hashable {
+    /// Returns whether two products are equal. The formatted price and period are ignored.
     public static func == (left: Product, right: Product) -> Bool { left.compared == right.compared }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(compared) }
 
-    /// Everything but the formatted price and period.
+    /// All properties except the formatted price and period.
     private var compared: Compared {
         Compared(
             productIdentifier: productIdentifier, productType: productType, price: price, currencyCode: currencyCode,
@@ -73,23 +97,39 @@ extension Product: Hashable {
     }
 }
 
-/// A lower price for a while. Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`.
+/// A lower price for a limited time. Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`.
 public struct ProductDiscount: Sendable {
-    /// `nil` for an introductory discount.
+    /// The identifier of the offer, or `nil` for an introductory one.
     public var identifier: String?
+    /// The kind of the discount.
     public var type: DiscountType
+    /// The way in which the customer pays.
     public var paymentMode: Offer.PaymentMode
-    /// 0 when it is free.
+    /// The price of one period, or of all periods if the customer pays up front. 0 if it is free.
     public var price: Decimal
+    /// The ISO 4217 code of the currency.
     public var currencyCode: String
-    /// The price as the storefront writes it; empty when unknown.
+    /// The price as the storefront formats it. Empty if unknown.
     public var localizedPriceString: String
+    /// The length of one period.
     public var subscriptionPeriod: SubscriptionPeriod
-    /// The period in the language of the storefront, for example `3 days`; empty when unknown.
+    /// The period in the storefront's language, for example `3 days`. Empty if unknown.
     public var localizedSubscriptionPeriod: String
-    /// How many periods the discount lasts.
+    /// The number of periods that the discount lasts.
     public var numberOfPeriods: Int
 
+    /// Creates a discount.
+    ///
+    /// - Parameters:
+    ///   - identifier: The identifier of the offer, or `nil` for an introductory one.
+    ///   - type: The kind of the discount.
+    ///   - paymentMode: The way in which the customer pays.
+    ///   - price: The price of one period, or of all periods if the customer pays up front. 0 if it is free.
+    ///   - currencyCode: The ISO 4217 code of the currency.
+    ///   - localizedPriceString: The price as the storefront formats it.
+    ///   - subscriptionPeriod: The length of one period.
+    ///   - numberOfPeriods: The number of periods that the discount lasts.
+    ///   - localizedSubscriptionPeriod: The period in the storefront's language, for example `3 days`.
     public init(
         identifier: String? = nil, type: DiscountType = .introductory, paymentMode: Offer.PaymentMode = .payAsYouGo,
         price: Decimal = 0, currencyCode: String = "USD", localizedPriceString: String = "",
@@ -107,10 +147,12 @@ public struct ProductDiscount: Sendable {
         self.localizedSubscriptionPeriod = localizedSubscriptionPeriod
     }
 
+    /// The kind of a discount.
     public enum DiscountType: String, Hashable, Sendable, Codable { case introductory, promotional }
 }
 
 extension ProductDiscount: Hashable {
+    /// Returns whether two discounts are equal. The formatted price and period are ignored.
     public static func == (left: ProductDiscount, right: ProductDiscount) -> Bool {
         left.identifier == right.identifier && left.type == right.type && left.paymentMode == right.paymentMode
             && left.price == right.price && left.currencyCode == right.currencyCode
@@ -126,21 +168,34 @@ extension ProductDiscount: Hashable {
     }
 }
 
-/// A promotional discount with the proof that this customer may have it.
+/// A promotional offer with the proof that the customer is eligible.
 public struct PromoOffer: Hashable, Sendable {
+    /// The discount that the offer gives.
     public var productDiscount: ProductDiscount
-    /// The offer's identifier at the store.
+    /// The identifier of the offer at the store.
     public var identifier: String
-    /// The key that made `signature`, by the store's name for it.
+    /// The identifier of the signing key at the store.
     public var keyIdentifier: String
-    /// Makes the signature good for one purchase.
+    /// A UUID that limits the signature to one purchase.
     public var nonce: UUID?
-    /// When it was signed; stores accept it for a day.
+    /// The time of the signature. Stores accept it for a day.
     public var signedAt: Date?
+    /// The ECDSA signature in DER.
     public var signature: [UInt8]
-    /// The proof in version 2, a JWS in compact serialization; it stands for all of the above.
+    /// The proof of version 2: a JWS in compact serialization. It replaces the key, the nonce, the time and the
+    /// signature.
     public var compactJWS: String?
 
+    /// Creates an offer.
+    ///
+    /// - Parameters:
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - identifier: The identifier of the offer at the store.
+    ///   - keyIdentifier: The identifier of the signing key at the store.
+    ///   - nonce: A UUID that limits the signature to one purchase.
+    ///   - signedAt: The time of the signature.
+    ///   - signature: The ECDSA signature in DER.
+    ///   - compactJWS: The proof of version 2: a JWS in compact serialization.
     public init(
         productDiscount: ProductDiscount, identifier: String, keyIdentifier: String = "", nonce: UUID? = nil,
         signedAt: Date? = nil, signature: [UInt8] = [], compactJWS: String? = nil

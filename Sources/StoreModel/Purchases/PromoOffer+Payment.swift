@@ -1,8 +1,10 @@
 import Foundation
 
 extension PaymentOffer {
-    /// The offer as a payment asks for it; without any proof, for stores that ask for none. `nil` when a part of the
-    /// signature is missing: the key, the nonce, the time or the signature itself.
+    /// Creates the offer of a payment. An offer without any proof is for stores that need none. Returns `nil` if a part
+    /// of the signature is missing: the key, the nonce, the time or the signature itself.
+    ///
+    /// - Parameter offer: The promotional offer, with its proof.
     public init?(_ offer: PromoOffer) {
         if let compactJWS = offer.compactJWS {
             self = .promotional(offer.identifier, compactJWS: compactJWS)

@@ -1,7 +1,9 @@
 import Foundation
 
 extension Product {
-    /// The store's product as the purchase client shows it.
+    /// Creates a product from a product of a store.
+    ///
+    /// - Parameter product: The product of the store.
     public init(_ product: StoreProduct) {
         let currency = product.price.currency
         self.init(

@@ -1,24 +1,44 @@
 import Foundation
 
-/// A subscription of a customer, at whichever system sold it.
+/// A subscription of a customer, from any system that sells subscriptions.
 public struct Subscription: Hashable, Sendable {
-    /// Its identity at a backend that gives it one.
+    /// The id of the subscription at the backend, if it has one.
     public var id: UUID?
+    /// The identifier of the product.
     public var productIdentifier: String
-    /// When the current period began; inclusive.
+    /// The first instant of the current period.
     public var startDate: Date
-    /// When it ends; exclusive.
+    /// The end of the current period, exclusive.
     public var endDate: Date
+    /// The state of the subscription.
     public var state: State
+    /// The system that sold the subscription.
     public var type: Origin
+    /// The price of the current period.
     public var price: Decimal?
+    /// The ISO 4217 code of the currency.
     public var currencyCode: String?
-    /// The features it gives.
+    /// The names of the features that the subscription gives.
     public var providedFeatures: [String]
+    /// The original transaction of the subscription at its store.
     public var originalTransactionID: String?
-    /// At most one element: an array, because a value cannot hold itself.
+    /// The next subscription, in an array because a value cannot contain itself.
     private var following: [Subscription]
 
+    /// Creates a subscription.
+    ///
+    /// - Parameters:
+    ///   - id: The id of the subscription at the backend, if it has one.
+    ///   - productIdentifier: The identifier of the product.
+    ///   - startDate: The first instant of the current period.
+    ///   - endDate: The end of the current period, exclusive.
+    ///   - state: The state of the subscription.
+    ///   - type: The system that sold the subscription.
+    ///   - price: The price of the current period.
+    ///   - currencyCode: The ISO 4217 code of the currency.
+    ///   - providedFeatures: The names of the features that the subscription gives.
+    ///   - originalTransactionID: The original transaction of the subscription at its store.
+    ///   - next: The subscription that replaces this one when it ends.
     public init(
         id: UUID? = nil, productIdentifier: String, startDate: Date, endDate: Date, state: State = .active,
         type: Origin = .apple, price: Decimal? = nil, currencyCode: String? = nil, providedFeatures: [String] = [],
@@ -37,15 +57,15 @@ public struct Subscription: Hashable, Sendable {
         following = next.map { [$0] } ?? []
     }
 
-    /// The subscription that takes its place when it ends.
+    /// The subscription that replaces this one when it ends.
     public var next: Subscription? {
         get { following.first }
         set { following = newValue.map { [$0] } ?? [] }
     }
 
-    /// `cancelled`: it will not renew, and lasts until `endDate`.
+    /// The state of a subscription. A `cancelled` subscription does not renew and lasts until `endDate`.
     public enum State: String, Hashable, Sendable, Codable { case active, expired, cancelled, upcoming }
 
-    /// Which kind of system sold it.
+    /// The kind of system that sold a subscription.
     public enum Origin: String, Hashable, Sendable, Codable { case web, apple, android, other }
 }

@@ -1,14 +1,21 @@
 import Foundation
 
-/// A purchase that went through.
+/// The result of a successful purchase.
 public struct SuccessfulPurchase: Sendable {
-    /// The store's transaction, where the seller has one.
+    /// The store's transaction, if the seller has transactions.
     public var transaction: StoreTransaction?
+    /// The features that the customer has paid for after the purchase.
     public var paidFeatures: PaidFeatures
-    /// Paid and verified on this device, but not yet acknowledged by the server: access is provisional, and the purchase
-    /// is presented again by itself.
+    /// Whether the server has not acknowledged the purchase yet. The device has verified it, and access is provisional.
+    /// The SDK presents the purchase again automatically.
     public var isPendingAcknowledgement: Bool
 
+    /// Creates a result.
+    ///
+    /// - Parameters:
+    ///   - transaction: The store's transaction, if the seller has transactions.
+    ///   - paidFeatures: The features that the customer has paid for after the purchase.
+    ///   - isPendingAcknowledgement: Whether the server has not acknowledged the purchase yet.
     public init(
         transaction: StoreTransaction? = nil, paidFeatures: PaidFeatures, isPendingAcknowledgement: Bool = false
     ) {
@@ -18,16 +25,24 @@ public struct SuccessfulPurchase: Sendable {
     }
 }
 
-/// What restoring brought back.
+/// The result of a restore.
 public struct RestoreResult: Sendable {
-    /// The products, each once.
+    /// The identifiers of the restored products, without duplicates.
     public var restored: [String]
+    /// The features that the customer has paid for after the restore.
     public var paidFeatures: PaidFeatures
-    /// Everybody answered and had nothing.
+    /// Whether all plugins answered and none had a purchase.
     public var nothingToRestore: Bool
-    /// One per plugin, in registration order, when several were asked.
+    /// The results of the plugins in the order of their registration, if several were asked.
     public var reports: [PluginReport]
 
+    /// Creates a result.
+    ///
+    /// - Parameters:
+    ///   - restored: The identifiers of the restored products, without duplicates.
+    ///   - paidFeatures: The features that the customer has paid for after the restore.
+    ///   - nothingToRestore: Whether all plugins answered and none had a purchase.
+    ///   - reports: The results of the plugins in the order of their registration, if several were asked.
     public init(
         restored: [String], paidFeatures: PaidFeatures, nothingToRestore: Bool, reports: [PluginReport] = []
     ) {

@@ -1,13 +1,15 @@
 import Foundation
 import Primitives
 
-/// Who the app's user is, as the app knows them. In JSON `{"type": "merchant-uuid", "value": "…"}`, or `merchant-str`.
-/// Two strings are the same user when their bytes are equal, as for ``CustomerID``.
+/// The id of the app's user. In JSON it is `{"type": "merchant-uuid", "value": "…"}`, or `merchant-str` for a string.
+/// Two strings identify the same user if their bytes are equal, as for ``CustomerID``.
 public enum UserId: Hashable, Sendable {
+    /// A UUID.
     case uuid(UUID)
+    /// A string.
     case string(String)
 
-    /// The value as text; a UUID in upper case.
+    /// The id as a string. A UUID is in upper case.
     public var stringValue: String {
         switch self {
         case .uuid(let uuid): uuid.uuidString
@@ -15,12 +17,13 @@ public enum UserId: Hashable, Sendable {
         }
     }
 
-    /// The same person as the entitlement server names them; `nil` for a text that cannot name a customer (empty, over
-    /// 255 bytes, or with control characters).
+    /// The customer id of this user at the entitlement server, or `nil` if the string is not a valid id: empty, over
+    /// 255 bytes, or with control characters.
     public var customerID: CustomerID? { CustomerID(rawValue: stringValue) }
 }
 
 extension UserId {
+    /// Returns whether two ids are the same UUID or have the same bytes.
     public static func == (left: UserId, right: UserId) -> Bool {
         switch (left, right) {
         case (.uuid(let left), .uuid(let right)): left == right

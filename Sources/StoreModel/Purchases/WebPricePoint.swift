@@ -1,30 +1,38 @@
 import Foundation
 
-/// What a web shop takes for something, and how it is paid. It is bought on the shop's page, not in the app.
+/// A price of a web shop, with the way in which the customer pays. The customer buys on the shop's page, not in the
+/// app.
 public struct WebPricePoint: Hashable, Sendable {
-    /// The shop's name for it.
+    /// The shop's identifier of the price point.
     public var ident: String
-    /// What customers read.
+    /// The name of the price point, for customers.
     public var name: String
+    /// The way in which the customer pays.
     public var payment: Payment
 
+    /// Creates a price point.
+    ///
+    /// - Parameters:
+    ///   - ident: The shop's identifier of the price point.
+    ///   - name: The name of the price point, for customers.
+    ///   - payment: The way in which the customer pays.
     public init(ident: String, name: String, payment: Payment) {
         self.ident = ident
         self.name = name
         self.payment = payment
     }
 
-    /// Closed: the ways of paying that seed 000's backend has. Currencies are ISO 4217.
+    /// The ways to pay at a web shop. The set is closed. Currencies are ISO 4217 codes.
     public enum Payment: Hashable, Sendable {
-        /// Once, for one period.
+        /// One payment, for one period.
         case intro(price: Decimal, period: SubscriptionPeriod, currency: String)
-        /// A first period, then one like the second again and again.
+        /// A first period, then regular periods that renew.
         case subscription(
             introPrice: Decimal, introPeriod: SubscriptionPeriod, price: Decimal, period: SubscriptionPeriod,
             currency: String)
-        /// Once, for good.
+        /// One payment, without an expiry.
         case oneTime(price: Decimal, currency: String)
-        /// Nothing.
+        /// Free of charge.
         case freebie
     }
 }

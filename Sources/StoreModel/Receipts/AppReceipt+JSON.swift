@@ -2,11 +2,11 @@ import Foundation
 import Primitives
 
 extension AppReceipt {
-    /// The receipt as JSON, as `souk receipt` prints it and the server answers it.
+    /// The receipt as JSON, in the form of `souk receipt` and of the server's answers.
     ///
-    /// Identifiers are texts, bytes are hexadecimal, dates are RFC 3339 in UTC; what is absent has no member. Attributes
-    /// without a member of their own stand under `unknownAttributes` by their number, an array where one number came
-    /// more than once.
+    /// Identifiers are strings, bytes are hexadecimal, and dates are RFC 3339 in UTC. A missing value has no member.
+    /// Attributes without a property are in `unknownAttributes` by number; a number that occurs several times has an
+    /// array.
     ///
     ///     {"bundleID","appVersion","originalAppVersion","receiptType","creationDate","expirationDate","opaqueValue",
     ///      "sha1Hash","inAppPurchases":[{"productID","quantity","transactionID","originalTransactionID",
@@ -30,7 +30,7 @@ extension AppReceipt {
 }
 
 extension AppReceipt.InAppPurchase {
-    /// One element of `inAppPurchases` in the receipt's JSON.
+    /// The purchase as JSON, an element of `inAppPurchases` in the receipt.
     public var json: JSONValue {
         var members = JSONMembers()
         members["productID"] = productID.map { .string($0.rawValue) }
@@ -54,7 +54,7 @@ extension AppReceipt.InAppPurchase {
 extension JSONValue {
     fileprivate static func date(_ date: Date) -> JSONValue { .string(RFC3339.string(from: date)) }
 
-    /// An object by number; `nil` when there are none.
+    /// Returns an object with the attributes by number, or `nil` if there are none.
     fileprivate static func attributes(_ attributes: ReceiptAttributes) -> JSONValue? {
         guard !attributes.isEmpty else { return nil }
         let values = Dictionary(grouping: attributes, by: \.type).map { type, attributes in

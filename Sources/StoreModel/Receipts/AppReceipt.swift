@@ -1,34 +1,35 @@
 import Foundation
 
-/// What an app receipt says: the app, the copy of it on one device, and what was bought in it (Apple: Receipt Fields).
+/// The content of an app receipt: the app, its copy on one device, and the purchases in the app (Apple: Receipt
+/// Fields).
 ///
-/// A plain value: that somebody holds one proves nothing. `SignedData` verifies the signed form and decodes it.
+/// The value itself proves nothing. `SignedData` verifies the signed receipt and decodes it.
 ///
-/// Attributes Apple gave a meaning are members here; all others, and those whose value is not what it should be, are
-/// kept in `otherAttributes` as they came. A value that is there but empty (no text, no date) reads as absent. Of two
-/// attributes with the same number the first that is not empty counts, the rest are kept in `otherAttributes`.
+/// Attributes with a documented meaning are properties. All others, and those with an unexpected value, are in
+/// `otherAttributes` unchanged. An empty value (no string, no date) counts as missing. Of two attributes with the same
+/// number the first one that is not empty counts; the others are in `otherAttributes`.
 public struct AppReceipt: Hashable, Sendable {
-    /// The kind of store that made it, in Apple's words (attribute 0): `Production`, `ProductionVPP`,
-    /// `ProductionSandbox`, `ProductionVPPSandbox`, `Xcode`.
+    /// The kind of store that made the receipt, in Apple's words (attribute 0): `Production`, `ProductionVPP`,
+    /// `ProductionSandbox`, `ProductionVPPSandbox` or `Xcode`.
     public var receiptType: String?
-    /// The app (2).
+    /// The bundle identifier of the app (2).
     public var bundleID: BundleID?
-    /// The app's version: `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS (3).
+    /// The version of the app (3): `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
     public var appVersion: String?
-    /// The version the customer first downloaded; `1.0` in the sandbox (19).
+    /// The version that the customer downloaded first (19). It is `1.0` in the sandbox.
     public var originalAppVersion: String?
-    /// When the receipt was made (12).
+    /// The date on which the receipt was made (12).
     public var creationDate: Date?
-    /// When it ends, for apps bought through the Volume Purchase Program (21).
+    /// The date on which the receipt expires (21), for apps of the Volume Purchase Program.
     public var expirationDate: Date?
-    /// Random bytes that go into `sha1Hash` (4).
+    /// Random bytes that are part of `sha1Hash` (4).
     public var opaqueValue: [UInt8]?
-    /// SHA-1 of the device's identifier, `opaqueValue` and the attribute of the bundle id: binds the receipt to one
-    /// device (5).
+    /// The SHA-1 of the device's identifier, `opaqueValue` and the attribute with the bundle identifier (5). It binds
+    /// the receipt to one device.
     public var sha1Hash: [UInt8]?
-    /// What was bought in the app (17, one attribute each).
+    /// The purchases in the app (17, one attribute for each).
     public var inAppPurchases: [InAppPurchase]
-    /// Everything else, in the order it came.
+    /// All other attributes, in their original order.
     package var otherAttributes: ReceiptAttributes
 
     package init(
@@ -49,7 +50,8 @@ public struct AppReceipt: Hashable, Sendable {
         self.otherAttributes = otherAttributes
     }
 
-    /// Which store signed it, by `receiptType`. A type nobody knows is an environment of that name; `nil` without a type.
+    /// The store that signed the receipt, from `receiptType`. An unknown type is an environment with its name. `nil`
+    /// without a type.
     public var environment: AppStoreEnvironment? {
         switch receiptType {
         case "Production", "ProductionVPP": .production
@@ -59,45 +61,49 @@ public struct AppReceipt: Hashable, Sendable {
         }
     }
 
-    /// Whether the receipt itself has ended: exclusive, as every expiry. One without `expirationDate` never ends.
+    /// Returns whether the receipt has expired at an instant. Expiry is exclusive. A receipt without `expirationDate`
+    /// never expires.
+    ///
+    /// - Parameter now: The instant.
+    /// - Returns: Whether the receipt has expired.
     public func isExpired(at now: Date) -> Bool { expirationDate.map { now >= $0 } ?? false }
 }
 
 extension AppReceipt {
-    /// One purchase in a receipt (Apple: Receipt Fields, In-App Purchase Receipt Fields).
+    /// A purchase in a receipt (Apple: Receipt Fields, In-App Purchase Receipt Fields).
     public struct InAppPurchase: Hashable, Sendable {
-        /// How many were bought (attribute 1701).
+        /// The number of units that were bought (attribute 1701).
         public var quantity: Int?
-        /// What was bought (1702).
+        /// The product that was bought (1702).
         public var productID: ProductID?
         /// The transaction (1703).
         public var transactionID: TransactionID?
-        /// When it was made; of a restored purchase, when it was restored (1704).
+        /// The date of the purchase (1704). For a restored purchase it is the date of the restore.
         public var purchaseDate: Date?
-        /// The first transaction of the subscription or purchase (1705).
+        /// The original transaction of the subscription or purchase (1705).
         public var originalTransactionID: TransactionID?
-        /// When that was made (1706).
+        /// The date of the original transaction (1706).
         public var originalPurchaseDate: Date?
-        /// The kind of product (1707). A number that has no meaning is kept as its digits.
+        /// The kind of the product (1707). The digits of an unknown number are kept.
         public var productType: ProductType?
-        /// The kind of product; `nil` for a number that has no meaning.
+        /// The kind of the product, or `nil` for an unknown number.
         package var knownType: ProductType? { productType.flatMap { $0.isKnown ? $0 : nil } }
-        /// When the subscription period ends; at that instant it is over (1708).
+        /// The end of the subscription period, exclusive (1708).
         public var expiresDate: Date?
-        /// The period of a subscription, across devices (1711).
+        /// The id of a subscription period, the same on all devices (1711).
         public var webOrderLineItemID: String?
-        /// When the store took the purchase back (1712).
+        /// The date on which the store revoked the purchase (1712).
         public var cancellationDate: Date?
-        /// Whether the period was free (1713).
+        /// Whether the period is a free trial (1713).
         public var isTrialPeriod: Bool?
-        /// Whether the period was sold at an introductory price (1719).
+        /// Whether the period has an introductory price (1719).
         public var isInIntroOfferPeriod: Bool?
-        /// The promotional offer it was sold under (1721).
+        /// The promotional offer under which the product was sold (1721).
         public var promotionalOfferID: String?
-        /// Everything else, in the order it came.
+        /// All other attributes, in their original order.
         package var otherAttributes: ReceiptAttributes
 
-        /// With nothing in it: what a decoder fills in place, several times faster than the other.
+        /// Creates an empty purchase. A decoder fills it in place, several times faster than the other initialiser.
         package init() { otherAttributes = ReceiptAttributes() }
 
         package init(

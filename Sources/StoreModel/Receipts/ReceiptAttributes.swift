@@ -1,8 +1,8 @@
-/// An attribute of a receipt as it came: a number that says what it is, and a value in ASN.1 or whatever else.
+/// An attribute of a receipt, unchanged: a number that identifies its meaning, and a value, usually in ASN.1.
 package struct ReceiptAttribute: Hashable, Sendable {
-    /// The number.
+    /// The number of the attribute.
     package var type: Int
-    /// The version of the attribute's form; Apple writes 1, and 2 for one of them.
+    /// The version of the attribute's format. Apple writes 1, and 2 for one attribute.
     package var version: Int
     /// The bytes of the value.
     package var value: ArraySlice<UInt8>
@@ -14,15 +14,15 @@ package struct ReceiptAttribute: Hashable, Sendable {
     }
 }
 
-/// Attributes as they came, in their order.
+/// Attributes of a receipt, unchanged and in their order.
 ///
-/// They share the bytes they were read from: a receipt of two hundred purchases has more than a thousand of them, and a
-/// value of its own for each would cost more than reading everything else.
+/// The values share the bytes of the document: a receipt with two hundred purchases has more than a thousand
+/// attributes, and a copy of each value would cost more than all other decoding.
 package struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
     private var bytes: ArraySlice<UInt8> = []
     private var places: [Place] = []
 
-    /// Where an attribute's value stands in `bytes`, counted from their start.
+    /// The place of an attribute's value in `bytes`, counted from their start.
     private struct Place {
         let type: Int
         let version: Int
@@ -55,13 +55,13 @@ package struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleB
             Place(type: attribute.type, version: attribute.version, start: start, end: start + attribute.value.count))
     }
 
-    /// None yet, of one document, for `append(type:version:place:)`.
+    /// Creates an empty collection for `append(type:version:place:)`, with values from one document.
     package init(of document: ArraySlice<UInt8>) {
         bytes = document
         places.reserveCapacity(8)
     }
 
-    /// Appends an attribute whose value stands at `place` in the document, counted from its start.
+    /// Appends an attribute whose value is at `place` in the document, counted from its start.
     package mutating func append(type: Int, version: Int, place: Range<Int>) {
         places.append(Place(type: type, version: version, start: place.lowerBound, end: place.upperBound))
     }

@@ -63,7 +63,7 @@ import Testing
         let taken = PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(40))
         #expect(taken.state == .refunded)
         #expect(taken.record?.transactionID == "2")
-        // The period before the refunded one still runs.
+        // The period before the refunded one has not ended.
         #expect(PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(29)).state == .active)
 
         let left = period("2", from: 30) { $0.isUpgraded = true }
@@ -88,7 +88,7 @@ import Testing
         #expect(after.state == .expired, "restoring does not begin it anew")
     }
 
-    @Test func `of one transaction the newest word counts, in any order`() {
+    @Test func `of one transaction the newest record counts, in any order`() {
         let said = period("1", from: 0) { $0.signedDate = Self.day(0) }
         let refunded = period("1", from: 0) {
             $0.signedDate = Self.day(5)

@@ -34,7 +34,7 @@ import Testing
                 + #""unknownAttributes":{"1709":"0c00"}}],"unknownAttributes":{"25":["03",""],"6":"0102"}}"#)
     }
 
-    @Test func `what is absent has no member`() {
+    @Test func `a missing value has no member`() {
         #expect(AppReceipt(inAppPurchases: [.init()]).json.text() == #"{"inAppPurchases":[{}],"unknownAttributes":{}}"#)
     }
 
