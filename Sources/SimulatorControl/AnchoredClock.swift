@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Where a clock stands relative to another: it read `reading` when the other read `base`, and has run at `rate` seconds
-/// a second since; 0 is frozen.
+/// The relation of a clock to its base clock: it read `reading` when the base read `base`, and advances `rate` seconds
+/// for each second of the base since then. A rate of 0 is a frozen clock.
 package struct ClockAnchor: Sendable, Hashable {
     package var base: Date
     package var reading: Date
@@ -16,18 +16,19 @@ package struct ClockAnchor: Sendable, Hashable {
         self.revision = revision
     }
 
-    /// What the clock reads at an instant of its base, in whole milliseconds; it never reads less than at its anchor.
+    /// Returns the clock's time at an instant of its base, in whole milliseconds. It is never earlier than the time at
+    /// the anchor.
     package func reading(at base: Date) -> Date {
         let passed = max(0, base.timeIntervalSince(self.base)) * rate
-        // A thousandth of a millisecond is given back: instants in seconds are not exact in binary.
+        // Instants in seconds are not exact in binary, so a thousandth of a millisecond is added before rounding down.
         let milliseconds = ((reading.timeIntervalSince1970 + passed) * 1000 + 0.001).rounded(.down)
         return min(Date(timeIntervalSince1970: milliseconds / 1000), max(reading, Self.endOfTime))
     }
 
-    /// The year 9000, where every clock stops: dates have four digits for their year, and what is due lies after now.
+    /// The year 9000, at which every clock stops. Years have four digits, and due instants can still be later.
     package static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
-    /// The instant of the base at which the clock reads `reading`; `nil` when it never will.
+    /// Returns the instant of the base at which the clock reads `reading`, or `nil` if it never does.
     package func base(at reading: Date) -> Date? {
         let left = reading.timeIntervalSince(self.reading)
         if left <= 0 { return base }
@@ -36,7 +37,7 @@ package struct ClockAnchor: Sendable, Hashable {
     }
 }
 
-/// A clock that runs on another and can be moved. It does not run backwards unless it is moved.
+/// A clock that runs on another clock and can be moved. It only goes backwards when it is moved.
 package final class AnchoredClock: WallClock {
     private struct State {
         var anchor: ClockAnchor
@@ -54,13 +55,13 @@ package final class AnchoredClock: WallClock {
 
     package var anchor: ClockAnchor { state.withLock { $0.anchor } }
 
-    /// What it is to follow from now on; those who sleep look again.
+    /// Moves the clock to a new anchor and wakes all sleepers, which then check their deadlines again.
     package func move(to anchor: ClockAnchor) {
         state.withLock { $0 = State(anchor: anchor, latest: anchor.reading) }
         moves.raise([0])
     }
 
-    /// The same, unless a later revision is followed already.
+    /// Moves the clock to an anchor with a later revision. Ignores an anchor that is not newer than the current one.
     package func moveOn(to anchor: ClockAnchor) {
         let isChanged = state.withLock { state in
             guard anchor.revision > state.anchor.revision else { return false }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Wakes those who wait for a thing to change. A change between looking and waiting is not missed:
+/// Wakes waiters after a change. A change between the check and the wait is not missed:
 ///
 ///     let mark = signal.mark()
 ///     if nothingThere() { await signal.wait(for: account, since: mark) }
@@ -9,7 +9,7 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var count: UInt64 = 0
         var raised: [Key: UInt64] = [:]
-        /// The count at which everyone was last woken.
+        /// The count at the last change of all keys.
         var raisedForAll: UInt64 = 0
         var waiting: [Key: [UInt64: CheckedContinuation<Void, Never>]] = [:]
         var tickets: UInt64 = 0
@@ -22,17 +22,17 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
 
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// To be taken before looking, and given to `wait`.
+    /// Returns the count of changes. Take it before the check, and pass it to `wait`.
     package func mark() -> UInt64 { state.withLock { $0.count } }
 
-    /// Wakes everyone who waits for one of `keys`.
+    /// Wakes the waiters of `keys`.
     package func raise(_ keys: some Sequence<Key>) {
         let keys = Array(keys)
         let woken = state.withLock { state in
             state.count += 1
             var woken: [CheckedContinuation<Void, Never>] = []
             if state.raised.count >= Self.remembered {
-                // Whoever took a mark before now looks once more for nothing.
+                // Marks taken before now cause one unnecessary check.
                 state.raised = [:]
                 state.raisedForAll = state.count
             }
@@ -47,7 +47,7 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
 
     private static var remembered: Int { 4096 }
 
-    /// Wakes everyone.
+    /// Wakes all waiters.
     package func raiseAll() {
         let woken = state.withLock { state in
             state.count += 1
@@ -59,7 +59,7 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Wakes everyone; whoever waits afterwards does not.
+    /// Wakes all waiters. Later waits return at once.
     package func close() {
         let woken = state.withLock { state in
             state.isClosed = true
@@ -69,7 +69,7 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Returns once `key` was raised after `mark`, the signal was closed, or the task is cancelled.
+    /// Waits until `key` is raised after `mark`, the signal is closed, or the task is cancelled.
     package func wait(for key: Key, since mark: UInt64) async {
         let ticket = state.withLock { state in
             state.tickets += 1
@@ -90,7 +90,8 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// `wait`, at most until `clock` reads `deadline`; without a deadline it waits as long as it takes.
+    /// Waits as `wait(for:since:)`, but at most until `clock` reads `deadline`. Without a deadline the wait has no
+    /// limit.
     package func wait(for key: Key, since mark: UInt64, until deadline: Date?, on clock: any WallClock) async {
         guard let deadline else { return await wait(for: key, since: mark) }
         await withTaskGroup(of: Void.self) { group in

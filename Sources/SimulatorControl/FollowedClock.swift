@@ -3,13 +3,13 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A clock that reads what a simulator's clock reads, for a server or an app that runs in the simulator's virtual time.
+/// A clock that shows the virtual time of a simulator, for a server or an app that runs in that time.
 ///
 ///     let clock = FollowedClock(url: "http://127.0.0.1:8080", transport: transport)
 ///     try await clock.start()
 ///
-/// It long-polls the simulator's control API, so a jump there is known here at once. While the simulator is away it goes
-/// on as it last knew. Before `start` it reads what `base` reads.
+/// The clock long-polls the control API of the simulator, so it follows a jump at once. While the simulator cannot be
+/// reached, the clock continues at its last known rate. Before ``start()`` it reads the time of `base`.
 public final class FollowedClock: WallClock {
     private let url: String
     private let transport: any HTTPTransport
@@ -17,12 +17,17 @@ public final class FollowedClock: WallClock {
     private let clock: AnchoredClock
     private let following = Locked<Task<Void, Never>?>(nil)
 
-    /// How long the simulator is asked to wait for a change, in seconds.
+    /// The time in seconds for which the simulator holds a request without a change.
     private static let longPollSeconds = 25
-    /// How far the clock may be from what the simulator says without a jump there, in seconds of real time.
+    /// The allowed difference from the simulator's clock without a jump, in seconds of real time.
     private static let tolerance = 1.0
 
-    /// `url` is where the simulator listens (`listening`, or `control`, of its first line of output).
+    /// Creates a clock. Call ``start()`` to follow the simulator.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the simulator: `listening` or `control` in its first line of output.
+    ///   - transport: The transport for requests to the simulator.
+    ///   - base: The clock from which the virtual time is computed.
     public init(url: String, transport: any HTTPTransport, base: any WallClock = SystemClock()) {
         var text = Substring(url)
         for suffix in ["/", "/clock", "/control/v1", "/"] where text.hasSuffix(suffix) {
@@ -39,12 +44,13 @@ public final class FollowedClock: WallClock {
 
     public func sleep(until deadline: Date) async throws { try await clock.sleep(until: deadline) }
 
-    /// The revision of the simulator's clock that was last heard of; -1 before `start`.
+    /// The latest known revision of the simulator's clock, or -1 before ``start()``.
     public var revision: Int64 { clock.anchor.revision }
 
-    /// Reads the simulator's clock and follows it from then on.
+    /// Reads the simulator's clock and then follows it.
     ///
-    /// Throws `StoreFailure` with `unreachable` when the first answer cannot be had; the clock is then not started.
+    /// - Throws: `StoreFailure` with `unreachable` if the simulator does not answer; the clock is not started then.
+    ///   `CancellationError` if the task is cancelled.
     public func start() async throws {
         do {
             apply(try await ask(after: nil))
@@ -53,14 +59,14 @@ public final class FollowedClock: WallClock {
         } catch {
             throw StoreFailure(
                 code: .unreachable,
-                reason: "The clock at \(url) could not be read (\(error)); is the simulator running there?")
+                reason: "Cannot read the clock at \(url): \(error). Start the simulator there, or check the URL.")
         }
         following.withLock { task in
             if task == nil { task = Task { await self.follow() } }
         }
     }
 
-    /// Stops following; the clock goes on at the rate last known.
+    /// Stops following the simulator. The clock continues at its last known rate.
     public func stop() async {
         let task = following.withLock { task in
             defer { task = nil }
@@ -77,7 +83,7 @@ public final class FollowedClock: WallClock {
                 apply(try await ask(after: clock.anchor.revision))
                 pause = 0.05
             } catch {
-                // Pauses of the network are in real time, also where `base` is not.
+                // The network needs pauses in real time, even if `base` is virtual.
                 let clock = SystemClock()
                 try? await clock.sleep(until: clock.now().addingTimeInterval(pause))
                 pause = min(pause * 2, 2)
@@ -87,7 +93,7 @@ public final class FollowedClock: WallClock {
 
     private struct Answer {
         var state: StoreControlWire.ClockState
-        /// The instant of `base` at which the simulator's clock read what it said, as near as can be told.
+        /// The instant of `base` at which the simulator read its clock, as closely as known.
         var base: Date
     }
 
@@ -102,7 +108,7 @@ public final class FollowedClock: WallClock {
             throw HTTPError(.protocolError, "The simulator answered with status \(response.status).")
         }
         let state = try WireJSON.decode(StoreControlWire.ClockState.self, from: bytes)
-        // The answer to a long poll is made when it ends, however long that took.
+        // The simulator makes the answer to a long poll at its end.
         let middle = sent.addingTimeInterval(received.timeIntervalSince(sent) / 2)
         return Answer(state: state, base: revision == nil ? middle : received)
     }

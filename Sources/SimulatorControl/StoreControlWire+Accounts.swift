@@ -3,19 +3,33 @@ import StoreKitAdapter
 import StoreModel
 
 extension StoreControlWire {
-    /// A customer of the store. In a request only what is to differ from a new account's: the catalogue's storefront, may
-    /// pay, asks nobody. In an answer everything; `family` names the family the account belongs to.
+    /// A customer account of the store.
+    ///
+    /// A request sets only the values that differ from those of a new account: the catalogue's storefront, payments
+    /// allowed, no Ask to Buy. An answer has all values; `family` is the name of the account's family.
     public struct Account: Codable, Sendable, Equatable {
+        /// The name of the account.
         public var name: String
-        /// The country's store, ISO 3166-1 alpha-3.
+        /// The ISO 3166-1 alpha-3 code of the storefront.
         public var storefront: String?
+        /// Whether the account can make payments.
         public var canMakePayments: Bool?
-        /// Every purchase waits for somebody's approval.
+        /// Whether every purchase waits for an approval.
         public var askToBuy: Bool?
-        /// Every purchase stops until the customer has settled something with the store.
+        /// Whether every purchase stops until the customer completes an action at the store.
         public var interruptedPurchases: Bool?
+        /// The name of the family that the account belongs to.
         public var family: String?
 
+        /// Creates an account.
+        ///
+        /// - Parameters:
+        ///   - name: The name of the account.
+        ///   - storefront: The ISO 3166-1 alpha-3 code of the storefront.
+        ///   - canMakePayments: Whether the account can make payments.
+        ///   - askToBuy: Whether every purchase waits for an approval.
+        ///   - interruptedPurchases: Whether every purchase stops until the customer completes an action at the store.
+        ///   - family: The name of the family that the account belongs to.
         public init(
             name: String, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
             interruptedPurchases: Bool? = nil, family: String? = nil
@@ -34,7 +48,7 @@ extension StoreControlWire {
         package init(accounts: [Account]) { self.accounts = accounts }
     }
 
-    /// What to change of an account; what is absent stays.
+    /// The changes of an account. Missing values remain unchanged.
     package struct AccountChange: Codable, Sendable, Equatable {
         package var storefront: String?
         package var canMakePayments: Bool?
@@ -52,11 +66,20 @@ extension StoreControlWire {
         }
     }
 
-    /// Accounts that share what the catalogue lets families share. The organizer is among the members.
+    /// Accounts that share the products with Family Sharing. The organizer is one of the members.
     public struct Family: Codable, Sendable, Equatable {
+        /// The name of the family.
         public var name: String
+        /// The account of the organizer.
         public var organizer: String
+        /// The accounts of the members, including the organizer.
         public var members: [String]
+        /// Creates a family.
+        ///
+        /// - Parameters:
+        ///   - name: The name of the family.
+        ///   - organizer: The account of the organizer.
+        ///   - members: The accounts of the members, including the organizer.
         public init(name: String, organizer: String, members: [String]) {
             self.name = name
             self.organizer = organizer
@@ -78,7 +101,7 @@ extension StoreControlWire {
         }
     }
 
-    /// An account by name: who joins a family, or whom a device is signed in to.
+    /// An account by its name: one that joins a family, or one that a device signs in to.
     package struct AccountReference: Codable, Sendable, Equatable {
         package var account: String
         package init(account: String) { self.account = account }

@@ -2,38 +2,65 @@ import Foundation
 import StoreModel
 
 extension StoreControlWire {
-    /// Something that the app's server is told, and how it was sent.
+    /// A notification to the app's server, with its deliveries.
     public struct Notification: Codable, Sendable, Equatable {
-        /// One sending. `at` is virtual time; `result` is one of Apple's words, absent while it is under way.
+        /// A delivery of the notification.
         public struct Attempt: Codable, Sendable, Equatable {
+            /// The time of the delivery, in virtual time.
             public var at: Date
+            /// The result in Apple's words, or `nil` during the delivery.
             public var result: String?
+            /// Creates an attempt.
+            ///
+            /// - Parameters:
+            ///   - at: The time of the delivery, in virtual time.
+            ///   - result: The result in Apple's words, or `nil` during the delivery.
             public init(at: Date, result: String? = nil) {
                 self.at = at
                 self.result = result
             }
         }
 
-        /// Its place in the order of all; grows.
+        /// The position of the notification among all notifications. Numbers grow.
         public var number: Int64
+        /// The UUID of the notification.
         public var uuid: String
-        /// When it happened, which is when it is signed.
+        /// The time of the event, which is the time of the signature.
         public var at: Date
-        /// Apple's names: `DID_RENEW`, …
+        /// The type in Apple's words, for example `DID_RENEW`.
         public var type: String
+        /// The subtype in Apple's words.
         public var subtype: String?
-        /// Whose purchase it is about; absent for what is about none.
+        /// The account whose purchase the notification is about, or `nil` if it is about none.
         public var account: String?
+        /// The product.
         public var productID: ProductID?
+        /// The transaction.
         public var transactionID: TransactionID?
+        /// The original transaction.
         public var originalTransactionID: TransactionID?
-        /// As it is sent; absent until it is sent for the first time.
+        /// The signed payload, or `nil` before the first delivery.
         public var signedPayload: String?
-        /// Oldest first.
+        /// The deliveries, the oldest first.
         public var attempts: [Attempt]
-        /// When it is sent next; absent when it is sent no more.
+        /// The time of the next delivery, or `nil` if there is none.
         public var due: Date?
 
+        /// Creates a notification.
+        ///
+        /// - Parameters:
+        ///   - number: The position of the notification among all notifications.
+        ///   - uuid: The UUID of the notification.
+        ///   - at: The time of the event, which is the time of the signature.
+        ///   - type: The type in Apple's words, for example `DID_RENEW`.
+        ///   - subtype: The subtype in Apple's words.
+        ///   - account: The account whose purchase the notification is about, or `nil` if it is about none.
+        ///   - productID: The product.
+        ///   - transactionID: The transaction.
+        ///   - originalTransactionID: The original transaction.
+        ///   - signedPayload: The signed payload, or `nil` before the first delivery.
+        ///   - attempts: The deliveries, the oldest first.
+        ///   - due: The time of the next delivery, or `nil` if there is none.
         public init(
             number: Int64, uuid: String, at: Date, type: String, subtype: String? = nil, account: String? = nil,
             productID: ProductID? = nil,
@@ -60,8 +87,7 @@ extension StoreControlWire {
         package init(notifications: [Notification]) { self.notifications = notifications }
     }
 
-    /// What is left once everything that was due has been sent: how many notifications will be sent again, and when the
-    /// next of them.
+    /// The notifications that remain after all due ones were sent: their number, and the time of the next delivery.
     package struct Deliveries: Codable, Sendable, Equatable {
         package var waiting: Int
         package var next: Date?

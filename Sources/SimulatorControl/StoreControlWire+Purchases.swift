@@ -5,13 +5,13 @@ import StoreModel
 extension StoreControlWire {
     package struct Buy: Codable, Sendable, Equatable {
         package var productID: ProductID
-        /// 1 unless given.
+        /// The number of units. 1 by default.
         package var quantity: Int?
         package var offerID: String?
-        /// Of what kind the offer is; `promotional` unless given.
+        /// The kind of the offer. `promotional` by default.
         package var offerKind: PaymentOffer.Kind?
         package var appAccountToken: UUID?
-        /// This purchase waits for approval, whatever the account's own setting.
+        /// Whether this purchase waits for an approval, whatever the setting of the account.
         package var simulatesAskToBuy: Bool?
 
         package init(
@@ -27,10 +27,10 @@ extension StoreControlWire {
         }
     }
 
-    /// A product that the customer taps on the app's page in the store.
+    /// A product that the customer taps on the app's page in the App Store.
     package struct Promotion: Codable, Sendable, Equatable {
         package var productID: ProductID
-        /// The win-back offer that the store shows with it.
+        /// The win-back offer that the store shows with the product.
         package var offerID: String?
         package init(productID: ProductID, offerID: String? = nil) {
             self.productID = productID
@@ -38,10 +38,10 @@ extension StoreControlWire {
         }
     }
 
-    /// An offer code: the identifier of a code offer of the catalogue.
+    /// An offer code: the identifier of an offer in the catalogue.
     package struct Redeem: Codable, Sendable, Equatable {
         package var code: String
-        /// The product whose offer it is, where several have one of that identifier.
+        /// The product of the offer, if several products have an offer with this identifier.
         package var productID: ProductID?
         package var appAccountToken: UUID?
         package init(code: String, productID: ProductID? = nil, appAccountToken: UUID? = nil) {
@@ -51,7 +51,7 @@ extension StoreControlWire {
         }
     }
 
-    /// A subscription of an account, by any product the account has of its group.
+    /// A subscription of an account, by any product of the group that the account has.
     package struct OfProduct: Codable, Sendable, Equatable {
         package var productID: ProductID
         package init(productID: ProductID) { self.productID = productID }
@@ -59,10 +59,10 @@ extension StoreControlWire {
 
     package typealias Cancel = OfProduct
 
-    /// Turns auto-renewal on again.
+    /// Turns renewal on again.
     package struct Resume: Codable, Sendable, Equatable {
         package var productID: ProductID
-        /// The plan of the group that it renews to; absent: the one it has.
+        /// The product of the group that the subscription renews to, or `nil` for the current one.
         package var renewsTo: ProductID?
         package init(productID: ProductID, renewsTo: ProductID? = nil) {
             self.productID = productID
@@ -71,10 +71,10 @@ extension StoreControlWire {
     }
 
     package struct Refund: Codable, Sendable, Equatable {
-        /// Why; `other` unless given.
+        /// The reason. `other` by default.
         package var reason: Reason?
-        /// How much of the price in percent, rounded to three decimals; absent: the whole, which is Apple's
-        /// `REFUND_FULL`. With it the refund is Apple's `REFUND_PRORATED`.
+        /// The refunded part of the price in percent, rounded to three decimals: Apple's `REFUND_PRORATED`. Without it
+        /// the whole price is refunded: Apple's `REFUND_FULL`.
         package var percentage: Double?
 
         package init(reason: Reason? = nil, percentage: Double? = nil) {
@@ -82,47 +82,69 @@ extension StoreControlWire {
             self.percentage = percentage
         }
 
-        /// Closed: Apple's `revocationReason` 0 and 1.
+        /// Apple's `revocationReason` 0 and 1. The set is closed.
         package enum Reason: String, Codable, Sendable, CaseIterable { case other, appIssue }
     }
 
-    /// A customer's wish to have the money back.
+    /// A refund request of a customer.
     package struct RefundRequest: Codable, Sendable, Equatable {
-        /// Why; `other` unless given.
+        /// The reason. `other` by default.
         package var reason: Reason?
         package init(reason: Reason? = nil) { self.reason = reason }
 
-        /// Closed: Apple's `consumptionRequestReason`.
+        /// Apple's `consumptionRequestReason`. The set is closed.
         package enum Reason: String, Codable, Sendable, CaseIterable {
             case unintendedPurchase, fulfillmentIssue, unsatisfiedWithPurchase, legal, other
         }
     }
 
-    /// Whoever has to approve a purchase does, or does not.
+    /// The decision about a purchase that waits for an approval.
     package struct AskToBuy: Codable, Sendable, Equatable {
         package var decision: Decision
         package init(decision: Decision) { self.decision = decision }
 
-        /// Closed: an answer to a question with two.
+        /// The two decisions. The set is closed.
         package enum Decision: String, Codable, Sendable, CaseIterable { case approve, decline }
     }
 
-    /// What `souk store buy --json` prints (CLI.md), signed as the store signs it now.
+    /// A transaction, signed in its present state, as `souk store buy --json` prints it.
     public struct Transaction: Codable, Sendable, Equatable {
+        /// The identifier of the transaction.
         public var transactionID: TransactionID
+        /// The original transaction.
         public var originalTransactionID: TransactionID
+        /// The product.
         public var productID: ProductID
-        /// `purchased`, `expired`, `revoked`; of an order: `deferred` (asks to buy), `interrupted`, `declined`.
+        /// The state: `purchased`, `expired` or `revoked`; for an order `deferred` (Ask to Buy), `interrupted` or
+        /// `declined`.
         public var state: String
-        /// Empty of an order that nothing was sold for.
+        /// The signed transaction, or an empty string for an order without a sale.
         public var signedTransaction: String
+        /// The signed renewal info of a subscription.
         public var signedRenewalInfo: String?
+        /// The date of the purchase or renewal.
         public var purchaseDate: Date?
+        /// The end of the subscription period, exclusive.
         public var expiresDate: Date?
+        /// The date on which the store revoked the purchase.
         public var revocationDate: Date?
-        /// The order, as the App Store Server API looks it up; absent where nothing was paid for.
+        /// The id of the order for a look-up with the App Store Server API, or `nil` if nothing was paid.
         public var orderID: String?
 
+        /// Creates a transaction.
+        ///
+        /// - Parameters:
+        ///   - transactionID: The identifier of the transaction.
+        ///   - originalTransactionID: The original transaction.
+        ///   - productID: The product.
+        ///   - state: The state: `purchased`, `expired` or `revoked`; for an order `deferred` (Ask to Buy),
+        ///     `interrupted` or `declined`.
+        ///   - signedTransaction: The signed transaction, or an empty string for an order without a sale.
+        ///   - signedRenewalInfo: The signed renewal info of a subscription.
+        ///   - purchaseDate: The date of the purchase or renewal.
+        ///   - expiresDate: The end of the subscription period, exclusive.
+        ///   - revocationDate: The date on which the store revoked the purchase.
+        ///   - orderID: The id of the order for a look-up with the App Store Server API, or `nil` if nothing was paid.
         public init(
             transactionID: TransactionID, originalTransactionID: TransactionID, productID: ProductID, state: String,
             signedTransaction: String, signedRenewalInfo: String? = nil, purchaseDate: Date? = nil,
@@ -146,14 +168,14 @@ extension StoreControlWire {
         package init(transactions: [Transaction]) { self.transactions = transactions }
     }
 
-    /// What the app's server last said about the use of a transaction whose customer asks for a refund.
+    /// The latest consumption information that the app's server sent, for a transaction with a refund request.
     package struct Consumption: Codable, Sendable, Equatable {
         package var transactionID: TransactionID
-        /// Absent, as what follows, while it has said nothing.
+        /// The time at which it was sent. This and the following values are missing until then.
         package var sentAt: Date?
-        /// Of Apple's Send Consumption Information: 1 or 2.
+        /// The version of Apple's Send Consumption Information: 1 or 2.
         package var version: Int?
-        /// As it was sent.
+        /// The information, unchanged.
         package var information: JSONValue?
 
         package init(
@@ -166,17 +188,30 @@ extension StoreControlWire {
         }
     }
 
-    /// A purchase that waits: for approval, or for the customer to settle something with the store.
+    /// A purchase that waits for an approval or for an action of the customer at the store.
     public struct PendingOrder: Codable, Sendable, Equatable {
-        /// The number its transaction will have.
+        /// The identifier that its transaction will have.
         public var transactionID: TransactionID
+        /// The account that buys.
         public var account: String
+        /// The product.
         public var productID: ProductID
+        /// The number of units.
         public var quantity: Int
-        /// `deferred` or `interrupted`.
+        /// The state: `deferred` or `interrupted`.
         public var state: String
+        /// The time of the order.
         public var orderedAt: Date
 
+        /// Creates a pending order.
+        ///
+        /// - Parameters:
+        ///   - transactionID: The identifier that its transaction will have.
+        ///   - account: The account that buys.
+        ///   - productID: The product.
+        ///   - quantity: The number of units.
+        ///   - state: The state: `deferred` or `interrupted`.
+        ///   - orderedAt: The time of the order.
         public init(
             transactionID: TransactionID, account: String, productID: ProductID, quantity: Int, state: String,
             orderedAt: Date

@@ -2,34 +2,63 @@ import Foundation
 import StoreModel
 
 extension StoreControlWire {
-    /// A subscription as the store sees it now, with its latest transaction and renewal info.
+    /// A subscription in its present state, with its latest transaction and renewal info.
     public struct Subscription: Codable, Sendable, Equatable {
+        /// The original transaction.
         public var originalTransactionID: TransactionID
-        /// Its latest transaction.
+        /// The latest transaction.
         public var transactionID: TransactionID
+        /// The product of the current period.
         public var productID: ProductID
+        /// The identifier of the subscription group.
         public var groupID: String
+        /// The status of the subscription.
         public var status: Status
-        /// When the customer last subscribed anew.
+        /// The time at which the customer last subscribed anew.
         public var startedAt: Date
-        /// When the current period ends or ended.
+        /// The end of the current or last period.
         public var expiresAt: Date
+        /// Whether the subscription renews.
         public var autoRenews: Bool
+        /// The product of the next period.
         public var renewsTo: ProductID
-        /// The last instant of access that a failing payment leaves.
+        /// The end of the grace period, if a payment failed.
         public var gracePeriodUntil: Date?
-        /// Until when payment is tried again.
+        /// The time until which the store repeats a failed payment.
         public var billingRetryUntil: Date?
+        /// The date on which the store revoked the subscription.
         public var revokedAt: Date?
-        /// Why it ended, Apple's `expirationIntent`.
+        /// The reason of the end: Apple's `expirationIntent`.
         public var expirationIntent: Int?
-        /// A higher price that the customer was told of: `pending` or `agreed`.
+        /// The state of a price increase: `pending` or `agreed`.
         public var priceIncrease: String?
-        /// The account that bought it, where that is another of the family.
+        /// The family member who bought the subscription, if it is another account.
         public var sharedBy: String?
+        /// The latest transaction as a JWS.
         public var signedTransaction: String
+        /// The renewal info as a JWS.
         public var signedRenewalInfo: String
 
+        /// Creates a subscription.
+        ///
+        /// - Parameters:
+        ///   - originalTransactionID: The original transaction.
+        ///   - transactionID: The latest transaction.
+        ///   - productID: The product of the current period.
+        ///   - groupID: The identifier of the subscription group.
+        ///   - status: The status of the subscription.
+        ///   - startedAt: The time at which the customer last subscribed anew.
+        ///   - expiresAt: The end of the current or last period.
+        ///   - autoRenews: Whether the subscription renews.
+        ///   - renewsTo: The product of the next period.
+        ///   - gracePeriodUntil: The end of the grace period, if a payment failed.
+        ///   - billingRetryUntil: The time until which the store repeats a failed payment.
+        ///   - revokedAt: The date on which the store revoked the subscription.
+        ///   - expirationIntent: The reason of the end: Apple's `expirationIntent`.
+        ///   - priceIncrease: The state of a price increase: `pending` or `agreed`.
+        ///   - sharedBy: The family member who bought the subscription, if it is another account.
+        ///   - signedTransaction: The latest transaction as a JWS.
+        ///   - signedRenewalInfo: The renewal info as a JWS.
         public init(
             originalTransactionID: TransactionID, transactionID: TransactionID, productID: ProductID, groupID: String,
             status: Status, startedAt: Date, expiresAt: Date, autoRenews: Bool, renewsTo: ProductID,
@@ -56,7 +85,7 @@ extension StoreControlWire {
             self.signedRenewalInfo = signedRenewalInfo
         }
 
-        /// Closed: Apple's five states of a subscription.
+        /// Apple's five statuses of a subscription. The set is closed.
         public enum Status: String, Codable, Sendable, CaseIterable {
             case active, expired, billingRetry, gracePeriod, revoked
         }
@@ -67,11 +96,11 @@ extension StoreControlWire {
         package init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
     }
 
-    /// A higher price for those who subscribe already, from now on.
+    /// A higher price for existing subscribers, from now on.
     package struct NewPrice: Codable, Sendable, Equatable {
-        /// A decimal text such as `5.99`, in the currency of the catalogue's storefront.
+        /// The price as a decimal string such as `5.99`, in the currency of the catalogue's storefront.
         package var price: String
-        /// Whether a subscription whose customer does not agree ends; `true` unless given.
+        /// Whether a subscription ends if its customer does not agree. `true` by default.
         package var needsConsent: Bool?
         package init(price: String, needsConsent: Bool? = nil) {
             self.price = price
@@ -97,7 +126,7 @@ extension StoreControlWire {
         package init(priceIncreases: [PriceIncrease]) { self.priceIncreases = priceIncreases }
     }
 
-    /// The customer's answer to a higher price.
+    /// The customer's answer to a price increase.
     package struct PriceConsent: Codable, Sendable, Equatable {
         package var productID: ProductID
         package var agrees: Bool

@@ -2,20 +2,20 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The simulator's control API, everything below `/control/v1`, in the JSON of `StoreWire`.
+/// The simulator's control API: all paths below `/control/v1`, in the JSON of `StoreWire`.
 ///
-/// `GET /openapi.json` of a running simulator describes each operation, `Documentation/ControlAPI.md` lists them.
+/// `GET /openapi.json` of a running simulator describes each operation. `Documentation/ControlAPI.md` lists them.
 ///
-/// Refusals are `HTTPProblem`s: a `SimulatorError`'s code (`unknownAccount` and its kind 404, `accountExists` 409,
-/// `malformed` 400, what cannot be done now 422), and a `StoreFailure`'s code where the store does not sell
-/// (`invalidProduct` 404, others 422).
+/// Errors are `HTTPProblem`s. The code is that of a `SimulatorError` (`unknownAccount` and its kind 404,
+/// `accountExists` 409, `malformed` 400, an operation that is not possible now 422). If the store does not sell, it is
+/// that of a `StoreFailure` (`invalidProduct` 404, others 422).
 public enum StoreControlWire {}
 
 // MARK: - Time
 
 extension StoreControlWire {
-    /// Virtual time: `now` at the moment of the answer, running at `rate` virtual seconds a real second (0 is frozen).
-    /// `revision` grows with every jump and every change of rate.
+    /// The virtual time: `now` at the time of the answer, with a rate of `rate` virtual seconds for each real second. A
+    /// rate of 0 is a frozen clock. `revision` grows with every jump and every change of rate.
     package struct ClockState: Codable, Sendable, Equatable {
         package var now: Date
         package var rate: Double
@@ -27,7 +27,8 @@ extension StoreControlWire {
         }
     }
 
-    /// Exactly one of the three: a calendar period (`P1M`), seconds, or the instant that it is then.
+    /// A jump of the clock. Exactly one value is set: a calendar period (`P1M`), seconds, or the instant of the jump's
+    /// end.
     package struct Advance: Codable, Sendable, Equatable {
         package var period: SubscriptionPeriod?
         package var seconds: Double?
@@ -38,8 +39,8 @@ extension StoreControlWire {
             self.to = to
         }
 
-        /// As people write it: a duration such as `90s`, `40d` or `P1M`, or an instant of RFC 3339; otherwise `nil`.
-        /// Months and years are the calendar's, everything shorter is seconds.
+        /// Creates a jump from a duration such as `90s`, `40d` or `P1M`, or from an RFC 3339 instant. Returns `nil` for
+        /// any other string. Months and years are those of the calendar; shorter units become seconds.
         package init?(_ text: String) {
             if let instant = RFC3339.date(from: text) {
                 self.init(to: instant)
@@ -55,7 +56,7 @@ extension StoreControlWire {
         }
     }
 
-    /// How fast time runs from now on: one of the names of `--time-rate`.
+    /// The rate of the clock from now on, one of the names of `--time-rate`.
     package struct ClockRate: Codable, Sendable, Equatable {
         package var timeRate: String
         package init(timeRate: String) { self.timeRate = timeRate }
@@ -65,10 +66,17 @@ extension StoreControlWire {
 // MARK: - Settings
 
 extension StoreControlWire {
-    /// One setting. The value is a text, a truth value or a number, as the setting's kind has it.
+    /// A setting. The value is a string, a Boolean or a number, depending on the setting.
     public struct Setting: Codable, Sendable, Equatable {
+        /// The name of the setting.
         public var name: String
+        /// The value of the setting.
         public var value: JSONValue
+        /// Creates a setting.
+        ///
+        /// - Parameters:
+        ///   - name: The name of the setting.
+        ///   - value: The value of the setting.
         public init(name: String, value: JSONValue) {
             self.name = name
             self.value = value

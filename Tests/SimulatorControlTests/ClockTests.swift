@@ -14,20 +14,20 @@ struct ClockTests {
             ("90s", 90.0, nil), ("40d", 40 * 86400.0, nil), ("P1W", 7 * 86400.0, nil),
             ("P1M", nil, SubscriptionPeriod.months(1)), ("1y", nil, SubscriptionPeriod.years(1)),
         ] as [(String, Double?, SubscriptionPeriod?)])
-    func `a jump is written as people write durations, and only months and years are the calendar's`(
+    func `a jump is a short duration, and only months and years follow the calendar`(
         text: String, seconds: Double?, period: SubscriptionPeriod?
     ) {
         #expect(StoreControlWire.Advance(text) == StoreControlWire.Advance(period: period, seconds: seconds))
     }
 
-    @Test func `a jump to an instant names it, and anything else is none`() {
+    @Test func `a jump to an instant is RFC 3339, and any other text is refused`() {
         #expect(StoreControlWire.Advance("2026-01-01T00:00:00Z") == StoreControlWire.Advance(to: Self.start))
         for text in ["", "soon", "-3d", "P1M2D", "99999999999999999999d"] {
             #expect(StoreControlWire.Advance(text) == nil, "\(text)")
         }
     }
 
-    @Test func `a clock runs at its rate from where it was put, in whole milliseconds and never backwards`() {
+    @Test func `a clock runs at its rate from its anchor, in whole milliseconds and never backwards`() {
         let anchor = ClockAnchor(base: Self.start, reading: Self.start + 100, rate: 60, revision: 1)
         #expect(anchor.reading(at: Self.start - 5) == Self.start + 100)
         #expect(anchor.reading(at: Self.start + 1) == Self.start + 160)
@@ -41,7 +41,7 @@ struct ClockTests {
     @Test(arguments: [
         (500, "{}"), (200, "{}"), (200, "no JSON"), (200, #"{"now": 1, "rate": 1, "revision": 1e400}"#),
     ])
-    func `what is not a simulator's clock is refused by its address`(status: Int, body: String) async throws {
+    func `an answer that is not a clock's state is refused with the URL`(status: Int, body: String) async throws {
         let handler = AnyHTTPHandler { _ in
             .ready(HTTPResponse(status: status, body: .bytes(Array(body.utf8))))
         }

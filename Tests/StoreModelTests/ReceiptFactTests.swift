@@ -87,7 +87,7 @@ private func receipt(
         #expect(status.price != nil && status.groupID == "group")
     }
 
-    @Test func `a newer receipt takes back what it says was taken back`() throws {
+    @Test func `a newer receipt revokes a purchase`() throws {
         #expect(merged(signed, try receipt(signed, made: 9, cancelled: 8), at: 10)?.state == .revoked)
         #expect(merged(signed, try receipt(signed, made: 0, cancelled: 0), at: 10)?.state == .revoked)
         #expect(merged(signed, try receipt(signed, made: 9, cancelled: 8), at: 10)?.price != nil)

@@ -40,7 +40,7 @@ public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let inAppOwnershipType = PayloadField<AppStoreServerAPI.InAppOwnershipType>("inAppOwnershipType")
     /// The date on which the store signed this.
     public let signedDate = PayloadField<Date>("signedDate")
-    /// The date on which the store took the purchase back.
+    /// The date on which the store revoked the purchase.
     public let revocationDate = PayloadField<Date>("revocationDate")
     /// The reason of the revocation.
     public let revocationReason = PayloadField<AppStoreServerAPI.RevocationReason>("revocationReason")

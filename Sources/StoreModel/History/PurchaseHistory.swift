@@ -87,7 +87,6 @@ package struct PurchaseHistory: Hashable, Sendable {
     private static func status(
         of periods: [PurchaseRecord], at now: Date, end: (PurchaseRecord) -> Date
     ) -> PurchaseStatus {
-        // Of two that end at once, the one bought later.
         let latest = periods.filter(\.isInEffect).reduce(nil as PurchaseRecord?) { latest, period in
             latest.map { end($0) > end(period) } == true ? latest : period
         }

@@ -27,7 +27,7 @@ public struct VerifiedTransaction: Hashable, Sendable {
     public var purchaseDate: Date?
     /// The end of the subscription period, exclusive.
     public var expiresDate: Date?
-    /// The date on which the store took the purchase back.
+    /// The date on which the store revoked the purchase.
     public var revocationDate: Date?
     /// Whether the customer changed to a higher level of the group, which ended this period.
     public var isUpgraded: Bool
@@ -43,7 +43,7 @@ public struct VerifiedTransaction: Hashable, Sendable {
     ///   - kind: The kind of the product.
     ///   - purchaseDate: The date on which the account was charged.
     ///   - expiresDate: The end of the subscription period, exclusive.
-    ///   - revocationDate: The date on which the store took the purchase back.
+    ///   - revocationDate: The date on which the store revoked the purchase.
     ///   - isUpgraded: Whether the customer changed to a higher level of the group, which ended this period.
     ///   - appAccountToken: The app account token of the purchase.
     public init(

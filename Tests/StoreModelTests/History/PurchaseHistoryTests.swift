@@ -63,7 +63,6 @@ import Testing
         let taken = PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(40))
         #expect(taken.state == .refunded)
         #expect(taken.record?.transactionID == "2")
-        // The period before the refunded one has not ended.
         #expect(PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(29)).state == .active)
 
         let left = period("2", from: 30) { $0.isUpgraded = true }
