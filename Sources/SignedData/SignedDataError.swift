@@ -1,34 +1,42 @@
 import Primitives
 
-/// Why signed data was not accepted, or why something could not be signed. Two are equal when their codes are.
+/// An error of verifying or signing data. Two errors are equal if their codes are equal.
 ///
-/// The reason is a sentence for people. It may quote what the data says (a bundle id, a date), never a key, a signature or
-/// the data itself.
+/// The reason is a sentence for developers. It may quote the data, for example a bundle id or a date, but never a key,
+/// a signature or the whole data.
 public struct SignedDataError: Error, Equatable, CustomStringConvertible {
-    /// What kind of refusal, the same word in `SignedData`, on the server's wire and in the output of `souk`.
+    /// The kind of error, with the same code in `SignedData`, in the server's answers and in the output of `souk`.
     public typealias Code = OpenEnum<SignedDataError>
 
+    /// The kind of error.
     public let code: Code
-    /// What is wrong, and with what.
+    /// A sentence that says what is wrong.
     public let reason: String
-    /// What lies beneath, where something does.
+    /// The error that caused this one, if any.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of error.
+    ///   - reason: A sentence that says what is wrong.
+    ///   - underlying: The error that caused this one, if any.
     public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
         self.code = code
         self.reason = reason
         self.underlying = underlying
     }
 
-    /// Whether the same data may be accepted later, without a change of configuration.
+    /// Whether the same data may be accepted later, without a change of the configuration.
     public var isRetryable: Bool { code == .onlineCheckFailed || code == .storageFailed }
 
     public var description: String { "\(code): \(reason)" }
 
+    /// Returns whether two errors have the same code.
     public static func == (left: SignedDataError, right: SignedDataError) -> Bool { left.code == right.code }
 }
 
-/// A text from outside inside a sentence of ours: in quotes, short, without anything a terminal would act on.
+/// A quotation from untrusted data for an error message: short, in quotation marks, and without control characters.
 struct Excerpt: CustomStringConvertible {
     let description: String
 
@@ -42,68 +50,68 @@ struct Excerpt: CustomStringConvertible {
 }
 
 extension SignedDataError.Code {
-    /// Not of the form it should have: segments, base64, header.
+    /// The data does not have the expected form: segments, base64 or header.
     public static var malformed: Self { Self(rawValue: "malformed") }
-    /// Longer than the configuration allows.
+    /// The data is longer than the configuration allows.
     public static var tooLarge: Self { Self(rawValue: "tooLarge") }
-    /// Not ES256, or a key that ES256 cannot use.
+    /// The algorithm is not ES256, or ES256 cannot use the key.
     public static var unsupportedAlgorithm: Self { Self(rawValue: "unsupportedAlgorithm") }
-    /// No `x5c` in the header.
+    /// The header has no `x5c`.
     public static var missingCertificateChain: Self { Self(rawValue: "missingCertificateChain") }
-    /// Neither three certificates nor, where those of Xcode are accepted, one.
+    /// The chain has neither three certificates nor, where local certificates of Xcode are accepted, one.
     public static var chainLength: Self { Self(rawValue: "chainLength") }
-    /// A certificate that cannot be read.
+    /// A certificate cannot be read.
     public static var certificateMalformed: Self { Self(rawValue: "certificateMalformed") }
-    /// The last certificate is none of the trusted roots, or of none that may sign for this environment.
+    /// The last certificate is not a trusted root, or not one for this environment.
     public static var untrustedRoot: Self { Self(rawValue: "untrustedRoot") }
-    /// The certificates did not sign each other, or name nobody to ask where revocation is to be checked.
+    /// The certificates did not sign each other. Also if revocation is checked and a certificate has no OCSP responder.
     public static var chainInvalid: Self { Self(rawValue: "chainInvalid") }
-    /// A certificate was not valid at the instant the chain is judged at: not yet, or no longer.
+    /// A certificate is not valid yet, or no longer valid, at the instant of verification.
     public static var certificateExpired: Self { Self(rawValue: "certificateExpired") }
-    /// The intermediate or the root may not sign certificates.
+    /// The intermediate or root certificate may not sign certificates.
     public static var notACertificateAuthority: Self { Self(rawValue: "notACertificateAuthority") }
-    /// The leaf or the intermediate lacks Apple's mark of certificates made for signing purchases.
+    /// The leaf or intermediate certificate lacks Apple's extension for the signing of purchases.
     public static var missingMarkerOID: Self { Self(rawValue: "missingMarkerOID") }
     /// A certificate was revoked.
     public static var revoked: Self { Self(rawValue: "revoked") }
-    /// The question whether a certificate was revoked got no answer.
+    /// It is not known whether a certificate was revoked: the OCSP responder gave no usable answer.
     public static var onlineCheckFailed: Self { Self(rawValue: "onlineCheckFailed") }
-    /// The signature is not the leaf's over these bytes.
+    /// The signature does not match these bytes and the leaf's key.
     public static var signatureInvalid: Self { Self(rawValue: "signatureInvalid") }
-    /// The payload is not JSON, or a member is missing or of another kind.
+    /// The payload is not JSON, or a member is missing or has the wrong type.
     public static var payloadMalformed: Self { Self(rawValue: "payloadMalformed") }
-    /// Signed for another app.
+    /// The data was signed for another app.
     public static var wrongBundle: Self { Self(rawValue: "wrongBundle") }
-    /// Signed for an app with another App Store number.
+    /// The data was signed for an app with another App Store number.
     public static var wrongAppID: Self { Self(rawValue: "wrongAppID") }
-    /// A receipt for another version of the app than the one the caller asked for; never on the server's wire.
+    /// The receipt is for another version of the app than the caller expects. The server never answers with this code.
     public static var wrongAppVersion: Self { Self(rawValue: "wrongAppVersion") }
-    /// Signed in another environment than the one expected, or parts of one notification disagree.
+    /// The data was signed in another environment than the expected one, or parts of a notification disagree.
     public static var wrongEnvironment: Self { Self(rawValue: "wrongEnvironment") }
-    /// Signed in none of the several environments accepted.
+    /// The data was signed in none of the accepted environments.
     public static var environmentNotAccepted: Self { Self(rawValue: "environmentNotAccepted") }
-    /// Bound to another customer than the one who presents it.
+    /// The purchase is bound to another customer than the one who presents it.
     public static var boundToAnotherCustomer: Self { Self(rawValue: "boundToAnotherCustomer") }
-    /// A receipt whose device hash is that of another device.
+    /// The device hash of the receipt is that of another device.
     public static var deviceMismatch: Self { Self(rawValue: "deviceMismatch") }
-    /// A receipt whose content has another digest than the signed one.
+    /// The content of the receipt does not have the signed digest.
     public static var digestMismatch: Self { Self(rawValue: "digestMismatch") }
-    /// A receipt of the form before iOS 7.
+    /// The receipt has the format from before iOS 7.
     public static var legacyReceipt: Self { Self(rawValue: "legacyReceipt") }
-    /// A key that cannot be read, or of another kind than P-256.
+    /// The key cannot be read, or is not a P-256 key.
     public static var keyMalformed: Self { Self(rawValue: "keyMalformed") }
-    /// Signed with a key that is not among those given.
+    /// The data was signed with a key that is not among the given ones.
     public static var unknownKey: Self { Self(rawValue: "unknownKey") }
-    /// Encrypted with another key, or changed since.
+    /// The data was encrypted with another key, or was changed.
     public static var decryptionFailed: Self { Self(rawValue: "decryptionFailed") }
-    /// A value that cannot be signed, or that a signature of this kind may not say.
+    /// A value cannot be signed, or a signature of this kind may not contain it.
     public static var claimInvalid: Self { Self(rawValue: "claimInvalid") }
-    /// Signed too long ago, or not yet.
+    /// The data was signed too long ago, or its date is in the future.
     public static var notCurrent: Self { Self(rawValue: "notCurrent") }
-    /// Keys and certificates of one signing chain that do not belong together.
+    /// The keys and certificates of a signing chain do not belong together.
     public static var signingChainInvalid: Self { Self(rawValue: "signingChainInvalid") }
-    /// A file that could not be read or written.
+    /// A file could not be read or written.
     public static var storageFailed: Self { Self(rawValue: "storageFailed") }
-    /// OpenSSL could not do what it always can: memory or its configuration is at fault.
+    /// OpenSSL failed, because of its configuration or a lack of memory.
     public static var cryptographyFailed: Self { Self(rawValue: "cryptographyFailed") }
 }

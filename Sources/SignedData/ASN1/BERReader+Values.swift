@@ -1,9 +1,10 @@
 import Foundation
 
 extension BERReader {
-    /// The octets of an octet string, primitive or put together from pieces (X.690 section 8.7): places in order.
+    /// Returns the places of an octet string's octets, in order: one if it is primitive, several if it consists of
+    /// pieces (X.690 section 8.7).
     ///
-    /// Pieces may be nested (X.690 section 8.7.3.2); the depth is bounded.
+    /// Pieces may be nested (X.690 section 8.7.3.2) up to a limited depth.
     func pieces(ofOctetString element: BERElement) throws(BERError) -> [Range<Int>] {
         var pieces: [Range<Int>] = []
         try collectPieces(of: element, depth: 0, into: &pieces)
@@ -30,8 +31,8 @@ extension BERReader {
         }
     }
 
-    /// The value of an INTEGER that fits in 64 bits (X.690 section 8.3), `nil` for a larger one. One without octets, which
-    /// X.690 does not have, is 0.
+    /// Returns the value of an INTEGER of up to 64 bits (X.690 section 8.3), or `nil` for a larger one. An INTEGER
+    /// without octets, which X.690 does not allow, is 0.
     func integer(_ content: Range<Int>) -> Int64? {
         guard content.count <= 8 else { return nil }
         guard let first = content.first else { return 0 }
@@ -40,7 +41,7 @@ extension BERReader {
         return value
     }
 
-    /// The value of an INTEGER of one or two octets that is not negative, otherwise `nil`.
+    /// Returns the value of a non-negative INTEGER of one or two octets, otherwise `nil`.
     @inline(__always)
     func smallInteger(_ content: Range<Int>) -> Int? {
         let first = content.lowerBound
@@ -48,7 +49,7 @@ extension BERReader {
         return content.count == 1 ? Int(bytes[first]) : Int(bytes[first]) << 8 | Int(bytes[first + 1])
     }
 
-    /// The next element, an INTEGER that fits in 64 bits.
+    /// Reads the next element, an INTEGER of up to 64 bits.
     mutating func readInteger() throws(BERError) -> Int64 {
         let element = try read(BERTag.integer)
         guard let value = integer(element.content) else {

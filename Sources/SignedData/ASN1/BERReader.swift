@@ -1,5 +1,5 @@
-/// Where bytes stopped being BER, or what was expected there. Costs nothing to throw: no text is made of it before
-/// somebody asks.
+/// The place at which bytes are not BER, or not the expected element. It is cheap to throw: the text is made only on
+/// request.
 struct BERError: Error, CustomStringConvertible {
     let position: Int
     let problem: StaticString
@@ -7,24 +7,24 @@ struct BERError: Error, CustomStringConvertible {
     var description: String { "at byte \(position): \(problem)" }
 }
 
-/// One element of a BER encoding (X.690 section 8.1), as places in the bytes that were read.
+/// An element of a BER encoding (X.690 section 8.1), as places in the bytes.
 struct BERElement {
     /// The identifier octet: class, form and number.
     let tag: UInt8
     let start: Int
     let contentStart: Int
-    /// Where the content ends; of an indefinite length, where the end-of-contents octets begin.
+    /// The end of the content. For an indefinite length, the start of the end-of-contents octets.
     let contentEnd: Int
     let end: Int
 
-    /// The content's place.
+    /// The place of the content.
     var content: Range<Int> { contentStart..<contentEnd }
-    /// The place of everything, identifier and length included.
+    /// The place of the whole element, with identifier and length.
     var whole: Range<Int> { start..<end }
     var isConstructed: Bool { tag & 0x20 != 0 }
 }
 
-/// Identifier octets (X.690 section 8.1.2), as they stand in certificates, CMS and receipts.
+/// Identifier octets (X.690 section 8.1.2) in certificates, CMS and receipts.
 enum BERTag {
     static let boolean: UInt8 = 0x01
     static let integer: UInt8 = 0x02
@@ -42,29 +42,28 @@ enum BERTag {
     static let set: UInt8 = 0x31
     static let constructedOctetString: UInt8 = 0x24
 
-    /// A constructed tag of the context, as `[0]`.
+    /// Returns the constructed tag of a context, for example `[0]`.
     static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
 
-/// Reads the elements of a BER encoding one after the other, without copying any.
+/// Reads the elements of a BER encoding one after the other, without copies.
 ///
-/// Nothing is read outside the range given, lengths that lie are refused where they stand, and the work is bounded: an
-/// element of definite length is stepped over at once, one of indefinite length is searched for its end through at most
-/// `maximumDepth` others of its kind. Tags over 30 (X.690 section 8.1.2.4) and lengths over 4 octets are refused, for
-/// nothing here has them.
+/// The reader never reads outside its range, refuses wrong lengths at once, and does a bounded amount of work. It steps
+/// over an element of definite length. For one of indefinite length it searches the end through at most `maximumDepth`
+/// nested ones. Tags over 30 (X.690 section 8.1.2.4) and lengths of over 4 octets do not occur here and are refused.
 ///
-/// A reader lives no longer than the closure that lent it the bytes.
+/// A reader is only valid in the closure that provides the bytes.
 struct BERReader {
-    /// What of BER is accepted beyond DER (X.690 section 10.1).
+    /// The accepted forms of BER beyond DER (X.690 section 10.1).
     struct Rules: OptionSet {
         let rawValue: UInt8
 
         /// Indefinite lengths (X.690 section 8.1.3.6).
         static let indefiniteLengths = Rules(rawValue: 1)
-        /// Lengths with more octets than they need (X.690 section 8.1.3.5).
+        /// Lengths with unnecessary octets (X.690 section 8.1.3.5).
         static let longLengths = Rules(rawValue: 2)
 
-        /// Nothing beyond DER.
+        /// Only DER.
         static let distinguished: Rules = []
         static let basic: Rules = [.indefiniteLengths, .longLengths]
     }
@@ -90,13 +89,13 @@ struct BERReader {
 
     var isAtEnd: Bool { position == end }
 
-    /// The identifier of the next element; `nil` at the end.
+    /// The identifier of the next element, or `nil` at the end.
     var nextTag: UInt8? { position < end ? bytes[position] : nil }
 
-    /// A reader of what is inside an element.
+    /// Returns a reader of the content of an element.
     func inside(_ element: BERElement) -> BERReader { inside(element.content) }
 
-    /// The next element, whatever it is.
+    /// Reads the next element.
     mutating func read() throws(BERError) -> BERElement {
         let start = position
         let tag = try readTag()
@@ -114,7 +113,7 @@ struct BERReader {
         return BERElement(tag: tag, start: start, contentStart: contentStart, contentEnd: contentEnd, end: position)
     }
 
-    /// The next element, which must have this identifier.
+    /// Reads the next element, which must have this identifier.
     mutating func read(_ tag: UInt8) throws(BERError) -> BERElement {
         guard position < end, bytes[position] == tag else {
             throw BERError(position: position, problem: "another element was expected")
@@ -122,13 +121,13 @@ struct BERReader {
         return try read()
     }
 
-    /// The next element if it has this identifier.
+    /// Reads the next element if it has this identifier.
     mutating func readIfPresent(_ tag: UInt8) throws(BERError) -> BERElement? {
         nextTag == tag ? try read() : nil
     }
 
-    /// The content of the next element if it has this identifier and a length under 64 kB in its usual form, as almost all
-    /// have; otherwise `nil`, and nothing is read. What `read(_:)` would give, several times faster.
+    /// Reads the content of the next element if it has this identifier and a length under 64 kB in its usual form.
+    /// Otherwise returns `nil` and reads nothing. It gives the same result as `read(_:)`, several times faster.
     @inline(__always)
     mutating func readQuickly(_ tag: UInt8) -> Range<Int>? {
         let left = end &- position
@@ -146,11 +145,11 @@ struct BERReader {
         return Range(uncheckedBounds: (start, position))
     }
 
-    /// Goes to a place behind an element that was read without this reader's help, and within its bytes.
+    /// Moves to a place behind an element that was read without this reader.
     @inline(__always)
     mutating func skip(to place: Int) { position = place }
 
-    /// A reader of a place that this one read, and so is within its bytes.
+    /// Returns a reader of a place that this reader has read.
     @inline(__always)
     func inside(_ content: Range<Int>) -> BERReader {
         BERReader(bytes: bytes, rules: rules, position: content.lowerBound, end: content.upperBound)
@@ -165,11 +164,11 @@ struct BERReader {
 
     func requireEnd() throws(BERError) {
         guard position == end else {
-            throw BERError(position: position, problem: "something follows that has no place")
+            throw BERError(position: position, problem: "unexpected bytes follow")
         }
     }
 
-    /// Whether the content of `element` is these bytes.
+    /// Returns whether the content of `element` is equal to these bytes.
     func content(of element: BERElement, equals other: [UInt8]) -> Bool {
         bytes[element.content].elementsEqual(other)
     }
@@ -184,7 +183,7 @@ struct BERReader {
         return tag
     }
 
-    /// The length; `nil` for an indefinite one.
+    /// Reads a length. Returns `nil` for an indefinite one.
     private mutating func readLength() throws(BERError) -> Int? {
         guard position < end else { throw BERError(position: position, problem: "a length is missing") }
         let first = bytes[position]
@@ -192,7 +191,7 @@ struct BERReader {
         if first < 0x80 { return Int(first) }
         if first == 0x80 {
             guard rules.contains(.indefiniteLengths) else {
-                throw BERError(position: position - 1, problem: "an indefinite length has no place here")
+                throw BERError(position: position - 1, problem: "an indefinite length is not allowed here")
             }
             return nil
         }
@@ -211,7 +210,7 @@ struct BERReader {
         return length
     }
 
-    /// Goes behind the end-of-contents octets that match what was just opened, and returns where they begin.
+    /// Moves behind the end-of-contents octets of the element that was just opened, and returns their start.
     private mutating func skipToEndOfContents() throws(BERError) -> Int {
         var depth = 1
         while true {

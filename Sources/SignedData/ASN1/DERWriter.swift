@@ -1,4 +1,4 @@
-/// Writes DER (X.690 section 10) from the inside out: each function gives one whole element.
+/// Encodes DER (X.690 section 10) from the inside out. Each function returns one whole element.
 enum DERWriter {
     static func element(_ tag: UInt8, _ content: some Collection<UInt8>) -> [UInt8] {
         [tag] + length(content.count) + content
@@ -6,12 +6,12 @@ enum DERWriter {
 
     static func sequence(_ elements: [UInt8]...) -> [UInt8] { element(BERTag.sequence, elements.joined()) }
 
-    /// The elements in the order DER asks for: ascending by their octets (X.690 section 11.6).
+    /// Returns a set, with the elements in DER's order, ascending by their octets (X.690 section 11.6).
     static func set(_ elements: [[UInt8]]) -> [UInt8] {
         element(BERTag.set, elements.sorted { $0.lexicographicallyPrecedes($1) }.joined())
     }
 
-    /// The fewest octets of two's complement (X.690 section 8.3).
+    /// Returns an integer with the fewest octets of two's complement (X.690 section 8.3).
     static func integer(_ value: Int64) -> [UInt8] {
         var octets = (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
         while octets.count > 1, octets[0] == (octets[1] & 0x80 == 0 ? 0 : 0xFF) { octets.removeFirst() }

@@ -1,25 +1,25 @@
 import COpenSSL
 import Foundation
 
-/// An X.509 certificate (RFC 5280), read once and shared.
+/// An X.509 certificate (RFC 5280), parsed once and shared.
 package final class Certificate: @unchecked Sendable {
-    // Sendable: the X509 is not changed after `init`, which has OpenSSL work out what it caches inside it.
+    // Sendable: the X509 does not change after `init`, which fills OpenSSL's caches in it.
     let pointer: OpaquePointer
 
-    /// The certificate's bytes.
+    /// The bytes of the certificate.
     package let der: [UInt8]
-    /// SHA-256 of `der`: 32 bytes.
+    /// The SHA-256 of `der`: 32 bytes.
     package let fingerprint: [UInt8]
-    /// The first and the last second at which it is valid.
+    /// The first and the last second at which the certificate is valid.
     package let validity: ClosedRange<Date>
 
-    /// From DER: no byte may be left over, and no other bytes may say the same (X.690 section 10), so that a certificate
-    /// has one fingerprint. Throws `certificateMalformed`.
+    /// Creates a certificate from DER. No byte may follow it, and no other encoding is accepted (X.690 section 10), so
+    /// that a certificate has one fingerprint. Throws `certificateMalformed`.
     package convenience init(der: [UInt8]) throws(SignedDataError) {
         let pointer = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var cursor = bytes.baseAddress
             guard let certificate = d2i_X509(nil, &cursor, bytes.count) else { return nil }
-            // OpenSSL reads BER and keeps the signed part as it came; what is around it shows when it is written again.
+            // OpenSSL also reads BER. Encoding again shows a difference outside the signed part.
             let isWhole = cursor == bytes.baseAddress.map { $0 + bytes.count }
             if isWhole, OpenSSL.der({ i2d_X509(certificate, $0) })?.elementsEqual(bytes) == true { return certificate }
             X509_free(certificate)
@@ -32,7 +32,7 @@ package final class Certificate: @unchecked Sendable {
         try self.init(owning: pointer, der: der)
     }
 
-    /// From DER or from the first certificate in PEM. Throws `certificateMalformed`.
+    /// Creates a certificate from DER, or from the first certificate in PEM. Throws `certificateMalformed`.
     package convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
         guard PEM.isPEM(encoded) else {
             try self.init(der: encoded)
@@ -44,12 +44,12 @@ package final class Certificate: @unchecked Sendable {
         try self.init(der: first.der)
     }
 
-    /// Takes over a reference to the certificate.
+    /// Creates a certificate from an OpenSSL reference, which it owns then.
     init(owning pointer: OpaquePointer, der: [UInt8]) throws(SignedDataError) {
         self.pointer = pointer
         self.der = der
         fingerprint = MessageDigest.sha256(der)
-        // Has OpenSSL read the extensions, once, before the certificate is shared between threads.
+        // Fills OpenSSL's caches before threads share the certificate.
         X509_check_purpose(pointer, -1, 0)
         let isReadable = X509_get_extension_flags(pointer) & UInt32(EXFLAG_INVALID) == 0
         if let start = Self.instant(X509_get0_notBefore(pointer)), let end = Self.instant(X509_get0_notAfter(pointer)),
@@ -65,7 +65,7 @@ package final class Certificate: @unchecked Sendable {
 
     deinit { X509_free(pointer) }
 
-    /// All certificates in PEM text, in their order. Throws `certificateMalformed` when one cannot be read.
+    /// Returns all certificates in PEM, in their order. Throws `certificateMalformed` if one cannot be read.
     package static func all(inPEM text: [UInt8]) throws(SignedDataError) -> [Certificate] {
         var encoded: [[UInt8]] = []
         _ = OpenSSL.reading(text) { bio -> Bool? in
@@ -80,31 +80,31 @@ package final class Certificate: @unchecked Sendable {
         return certificates
     }
 
-    /// PEM text of this certificate.
+    /// The certificate in PEM.
     package var pem: String {
         String(decoding: OpenSSL.written { PEM_write_bio_X509($0, self.pointer) } ?? [], as: UTF8.self)
     }
 
-    /// The subject's name as one line (RFC 2253).
+    /// The name of the subject on one line (RFC 2253).
     package var subject: String { Self.line(X509_get_subject_name(pointer)) }
-    /// The issuer's name as one line (RFC 2253).
+    /// The name of the issuer on one line (RFC 2253).
     package var issuer: String { Self.line(X509_get_issuer_name(pointer)) }
 
-    /// `true` when basic constraints say that it may sign certificates.
+    /// Whether the certificate may sign certificates, by its basic constraints.
     package var isCertificateAuthority: Bool { X509_check_ca(pointer) == 1 }
 
-    /// A root of version 1 has no extensions to say what it may; whoever trusts it has decided.
+    /// Whether this is a root of version 1, which has no extensions. It may sign certificates if it is trusted.
     var isRootOfVersion1: Bool { X509_check_ca(pointer) == 3 }
 
-    /// Whether it has an extension of this dotted object identifier.
+    /// Returns whether the certificate has the extension with a dotted object identifier.
     package func hasExtension(_ identifier: String) -> Bool {
         guard let object = OBJ_txt2obj(identifier, 1) else { return false }
         defer { ASN1_OBJECT_free(object) }
         return X509_get_ext_by_OBJ(pointer, object, -1) >= 0
     }
 
-    /// Where its issuer answers whether it was revoked: the `id-ad-ocsp` addresses of authority information access
-    /// (RFC 5280 section 4.2.2.1) that are HTTP, in their order.
+    /// The HTTP addresses of the issuer's OCSP responders, in their order: `id-ad-ocsp` of authority information access
+    /// (RFC 5280 section 4.2.2.1).
     var ocspResponders: [URL] {
         guard let texts = X509_get1_ocsp(pointer) else { return [] }
         defer { X509_email_free(texts) }
@@ -116,7 +116,7 @@ package final class Certificate: @unchecked Sendable {
         }
     }
 
-    /// Whether both are of the same subject with the same key.
+    /// Returns whether both certificates have the same subject and key.
     func isSameAuthority(as other: Certificate) -> Bool {
         guard X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_subject_name(other.pointer)) == 0,
             let key = X509_get0_pubkey(pointer), let otherKey = X509_get0_pubkey(other.pointer)
@@ -127,7 +127,7 @@ package final class Certificate: @unchecked Sendable {
         return EVP_PKEY_eq(key, otherKey) == 1
     }
 
-    /// Whether subject and issuer are the same and the certificate's own key signed it.
+    /// Whether the subject is the issuer and the certificate's own key signed it.
     var isSelfSigned: Bool {
         defer { OpenSSL.clearErrors() }
         guard X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0,
@@ -136,7 +136,7 @@ package final class Certificate: @unchecked Sendable {
         return X509_verify(pointer, key) == 1
     }
 
-    /// The key as one that checks ES256; `nil` for other kinds.
+    /// Returns the public key if it can verify ES256, otherwise `nil`.
     func verificationKey() -> VerificationKey? {
         defer { OpenSSL.clearErrors() }
         return X509_get_pubkey(pointer).flatMap { VerificationKey(owning: $0) }

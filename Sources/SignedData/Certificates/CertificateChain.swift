@@ -3,48 +3,49 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The certificates that vouch for a signature, up to a trusted one. Only a verifier makes one.
+/// The certificates from a signer up to a trusted root. Only a verifier creates a chain.
 ///
-/// Of the App Store it is three: leaf, intermediate, root. Of StoreKit Testing in Xcode it is one, which signs itself.
-/// Everything that does not depend on time was judged when it was made; `check(at:)` judges the rest, each time anew.
+/// A chain of the App Store has three certificates: leaf, intermediate and root. A chain of StoreKit Testing in Xcode
+/// has one, which signs itself. The initialiser checks everything that does not depend on time. `check(at:)` checks the
+/// dates each time.
 package final class CertificateChain: Sendable {
-    /// The certificates as they came, the leaf first: three or one.
+    /// The certificates, the leaf first: three or one.
     package let certificates: [Certificate]
-    /// The trusted certificate the chain was judged with: the last one, or the given one of the same subject and key.
+    /// The trusted certificate at the end of the chain: the last one, or the trusted one with the same subject and key.
     package let anchor: Certificate
-    /// When all of them are valid: from the first second on, up to the last one. Empty chains are never made.
+    /// The time from the first to the last second at which all certificates are valid. It is never empty.
     package let validity: ClosedRange<Date>
 
-    /// Who signs.
+    /// The certificate of the signer.
     package var leaf: Certificate { certificates[0] }
-    /// Who issued the leaf; `nil` in a chain of one.
+    /// The certificate of the leaf's issuer, or `nil` in a chain of one.
     package var intermediate: Certificate? { isLocal ? nil : certificates[1] }
-    /// The certificate that stands last.
+    /// The last certificate.
     package var root: Certificate { certificates[certificates.count - 1] }
-    /// Whether it is the chain of a development machine: one certificate that signs itself.
+    /// Whether the chain is local, from a development machine: one certificate that signs itself.
     package var isLocal: Bool { certificates.count == 1 }
 
-    /// The leaf's key where it is one for ES256; `nil` only in chains of receipts, which use other kinds too.
+    /// The key of the leaf if it can verify ES256. `nil` only in chains of receipts, which can have other keys.
     let leafKey: VerificationKey?
-    /// SHA-256 over all certificates and the anchor.
+    /// The SHA-256 of all certificates and the anchor.
     let identity: DigestKey
-    /// The anchors that trust it.
+    /// The trust anchors that match the chain.
     private let anchors: [TrustAnchor]
 
-    /// Apple's mark of leaf certificates that sign purchases (Apple: WWDR certification practice statement).
+    /// Apple's extension of leaf certificates that sign purchases (Apple: WWDR certification practice statement).
     package static let leafMarker = "1.2.840.113635.100.6.11.1"
-    /// Apple's mark of the intermediate certificates above them (Worldwide Developer Relations).
+    /// Apple's extension of the intermediate certificates above them (Worldwide Developer Relations).
     package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
-    /// What the leaf signs.
+    /// The documents that the leaf signs.
     enum Use {
-        /// Signatures ES256, by certificates of today.
+        /// JWS documents with ES256, under current certificates.
         case jws
-        /// App receipts, also those of 2011: certificates signed over SHA-1 are accepted.
+        /// App receipts since 2011. Certificates that were signed with SHA-1 are accepted.
         case receipts
     }
 
-    /// Judges certificates in DER, the leaf first: three, or one where `acceptsLocal`.
+    /// Verifies certificates in DER, the leaf first: three, or one if `acceptsLocal`.
     init(
         _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], acceptsLocal: Bool = false, use: Use = .jws
     ) throws(SignedDataError) {
@@ -54,7 +55,7 @@ package final class CertificateChain: Sendable {
         case 1:
             throw SignedDataError(
                 .chainLength,
-                "The chain has one certificate, as those of Xcode, which is not among the environments accepted.")
+                "The chain has one certificate, as in Xcode; add xcode to the accepted environments to accept it.")
         default:
             throw SignedDataError(.chainLength, "The chain has \(encoded.count) certificates; it must have three.")
         }
@@ -67,7 +68,7 @@ package final class CertificateChain: Sendable {
         let start = periods.map(\.lowerBound).max() ?? .distantFuture
         let end = periods.map(\.upperBound).min() ?? .distantPast
         guard start <= end else {
-            throw SignedDataError(.certificateExpired, "There is no instant at which all certificates are valid.")
+            throw SignedDataError(.certificateExpired, "The certificates are never valid at the same time.")
         }
         validity = start...end
     }
@@ -77,8 +78,8 @@ package final class CertificateChain: Sendable {
     private static func storeChain(
         _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], use: Use
     ) throws(SignedDataError) -> Parts {
-        // The root first: whoever is not trusted gets no further work out of us.
-        // Parsing costs OpenSSL a hundred microseconds, and mostly the root is the given one byte for byte.
+        // The root comes first, so that an untrusted chain costs little. Parsing takes a hundred microseconds, which is
+        // saved if the root is the trusted one byte for byte.
         let given = anchors.lazy.compactMap { $0.certificate(encodedAs: encoded[2]) }.first
         let root = if let given { given } else { try Certificate(der: encoded[2]) }
         let trusting = anchors.filter { $0.anchor(for: root) != nil }
@@ -86,7 +87,7 @@ package final class CertificateChain: Sendable {
             throw SignedDataError(
                 .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
         }
-        // A receipt's container holds its root, and no byte of a container may be another.
+        // A receipt contains its root, and no byte of a receipt may be replaceable.
         guard use == .jws || root == anchor else {
             throw SignedDataError(.untrustedRoot, "The receipt's root is not the trusted one byte for byte.")
         }
@@ -103,28 +104,29 @@ package final class CertificateChain: Sendable {
         let trusting = anchors.filter { $0.localAnchor(for: only) != nil }
         guard let anchor = trusting.first?.localAnchor(for: only) else {
             throw SignedDataError(
-                .untrustedRoot, "The one certificate of the chain was not given as trusted: \(Excerpt(only.subject)).")
+                .untrustedRoot, "The only certificate of the chain is not trusted: \(Excerpt(only.subject)).")
         }
         guard only.isSelfSigned else {
-            throw SignedDataError(.chainInvalid, "The one certificate of the chain did not sign itself.")
+            throw SignedDataError(.chainInvalid, "The only certificate of the chain is not self-signed.")
         }
         return ([only], anchor, trusting)
     }
 
-    /// Throws `certificateExpired` unless all certificates are valid at the second `instant` lies in.
+    /// Throws `certificateExpired` unless all certificates are valid in the second of `instant`.
     ///
-    /// The last second counts as expired, as it does for OpenSSL, although RFC 5280 section 4.1.2.5 includes it: nothing
-    /// is accepted here that OpenSSL refuses.
+    /// The last second counts as expired, as in OpenSSL, although RFC 5280 section 4.1.2.5 includes it: a chain that
+    /// OpenSSL refuses is not accepted.
     func check(at instant: Date) throws(SignedDataError) {
         let second = Date(timeIntervalSince1970: instant.timeIntervalSince1970.rounded(.down))
         if validity.contains(second), second < validity.upperBound { return }
         let when = RFC3339.string(from: instant)
         let span = "\(RFC3339.string(from: validity.lowerBound)) to \(RFC3339.string(from: validity.upperBound))"
-        throw SignedDataError(.certificateExpired, "The chain is valid from \(span), and it was judged at \(when).")
+        throw SignedDataError(.certificateExpired, "The chain is valid from \(span), and was verified at \(when).")
     }
 
-    /// Throws `untrustedRoot` unless an anchor of this chain may sign for `environment`, or for any where it is `nil`. A
-    /// chain of one may sign for development machines only, whatever its anchor: the environment is the token's own word.
+    /// Throws `untrustedRoot` unless an anchor of this chain may sign for `environment`, where `nil` is a document
+    /// without one. A chain of one may only sign for local environments, because the document itself states its
+    /// environment.
     func check(signing environment: AppStoreEnvironment?) throws(SignedDataError) {
         let isFitting = !isLocal || environment.map { AppStoreEnvironment.local.contains($0) } ?? false
         if isFitting, anchors.contains(where: { $0.covers(environment) }) { return }
@@ -155,7 +157,8 @@ package final class CertificateChain: Sendable {
         }
     }
 
-    /// OpenSSL's own path validation (RFC 5280 section 6) without time, and that the path is these three and no other.
+    /// Runs OpenSSL's path validation (RFC 5280 section 6) without dates, and checks that the path has exactly these
+    /// three certificates.
     private static func checkSignatures(
         leaf: Certificate, intermediate: Certificate, anchor: Certificate, use: Use
     ) throws(SignedDataError) {
@@ -177,14 +180,14 @@ package final class CertificateChain: Sendable {
         X509_STORE_CTX_set0_trusted_stack(context, trustedStack)
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_TRUSTED_FIRST))
         X509_VERIFY_PARAM_set_depth(parameters, 2)
-        // 112 bits: no SHA-1 signatures below the root, no RSA under 2048 bits. Receipts look at both themselves.
+        // Level 2 is 112 bits: no SHA-1 below the root, no RSA under 2048 bits. Receipts check both themselves.
         X509_VERIFY_PARAM_set_auth_level(parameters, use == .jws ? 2 : 0)
         guard X509_verify_cert(context) == 1 else {
             let error = X509_STORE_CTX_get_error(context)
             let words = X509_verify_cert_error_string(Int(error)).map { String(cString: $0) } ?? "error \(error)"
             let isConstraint = error == X509_V_ERR_INVALID_CA || error == X509_V_ERR_PATH_LENGTH_EXCEEDED
             throw SignedDataError(
-                isConstraint ? .notACertificateAuthority : .chainInvalid, "The chain does not hold: \(words).")
+                isConstraint ? .notACertificateAuthority : .chainInvalid, "The chain is not valid: \(words).")
         }
         let path = X509_STORE_CTX_get0_chain(context)
         let expected = [leaf, intermediate, anchor]

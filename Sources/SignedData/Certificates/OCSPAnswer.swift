@@ -2,28 +2,28 @@ import COpenSSL
 import Foundation
 import Primitives
 
-/// What a responder said about one certificate, once everything about the answer held (RFC 6960 section 3.2).
+/// A verified answer of an OCSP responder about one certificate (RFC 6960 section 3.2).
 struct OCSPAnswer: Sendable, Equatable {
     let isRevoked: Bool
-    /// Until when the answer may be used.
+    /// The end of the time in which the answer may be used.
     let validUntil: Date
 
     struct Rules: Sendable {
         var nonce: OCSPNonce
-        /// How far the responder's clock may be from ours.
+        /// The allowed difference from the responder's clock.
         var tolerance: TimeInterval
-        /// How long an answer that names no end counts.
+        /// The time for which an answer without an end is used.
         var lifetime: TimeInterval
         var maximumLength: Int
     }
 
-    /// Judges the bytes a responder sent for `request`.
+    /// Verifies the bytes that a responder sent for `request`.
     ///
-    /// Everything that makes them no answer throws `onlineCheckFailed`: another form, a refusal of the responder, another
-    /// certificate, a signature nobody authorised, an answer too old, from the future or without the nonce, and the status
-    /// `unknown`.
+    /// Throws `onlineCheckFailed` for an answer that cannot be used: another form, an error of the responder, another
+    /// certificate, an unauthorised signature, an answer that is too old, from the future or without the nonce, and the
+    /// status `unknown`.
     ///
-    /// - Parameter anchor: what the responder's own certificate must lead to.
+    /// - Parameter anchor: The certificate to which the responder's own certificate must lead.
     init(
         _ response: [UInt8], to request: OCSPRequest, trusting anchor: Certificate, at now: Date, rules: Rules
     ) throws(SignedDataError) {
@@ -35,13 +35,13 @@ struct OCSPAnswer: Sendable, Equatable {
             throw Self.refusal("It is not an OCSP response in DER.")
         }
         defer { OCSP_BASICRESP_free(basic) }
-        guard let asked = Self.parsed(request.der, { d2i_OCSP_REQUEST(nil, $0, $1) }, OCSP_REQUEST_free) else {
+        guard let requested = Self.parsed(request.der, { d2i_OCSP_REQUEST(nil, $0, $1) }, OCSP_REQUEST_free) else {
             throw OpenSSL.failed("read an OCSP request again")
         }
-        defer { OCSP_REQUEST_free(asked) }
-        try Self.checkNonce(of: asked, in: basic, rule: rules.nonce)
+        defer { OCSP_REQUEST_free(requested) }
+        try Self.checkNonce(of: requested, in: basic, rule: rules.nonce)
         try Self.checkSignature(of: basic, issuer: request.issuer, anchor: anchor, at: now)
-        let single = try Self.answer(to: asked, in: basic)
+        let single = try Self.answer(to: requested, in: basic)
         let status = OCSP_single_get0_status(single, nil, nil, nil, nil)
         validUntil = try Self.end(of: single, at: now, rules: rules)
         switch status {
@@ -55,7 +55,7 @@ struct OCSPAnswer: Sendable, Equatable {
         SignedDataError(.onlineCheckFailed, "The OCSP answer cannot be used. \(reason)")
     }
 
-    /// What `read` makes of all of `der`; `nil` when bytes are left over.
+    /// Returns the value that `read` parses from all of `der`, or `nil` if bytes follow it.
     private static func parsed(
         _ der: [UInt8], _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?,
         _ free: (OpaquePointer?) -> Void
@@ -69,7 +69,7 @@ struct OCSPAnswer: Sendable, Equatable {
         }
     }
 
-    /// The signed part of a response; `nil` when there is none that can be read.
+    /// Returns the signed part of a response, or `nil` if it cannot be read.
     private static func basicResponse(in der: [UInt8]) throws(SignedDataError) -> OpaquePointer? {
         guard let response = parsed(der, { d2i_OCSP_RESPONSE(nil, $0, $1) }, OCSP_RESPONSE_free) else { return nil }
         defer { OCSP_RESPONSE_free(response) }
@@ -84,65 +84,65 @@ struct OCSPAnswer: Sendable, Equatable {
     private static func checkNonce(
         of request: OpaquePointer, in response: OpaquePointer, rule: OCSPNonce
     ) throws(SignedDataError) {
-        // 1: equal; 2: in neither; 3: only in the response; 0: different; -1: only in the request.
         let comparison = OCSP_check_nonce(request, response)
-        let holds =
+        let isAccepted =
             switch rule {
             case .none: comparison == 2 || comparison == 3
             case .preferred: comparison == 1 || comparison == -1
             case .required: comparison == 1
             }
-        guard holds else { throw refusal("Its nonce is not the one sent, so it may be an old one.") }
+        guard isAccepted else { throw refusal("Its nonce is not the one sent, so it may be an old one.") }
     }
 
-    /// The signer is the certificate's issuer, or bears a certificate that this issuer signed for answering (RFC 6960
-    /// section 4.2.2.2), and the way from it leads to the anchor at `now`.
+    /// Checks that the certificate's issuer signed the answer, or a responder whose certificate this issuer signed for
+    /// OCSP (RFC 6960 section 4.2.2.2). The path of the signer must lead to the anchor at `now`.
     private static func checkSignature(
         of response: OpaquePointer, issuer: Certificate, anchor: Certificate, at now: Date
     ) throws(SignedDataError) {
         var others: [OpaquePointer?] = [issuer.pointer]
         guard let store = X509_STORE_new(), let otherStack = souk_x509_stack(&others, 1) else {
-            throw OpenSSL.failed("prepare the judgement of an OCSP answer")
+            throw OpenSSL.failed("prepare the verification of an OCSP answer")
         }
         defer {
             X509_STORE_free(store)
             souk_x509_stack_free(otherStack)
         }
         guard X509_STORE_add_cert(store, anchor.pointer) == 1, let parameters = X509_STORE_get0_param(store) else {
-            throw OpenSSL.failed("prepare the judgement of an OCSP answer")
+            throw OpenSSL.failed("prepare the verification of an OCSP answer")
         }
         X509_VERIFY_PARAM_set_time(parameters, time_t(now.timeIntervalSince1970))
         X509_VERIFY_PARAM_set_auth_level(parameters, 2)
-        // Without NOEXPLICIT any certificate could answer that leads to a root trusted for OCSP.
+        // Without NOEXPLICIT, any certificate under a root trusted for OCSP could answer.
         guard OCSP_basic_verify(response, otherStack, store, UInt(OCSP_NOEXPLICIT)) == 1 else {
-            throw refusal("Nobody who may answer for the issuer \(Excerpt(issuer.subject)) signed it.")
+            throw refusal("It is not signed by a responder of the issuer \(Excerpt(issuer.subject)).")
         }
     }
 
-    /// The one answer about the certificate asked for.
+    /// Returns the single answer about the requested certificate.
     private static func answer(
         to request: OpaquePointer, in response: OpaquePointer
     ) throws(SignedDataError) -> OpaquePointer {
-        guard let question = OCSP_request_onereq_get0(request, 0), let asked = OCSP_onereq_get0_id(question) else {
+        guard let firstRequest = OCSP_request_onereq_get0(request, 0), let requested = OCSP_onereq_get0_id(firstRequest)
+        else {
             throw OpenSSL.failed("read an OCSP request again")
         }
-        let fitting = (0..<OCSP_resp_count(response)).compactMap { OCSP_resp_get0(response, $0) }
-            .filter { OCSP_id_cmp(asked, OCSP_SINGLERESP_get0_id($0)) == 0 }
-        guard let only = fitting.first, fitting.count == 1 else {
-            throw refusal(fitting.isEmpty ? "It is about another certificate." : "It answers twice.")
+        let matches = (0..<OCSP_resp_count(response)).compactMap { OCSP_resp_get0(response, $0) }
+            .filter { OCSP_id_cmp(requested, OCSP_SINGLERESP_get0_id($0)) == 0 }
+        guard let only = matches.first, matches.count == 1 else {
+            throw refusal(
+                matches.isEmpty ? "It is about another certificate." : "It has two statuses of the certificate.")
         }
         return only
     }
 
-    /// Until when a current answer counts; RFC 6960 section 3.2, conditions 5 and 6.
+    /// Returns the end of a current answer's use (RFC 6960 section 3.2, conditions 5 and 6).
     private static func end(
         of single: OpaquePointer, at now: Date, rules: Rules
     ) throws(SignedDataError) -> Date {
         var thisUpdate: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         var nextUpdate: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         _ = OCSP_single_get0_status(single, nil, nil, &thisUpdate, &nextUpdate)
-        guard let start = Certificate.instant(thisUpdate) else { throw refusal("It does not say when it was true.") }
-        // Without nextUpdate the responder always has something newer, so an answer counts only while it is fresh.
+        guard let start = Certificate.instant(thisUpdate) else { throw refusal("It has no date (thisUpdate).") }
         var end = start.addingTimeInterval(rules.lifetime)
         if let nextUpdate {
             guard let next = Certificate.instant(nextUpdate) else { throw refusal("Its end cannot be read.") }

@@ -1,23 +1,25 @@
 import COpenSSL
 import Foundation
 
-/// The question whether one certificate was revoked, put to whoever answers for its issuer (RFC 6960 section 4.1).
+/// A request to an OCSP responder for the revocation status of one certificate (RFC 6960 section 4.1).
 struct OCSPRequest: Sendable {
-    /// An OCSPRequest in DER: the body to post.
+    /// The OCSPRequest in DER, which is the body to post.
     let der: [UInt8]
-    /// Where to post it.
+    /// The address to post it to.
     let responder: URL
     let issuer: Certificate
 
-    /// Names the certificate by SHA-1 of its issuer's name and key and its serial number, as RFC 5019 section 2.1.1 asks
-    /// for and every responder understands; the digest only finds the issuer and protects nothing.
+    /// Creates a request. It identifies the certificate by the SHA-1 of its issuer's name and key and by its serial
+    /// number, as RFC 5019 section 2.1.1 requires and all responders accept. This digest only finds the issuer; it
+    /// protects nothing.
     ///
-    /// Throws `chainInvalid` when the certificate names no responder.
+    /// Throws `chainInvalid` if the certificate has no OCSP responder.
     init(about subject: Certificate, issuedBy issuer: Certificate, withNonce: Bool) throws(SignedDataError) {
         guard let responder = subject.ocspResponders.first else {
             throw SignedDataError(
                 .chainInvalid,
-                "The certificate \(Excerpt(subject.subject)) names no OCSP responder, and revocation is to be checked.")
+                "The certificate \(Excerpt(subject.subject)) has no OCSP responder, so its revocation cannot be checked."
+            )
         }
         self.responder = responder
         self.issuer = issuer
@@ -29,7 +31,7 @@ struct OCSPRequest: Sendable {
             OCSP_CERTID_free(identifier)
             throw failure
         }
-        // 32 random bytes: RFC 9654 section 2.1.
+        // The length is that of RFC 9654 section 2.1.
         guard !withNonce || OCSP_request_add1_nonce(request, nil, 32) == 1,
             let der = OpenSSL.der({ i2d_OCSP_REQUEST(request, $0) })
         else { throw failure }
@@ -37,13 +39,13 @@ struct OCSPRequest: Sendable {
     }
 }
 
-/// What is asked of the random number in an OCSP request (RFC 9654), which keeps old answers from being given again.
+/// The use of a nonce in OCSP requests (RFC 9654), which prevents the replay of old answers.
 package enum OCSPNonce: Sendable {
-    /// None is sent. What is too old is known by the answer's own dates alone.
+    /// The request has no nonce. Old answers are detected only by their dates.
     case none
-    /// One is sent; an answer without it is accepted, for large stores answer with what they signed before (RFC 5019
-    /// section 4), an answer with another is not.
+    /// The request has a nonce. An answer without a nonce is accepted, because large responders sign their answers in
+    /// advance (RFC 5019 section 4). An answer with another nonce is refused.
     case preferred
-    /// One is sent and must come back.
+    /// The request has a nonce, and the answer must have the same one.
     case required
 }

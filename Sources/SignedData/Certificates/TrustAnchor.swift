@@ -2,13 +2,13 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A root that signed data may come from, and for which environments.
+/// A trusted root, with the environments for which it may sign.
 ///
 ///     let anchors = TrustAnchor.apple + (try TrustAnchor.certificates(in: file))
 ///     let local = TrustAnchor(xcodeCertificate)                  // and `environments: [.xcode]` in the configuration
 ///
-/// Whoever holds the key of a trusted root can sign anything, so a root given beside Apple's is best limited to what it is
-/// for: `TrustAnchor(simulatorRoot, for: [.sandbox])`.
+/// The owner of a root's key can sign anything, so limit additional roots to their environments:
+/// `TrustAnchor(simulatorRoot, for: [.sandbox])`.
 public struct TrustAnchor: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case fingerprint([UInt8])
@@ -17,10 +17,10 @@ public struct TrustAnchor: Hashable, Sendable {
         case key([UInt8])
     }
 
-    /// Which environments it may sign for.
+    /// The environments for which the root may sign.
     enum Scope: Hashable, Sendable {
         case all
-        /// All that are not a development machine's.
+        /// All environments except the local ones.
         case stores
         case only(Set<AppStoreEnvironment>)
     }
@@ -28,9 +28,13 @@ public struct TrustAnchor: Hashable, Sendable {
     let form: Form
     let scope: Scope
 
-    /// The root whose SHA-256 is `sha256`: exactly that certificate must stand last in a chain of three.
+    /// Creates an anchor from the SHA-256 of a root. The last certificate of a chain of three must be exactly this
+    /// root.
     ///
-    /// Takes hexadecimal digits in either case, colons and spaces between them allowed. Throws `malformed` unless 32 bytes.
+    /// - Parameters:
+    ///   - sha256: 64 hexadecimal digits in either case, with or without colons and spaces.
+    ///   - environments: The environments for which the root may sign, or `nil` for all except the local ones.
+    /// - Throws: `SignedDataError` with `malformed` unless the digits are 32 bytes.
     public init(
         fingerprint sha256: String, for environments: Set<AppStoreEnvironment>? = nil
     ) throws(SignedDataError) {
@@ -42,20 +46,25 @@ public struct TrustAnchor: Hashable, Sendable {
         scope = environments.map { .only($0) } ?? .stores
     }
 
-    /// A given root: the last certificate of a chain must be it, or be of the same subject with the same key. The given
-    /// certificate's validity and constraints count, not those of the one in the chain.
+    /// Creates an anchor from a root. The last certificate of a chain must be this root, or have the same subject and
+    /// key. The validity and constraints of the given certificate count.
     ///
-    /// The certificate StoreKit Testing in Xcode signs with (Xcode: Editor, Save Public Certificate) is given the same
-    /// way. A chain of that one alone is accepted when the configuration's environments name `xcode` or `localTesting`,
-    /// and for those only.
+    /// The certificate of StoreKit Testing in Xcode (Xcode: Editor, Save Public Certificate) is given in the same way.
+    /// A chain of only this certificate is accepted if the configuration's environments have `xcode` or `localTesting`,
+    /// and only for those.
     ///
-    /// - Parameter environments: the environments it may sign for; `nil` is every one the configuration accepts.
+    /// - Parameters:
+    ///   - certificate: The root.
+    ///   - environments: The environments for which it may sign, or `nil` for all that the configuration accepts.
     package init(_ certificate: Certificate, for environments: Set<AppStoreEnvironment>? = nil) {
         form = .certificate(certificate)
         scope = environments.map { .only($0) } ?? .all
     }
 
-    /// The key StoreKit Testing in Xcode signs with: good for chains of one certificate that holds it, never for others.
+    /// Creates an anchor from the key of StoreKit Testing in Xcode. It matches only chains of one certificate with this
+    /// key.
+    ///
+    /// - Parameter key: The public key of the local certificate.
     public init(localKey key: VerificationKey) {
         form = .key(key.der)
         scope = .only(AppStoreEnvironment.local)
@@ -66,7 +75,11 @@ public struct TrustAnchor: Hashable, Sendable {
         scope = .stores
     }
 
-    /// The roots in a file: one in DER, or any number in PEM. Throws `certificateMalformed`, also when there is none.
+    /// Returns the roots in a file: one in DER, or any number in PEM.
+    ///
+    /// - Parameter encoded: The bytes of the file.
+    /// - Returns: An anchor for each certificate.
+    /// - Throws: `SignedDataError` with `certificateMalformed` if there is no certificate or one cannot be read.
     public static func certificates(in encoded: [UInt8]) throws(SignedDataError) -> [TrustAnchor] {
         guard PEM.isPEM(encoded) else { return [TrustAnchor(try Certificate(der: encoded))] }
         let certificates = try Certificate.all(inPEM: encoded)
@@ -83,13 +96,14 @@ public struct TrustAnchor: Hashable, Sendable {
         TrustAnchor(known: "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"),
     ]
 
-    /// The given certificate when these are its bytes.
+    /// Returns the certificate of the anchor if these are its bytes.
     func certificate(encodedAs der: [UInt8]) -> Certificate? {
         guard case .certificate(let certificate) = form, certificate.der == der else { return nil }
         return certificate
     }
 
-    /// The certificate to end a chain of three at when `last` stands last in it; `nil` when this anchor does not trust it.
+    /// Returns the trusted certificate for a chain of three whose last one is `last`, or `nil` if the anchor does not
+    /// match.
     func anchor(for last: Certificate) -> Certificate? {
         switch form {
         case .fingerprint(let fingerprint): fingerprint == last.fingerprint ? last : nil
@@ -98,8 +112,8 @@ public struct TrustAnchor: Hashable, Sendable {
         }
     }
 
-    /// The certificate a chain of `only` is judged by; `nil` when this anchor was not given for it. A fingerprint never
-    /// is: development machines sign with certificates of their own.
+    /// Returns the trusted certificate for a chain of only `only`, or `nil` if the anchor does not match. A fingerprint
+    /// never matches: each development machine has its own certificate.
     func localAnchor(for only: Certificate) -> Certificate? {
         switch form {
         case .fingerprint: nil
@@ -108,7 +122,7 @@ public struct TrustAnchor: Hashable, Sendable {
         }
     }
 
-    /// Whether it may sign for `environment`; `nil` is a document that names none.
+    /// Returns whether the root may sign for `environment`, where `nil` is a document without one.
     func covers(_ environment: AppStoreEnvironment?) -> Bool {
         switch scope {
         case .all: true
@@ -119,6 +133,6 @@ public struct TrustAnchor: Hashable, Sendable {
 }
 
 extension AppStoreEnvironment {
-    /// The environments of development machines (StoreKit Testing in Xcode), whose keys anybody can make.
+    /// The environments of development machines (StoreKit Testing in Xcode). Anyone can make their keys.
     static let local: Set<AppStoreEnvironment> = [.xcode, .localTesting]
 }

@@ -2,13 +2,14 @@ import COpenSSL
 import Foundation
 import Primitives
 
-/// What binds a signed transaction, renewal info or app transaction to one device (Apple: `deviceVerificationID`).
+/// The value that binds a signed transaction, renewal info or app transaction to one device (Apple:
+/// `deviceVerificationID`).
 ///
 ///     let value = try DeviceVerification.value(nonce: nonce, deviceVerificationID: device)
 ///     payload.deviceVerification == value          // the document was made for this device
 package enum DeviceVerification {
-    /// The member `deviceVerification`: base64 of the SHA-384 over the nonce and the device's verification id, both in lower
-    /// case, the nonce first. Throws `cryptographyFailed`.
+    /// Returns the member `deviceVerification`: the base64 of the SHA-384 of the nonce and then the device's
+    /// verification id, both in lower case. Throws `cryptographyFailed`.
     package static func value(nonce: UUID, deviceVerificationID: UUID) throws(SignedDataError) -> String {
         let text = Array((nonce.uuidString + deviceVerificationID.uuidString).lowercased().utf8)
         var digest = [UInt8](repeating: 0, count: 48)

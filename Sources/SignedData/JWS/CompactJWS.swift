@@ -1,12 +1,12 @@
 import Primitives
 
-/// A JWS in compact serialisation (RFC 7515 section 3.1) cut at its dots; nothing is decoded yet.
+/// A JWS in compact serialization (RFC 7515 section 3.1), split into its segments. Nothing is decoded yet.
 struct CompactJWS {
     let bytes: [UInt8]
     private let firstDot: Int
     private let secondDot: Int
 
-    /// Throws `malformed` unless there are exactly three segments of base64url characters, none of them empty.
+    /// Splits a JWS. Throws `malformed` unless there are exactly three segments, none of them empty.
     init(_ bytes: [UInt8]) throws(SignedDataError) {
         self.bytes = bytes
         let dot = UInt8(ascii: ".")
@@ -17,12 +17,12 @@ struct CompactJWS {
         secondDot = second
     }
 
-    /// The header, still encoded: the same for everything one signer signs.
+    /// The encoded header. Documents of one signer have the same header.
     var headerSegment: ArraySlice<UInt8> { bytes[..<firstDot] }
-    /// What the signature is over.
+    /// The range of the signed bytes.
     var signingInput: Range<Int> { 0..<secondDot }
 
-    /// Throws `malformed` unless the segment is canonical base64url without padding.
+    /// Returns the decoded payload. Throws `malformed` unless the segment is canonical base64url without padding.
     func payload() throws(SignedDataError) -> [UInt8] { try decoded(firstDot + 1..<secondDot, "payload") }
     func signature() throws(SignedDataError) -> [UInt8] { try decoded(secondDot + 1..<bytes.count, "signature") }
     func header() throws(SignedDataError) -> [UInt8] { try decoded(0..<firstDot, "header") }
@@ -35,9 +35,9 @@ struct CompactJWS {
     }
 }
 
-/// The protected header of a signed document (RFC 7515 section 4.1, Apple: `JWSDecodedHeader`): ES256 and a chain.
+/// The protected header of a signed document (RFC 7515 section 4.1, Apple: `JWSDecodedHeader`), with ES256 and a chain.
 struct JWSHeader {
-    /// The chain's certificates in DER, the leaf first: three or one, which of them is the chain's to judge.
+    /// The certificates in DER, the leaf first: three or one. `CertificateChain` decides which number is accepted.
     let certificates: [[UInt8]]
 
     init(_ encoded: [UInt8]) throws(SignedDataError) {
@@ -49,14 +49,14 @@ struct JWSHeader {
         guard case .object(let members) = json else {
             throw SignedDataError(.malformed, "The header is not a JSON object.")
         }
-        // RFC 7515 section 4.1.11: who does not understand what is critical must refuse, and nothing is understood here.
+        // RFC 7515 section 4.1.11: unknown critical extensions must be refused, and none are known here.
         guard members["crit"] == nil else {
             throw SignedDataError(.malformed, "The header demands extensions (crit) that are not known here.")
         }
         guard let algorithm = members["alg"]?.stringValue else {
-            throw SignedDataError(.malformed, "The header names no algorithm (alg).")
+            throw SignedDataError(.malformed, "The header has no algorithm (alg).")
         }
-        // RFC 7515 section 4.1.1 compares algorithms exactly; choosing by the token's word is how `none` and HS256 get in.
+        // RFC 7515 section 4.1.1. Trusting the header's algorithm would accept `none` and HS256.
         guard algorithm == "ES256" else {
             throw SignedDataError(.unsupportedAlgorithm, "The algorithm is not ES256, the only one accepted.")
         }
@@ -66,7 +66,7 @@ struct JWSHeader {
         certificates = try Self.certificates(chain)
     }
 
-    /// RFC 7515 section 4.1.6: standard base64 of DER, the leaf first.
+    /// Decodes the chain (RFC 7515 section 4.1.6): standard base64 of DER, the leaf first.
     private static func certificates(_ chain: JSONValue) throws(SignedDataError) -> [[UInt8]] {
         guard case .array(let elements) = chain else {
             throw SignedDataError(.malformed, "The certificate chain (x5c) is not an array.")

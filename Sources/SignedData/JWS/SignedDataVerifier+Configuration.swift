@@ -3,47 +3,55 @@ import Foundation
 import StoreModel
 
 extension SignedDataVerifier {
-    /// Whom a verifier trusts and what it accepts.
+    /// The trusted roots and accepted documents of a verifier.
     public struct Configuration: Sendable {
-        /// The roots a chain may end at.
+        /// The roots at which a chain may end.
         public var trustAnchors: [TrustAnchor]
 
-        /// The bundle ids accepted. `nil` accepts any: for looking at a file, never in a server.
+        /// The accepted bundle ids, or `nil` for any. Use `nil` only to inspect a file, never in a server.
         public var bundleIDs: Set<BundleID>?
 
-        /// The environments accepted. `nil` accepts any of a chain of three: for looking at a file, never in a server.
+        /// The accepted environments, or `nil` for any in a chain of three certificates. Use `nil` only to inspect a
+        /// file, never in a server.
         ///
-        /// Documents of StoreKit Testing in Xcode, whose chains are of one certificate, are accepted only when `xcode` or
-        /// `localTesting` is named here and their certificate or key is among `trustAnchors`.
+        /// Documents of StoreKit Testing in Xcode have a chain of one certificate. They are accepted only if this set
+        /// has `xcode` or `localTesting`, and if their certificate or key is among `trustAnchors`.
         public var environments: Set<AppStoreEnvironment>?
 
-        /// The App Store's number of the app, which notifications and app transactions of production must then give, and
-        /// realtime requests always. `nil` does not check it.
+        /// The App Store's number of the app, or `nil` to accept any. Notifications and app transactions of production,
+        /// and all realtime requests, must have this number.
         public var appAppleID: Int?
 
-        /// The same for each of several apps, by bundle id; one that is not here is checked against `appAppleID`.
+        /// The App Store's numbers of several apps by bundle id. Other apps are compared with `appAppleID`.
         public var appAppleIDs: [BundleID: Int] = [:]
 
-        /// The instant to judge chains at; `nil` is the instant at which each document was signed.
+        /// The instant at which chains must be valid, or `nil` for the signing date of each document.
         public var chainDate: Date?
 
-        /// Who asks whether certificates were revoked; `nil` asks nobody, as StoreKit on a device does not. With it, what is
-        /// signed under a chain without a current answer is refused with `onlineCheckFailed`: verify within `online`.
+        /// The checker of revocations, or `nil` for none, as StoreKit on a device works. With a checker, a document is
+        /// refused with `onlineCheckFailed` if there is no current answer about its chain. Call
+        /// ``SignedDataVerifier/online(_:)`` then.
         public var revocation: RevocationChecker?
 
-        /// The most bytes a JWS may have. A notification carries two more inside it.
+        /// The largest size of a JWS in bytes. A notification contains two more.
         public var maximumLength = 256 * 1024
 
-        /// The most bytes its header may have, still encoded. Apple's has 3.3 kB.
+        /// The largest size of an encoded header in bytes. Apple's has 3.3 kB.
         public var maximumHeaderLength = 24 * 1024
 
-        /// How many chains are kept. Apple uses a handful at a time.
+        /// The number of chains in the cache. Apple uses a few at a time.
         public var rememberedChains = 64
 
-        /// How many verified documents are kept for the case that they come again; those over 16 kB never are.
+        /// The number of verified documents in the cache. Documents over 16 kB are not cached.
         public var rememberedDocuments = 1024
 
-        /// What must be decided; everything else is a variable.
+        /// Creates a configuration. Change other settings through the properties.
+        ///
+        /// - Parameters:
+        ///   - bundleIDs: The accepted bundle ids, or `nil` for any.
+        ///   - environments: The accepted environments, or `nil` for any in a chain of three certificates.
+        ///   - appAppleID: The App Store's number of the app, or `nil` to accept any.
+        ///   - trustAnchors: The roots at which a chain may end.
         public init(
             bundleIDs: Set<BundleID>?, environments: Set<AppStoreEnvironment>?, appAppleID: Int? = nil,
             trustAnchors: [TrustAnchor] = TrustAnchor.apple
@@ -76,10 +84,10 @@ extension SignedDataVerifier.Configuration {
         }
     }
 
-    /// Whether chains of one certificate are accepted at all.
+    /// Whether chains of one certificate are accepted.
     var acceptsLocalChains: Bool { !(environments ?? []).isDisjoint(with: AppStoreEnvironment.local) }
 
-    /// The numbers of which a document must give one; `nil` when that is not checked.
+    /// Returns the numbers of which a document must have one, or `nil` if it is not checked.
     private func expectedAppAppleIDs(for audience: Audience?, by rule: AppAppleIDRule) -> Set<Int>? {
         switch rule {
         case .never: return nil
@@ -88,14 +96,14 @@ extension SignedDataVerifier.Configuration {
             let number = audience?.bundleID.flatMap { appAppleIDs[BundleID(unchecked: $0)] } ?? appAppleID
             return number.map { [$0] }
         case .always:
-            // It names no bundle, so it may be for any of the apps configured.
+            // The document has no bundle, so it may be for any configured app.
             let numbers = Set(appAppleIDs.values).union(appAppleID.map { [$0] } ?? [])
             return numbers.isEmpty ? nil : numbers
         }
     }
 
     private func missing(_ what: String, in title: String) -> SignedDataError {
-        SignedDataError(.payloadMalformed, "The \(title) names no \(what).")
+        SignedDataError(.payloadMalformed, "The \(title) has no \(what).")
     }
 
     private func refusal(of environment: AppStoreEnvironment, in title: String) -> SignedDataError {

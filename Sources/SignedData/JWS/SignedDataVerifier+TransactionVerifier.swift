@@ -1,9 +1,13 @@
 import AppStorePayloads
 import StoreModel
 
-/// An in-app store may judge transactions with it while its server cannot be asked: `StoreConfiguration.localVerifier`.
+/// Verifies transactions for an in-app store whose server cannot be reached: `StoreConfiguration.localVerifier`.
 extension SignedDataVerifier: TransactionVerifier {
-    /// Throws `SignedDataError`.
+    /// Verifies a signed transaction.
+    ///
+    /// - Parameter signedTransaction: A JWS in compact serialization.
+    /// - Returns: The content of the transaction.
+    /// - Throws: `SignedDataError`.
     public func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
         VerifiedTransaction(try transaction(signedTransaction).payload)
     }

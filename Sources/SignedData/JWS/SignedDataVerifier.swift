@@ -3,22 +3,26 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Verifies what the App Store signed: transactions, renewal infos, notifications, app transactions and realtime requests.
+/// Verifies documents that the App Store signed: transactions, renewal infos, notifications, app transactions and
+/// realtime requests.
 ///
-/// In this order: the size and form; the chain of three certificates up to a trusted root; the signature; the instant of
-/// signing, at which the chain must have been valid; only then the payload's other members, first whom it is for. The
-/// first thing that does not hold is thrown as a `SignedDataError`; its code is one of WIRE's list. The rules are those of
-/// RFC 7515 (JWS), RFC 7518 section 3.4 (ES256), RFC 5280 section 6 (chains), RFC 8259 (JSON, names never twice) and of
-/// Apple's pages on `JWSTransaction`, `responseBodyV2DecodedPayload` and `DecodedRealtimeRequestBody`.
+/// The verifier checks the size and form first, and then the chain of three certificates up to a trusted root. The
+/// signature follows, and the signing date, at which the chain must have been valid. Only then it reads the other
+/// members of the payload, beginning with the app and environment. The first failure is thrown as a `SignedDataError`.
 ///
-/// One verifier serves any number of threads. Chains it accepted are kept by their bytes, and so are whole documents;
-/// what depends on time is judged again each time, and a failure is never kept.
+/// The rules are those of RFC 7515 (JWS), RFC 7518 section 3.4 (ES256), RFC 5280 section 6 (chains), RFC 8259 (JSON,
+/// without duplicate names) and of Apple's pages on `JWSTransaction`, `responseBodyV2DecodedPayload` and
+/// `DecodedRealtimeRequestBody`.
+///
+/// All threads can share one verifier. It caches accepted chains and documents. It checks dates each time, and never
+/// caches a failure.
 ///
 ///     let verifier = SignedDataVerifier(
 ///         configuration: .init(bundleIDs: ["com.example"], environments: [.production, .sandbox], appAppleID: 1_234))
 ///     let verified = try verifier.transaction(signedTransaction)
 ///     verified.payload.productId
 public final class SignedDataVerifier: Sendable {
+    /// The trusted roots and accepted documents.
     public let configuration: Configuration
     private let chains: Locked<BoundedCache<ByteKey, CertificateChain>>
     private let documents: Locked<BoundedCache<DocumentKey, VerifiedDocument>>
@@ -28,36 +32,60 @@ public final class SignedDataVerifier: Sendable {
         let kind: ObjectIdentifier
     }
 
+    /// Creates a verifier.
+    ///
+    /// - Parameter configuration: The trusted roots and accepted documents.
     public init(configuration: Configuration) {
         self.configuration = configuration
         chains = Locked(BoundedCache(capacity: configuration.rememberedChains))
         documents = Locked(BoundedCache(capacity: configuration.rememberedDocuments))
     }
 
-    /// A signed transaction (JWSTransaction), judged by bundle and environment.
+    /// Verifies a signed transaction (JWSTransaction), with its bundle and environment.
+    ///
+    /// - Parameter jws: The transaction as a compact JWS.
+    /// - Returns: The verified payload.
+    /// - Throws: `SignedDataError` for the first check that fails.
     public func transaction(_ jws: String) throws(SignedDataError) -> Verified<JWSTransactionDecodedPayload> {
         try verify(jws)
     }
 
-    /// A signed renewal info (JWSRenewalInfo), judged by environment; it names no bundle, so what it belongs to must be
-    /// known from a transaction of the same original transaction id.
+    /// Verifies a signed renewal info (JWSRenewalInfo), with its environment. A renewal info has no bundle: its app
+    /// follows from a transaction with the same original transaction id.
+    ///
+    /// - Parameter jws: The renewal info as a compact JWS.
+    /// - Returns: The verified payload.
+    /// - Throws: `SignedDataError` for the first check that fails.
     public func renewalInfo(_ jws: String) throws(SignedDataError) -> Verified<JWSRenewalInfoDecodedPayload> {
         try verify(jws)
     }
 
-    /// A signed app transaction, judged by bundle, environment and, in production, the App Store's number of the app.
+    /// Verifies a signed app transaction, with its bundle, environment and, in production, the App Store's number of
+    /// the app.
+    ///
+    /// - Parameter jws: The app transaction as a compact JWS.
+    /// - Returns: The verified payload.
+    /// - Throws: `SignedDataError` for the first check that fails.
     public func appTransaction(_ jws: String) throws(SignedDataError) -> Verified<AppTransaction> {
         try verify(jws)
     }
 
-    /// What the App Store asks in real time (Retention Messaging API, `signedPayload` of `RealtimeRequestBody`), judged by
-    /// environment and by the App Store's number of the app; it names no bundle.
+    /// Verifies a realtime request of the App Store (Retention Messaging API, `signedPayload` of
+    /// `RealtimeRequestBody`), with its environment and the App Store's number of the app. It has no bundle.
+    ///
+    /// - Parameter jws: The request as a compact JWS.
+    /// - Returns: The verified payload.
+    /// - Throws: `SignedDataError` for the first check that fails.
     public func realtimeRequest(_ jws: String) throws(SignedDataError) -> Verified<DecodedRealtimeRequestBody> {
         try verify(jws)
     }
 
-    /// A notification of version 2 (signedPayload), judged like an app transaction, and what is signed inside it, which
-    /// must be for the same bundle and environment.
+    /// Verifies a notification of version 2 (signedPayload), with the checks of an app transaction, and the signed
+    /// documents inside it. These must be for the same bundle and environment.
+    ///
+    /// - Parameter jws: The notification as a compact JWS.
+    /// - Returns: The verified notification with its verified documents.
+    /// - Throws: `SignedDataError` for the first check that fails.
     public func notification(_ jws: String) throws(SignedDataError) -> VerifiedNotification {
         let outer: Verified<ResponseBodyV2DecodedPayload> = try verify(jws)
         let data = outer.payload.data
@@ -73,18 +101,22 @@ public final class SignedDataVerifier: Sendable {
             notification: outer, transaction: transaction, renewalInfo: renewalInfo, appTransaction: appTransaction)
     }
 
-    /// Runs `verify` and, where it is refused because it is not known whether a chain was revoked, asks and runs it again.
+    /// Runs `verify`. If it fails because the revocation of a chain is not known, requests it from the OCSP responders
+    /// and runs `verify` again.
     ///
-    /// Without `revocation` in the configuration, and while answers are remembered, nothing is asked. Throws what `verify`
-    /// throws, `revoked`, or `onlineCheckFailed`.
+    /// Without `revocation` in the configuration, and while answers are cached, nothing is requested.
     ///
     ///     let verified = try await verifier.online { verifier throws(SignedDataError) in
     ///         try verifier.notification(signedPayload)
     ///     }
+    ///
+    /// - Parameter verify: Verifies documents with the given verifier.
+    /// - Returns: The result of `verify`.
+    /// - Throws: The error of `verify`, `revoked` or `onlineCheckFailed`.
     public func online<Result: Sendable>(
         _ verify: @Sendable (SignedDataVerifier) throws(SignedDataError) -> Result
     ) async throws(SignedDataError) -> Result {
-        // A notification and the three documents it may carry can be under four chains.
+        // A notification and its three documents can have four different chains.
         for _ in 0..<4 {
             do { return try verify(self) } catch {
                 guard let unknown = error.underlying as? RevocationUnknown, let checker = configuration.revocation
@@ -95,7 +127,7 @@ public final class SignedDataVerifier: Sendable {
         return try verify(self)
     }
 
-    // MARK: - The way of one document
+    // MARK: - Verification of one document
 
     private func verify<Fields: SignedPayloadFields>(
         _ jws: String
@@ -104,7 +136,6 @@ public final class SignedDataVerifier: Sendable {
         let payload = AppStorePayload<Fields>(unchecked: document.members)
         try configuration.check(payload)
         try document.chain.check(signing: payload.audience?.environment)
-        // Last, and each time anew: only what holds in everything else is worth a question.
         try configuration.revocation?.require(document.chain)
         return Verified(payload, document)
     }
@@ -138,22 +169,23 @@ public final class SignedDataVerifier: Sendable {
             try known.chain.check(at: configuration.chainDate ?? known.signedDate)
             return known
         }
-        let document = try judge(CompactJWS(bytes), as: kind)
+        let document = try verifyDocument(CompactJWS(bytes), as: kind)
         if document.payloadBytes.count <= 16 * 1024 { documents.withLock { $0.insert(document, for: key) } }
         return document
     }
 
-    private func judge<Fields: SignedPayloadFields>(
+    private func verifyDocument<Fields: SignedPayloadFields>(
         _ jws: CompactJWS, as kind: Fields.Type
     ) throws(SignedDataError) -> VerifiedDocument {
         let (chain, isNew) = try chain(of: jws)
         let signature = try jws.signature()
-        let holds = jws.bytes.withUnsafeBytes { bytes in
+        let isValid = jws.bytes.withUnsafeBytes { bytes in
             let input = UnsafeRawBufferPointer(rebasing: bytes[jws.signingInput])
             return chain.leafKey?.isValid(signature: signature, of: input) ?? false
         }
-        guard holds else {
-            throw SignedDataError(.signatureInvalid, "The signature is not the leaf certificate's over this content.")
+        guard isValid else {
+            throw SignedDataError(
+                .signatureInvalid, "The signature does not match the content and the leaf certificate.")
         }
         let payloadBytes = try jws.payload()
         let members = try Fields.members(of: payloadBytes)
@@ -164,7 +196,7 @@ public final class SignedDataVerifier: Sendable {
         return VerifiedDocument(members: members, payloadBytes: payloadBytes, signedDate: signedDate, chain: chain)
     }
 
-    /// The chain of the header, and whether it was judged just now.
+    /// Returns the chain of the header, and whether it is not cached yet.
     private func chain(of jws: CompactJWS) throws(SignedDataError) -> (CertificateChain, isNew: Bool) {
         let segment = jws.headerSegment
         if let known = chains.withLock({ $0.value(for: ByteKey(segment)) }) { return (known, false) }
@@ -204,10 +236,10 @@ extension SignedPayloadFields {
 
     fileprivate static func check(_ members: JSONMembers) throws(SignedDataError) {
         if let foreign = foreignFields.first(where: { members[$0] != nil }) {
-            throw SignedDataError(.payloadMalformed, "This is no \(title): it has the member \(foreign).")
+            throw SignedDataError(.payloadMalformed, "The payload is not a \(title): it has the member \(foreign).")
         }
         if let missing = requiredFields.first(where: { members[$0]?.isNull ?? true }) {
-            throw SignedDataError(.payloadMalformed, "This is no \(title): it lacks the member \(missing).")
+            throw SignedDataError(.payloadMalformed, "The payload is not a \(title): it lacks the member \(missing).")
         }
         do { _ = try AppStorePayload<Self>(json: .object(members)) } catch {
             throw SignedDataError(.payloadMalformed, "In the \(title), \(error).", underlying: error)

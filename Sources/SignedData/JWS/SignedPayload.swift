@@ -3,38 +3,38 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What a payload says about whom it is for.
+/// The app and environment that a payload is for.
 struct Audience {
     var bundleID: String?
     var appAppleID: Int?
     var environment: AppStoreEnvironment?
 }
 
-/// When a kind of document gives the App Store's number of the app.
+/// The rule for the App Store's number of the app in a kind of document.
 enum AppAppleIDRule {
     case never
-    /// Apple leaves it out in the sandbox.
+    /// In production only. Apple leaves it out in the sandbox.
     case inProduction
     case always
 }
 
-/// The members of a payload that comes signed by itself.
+/// The members of a payload that is signed on its own.
 protocol SignedPayloadFields: AppStorePayloadFields {
-    /// In words, for refusals.
+    /// The kind of document, for error messages.
     static var title: String { get }
-    /// The members that name the instant of signing, the first present one counting.
+    /// The members with the signing date. The first one that is present counts.
     static var dateFields: [String] { get }
-    /// Members that only the other kinds have. Apple signs all kinds with one key, so a document of one kind presented as
-    /// another has a valid signature; these tell them apart.
+    /// Members that only other kinds have. Apple signs all kinds with one key, so a document of another kind has a
+    /// valid signature. These members distinguish the kinds.
     static var foreignFields: [String] { get }
-    /// Members that this kind always has, by which it is told from kinds yet unknown.
+    /// Members that this kind always has. They distinguish it from kinds that are not known yet.
     static var requiredFields: [String] { get }
-    /// `false` for kinds that name no bundle.
+    /// Whether this kind has a bundle id.
     static var namesBundle: Bool { get }
-    /// Where this kind gives the App Store's number of the app.
+    /// The rule for the App Store's number of the app.
     static var appAppleIDRule: AppAppleIDRule { get }
 
-    /// Returns `nil` when the part that would say so is missing.
+    /// Returns the app and environment, or `nil` if their part of the payload is missing.
     static func audience(of payload: AppStorePayload<Self>) -> Audience?
 }
 
@@ -43,7 +43,7 @@ extension SignedPayloadFields {
 }
 
 extension AppStorePayload where Fields: SignedPayloadFields {
-    /// Returns what the payload says about whom it is for, or `nil` when the part that would say so is missing.
+    /// The app and environment that the payload is for, or `nil` if their part of the payload is missing.
     var audience: Audience? { Fields.audience(of: self) }
 }
 
@@ -86,7 +86,7 @@ extension DecodedRealtimeRequestBodyFields: SignedPayloadFields {
     static let foreignFields = [
         "notificationType", "notificationUUID", "transactionId", "autoRenewStatus", "autoRenewProductId", "receiptType",
     ]
-    // Apple documents all members of this kind as required; these two no other kind has.
+    // Apple documents all members as required. Only this kind has these two.
     static let requiredFields = ["requestIdentifier", "userLocale"]
     static let namesBundle = false
     static let appAppleIDRule = AppAppleIDRule.always
@@ -115,7 +115,7 @@ extension ResponseBodyV2DecodedPayloadFields: SignedPayloadFields {
                 bundleID: appData.bundleId, appAppleID: appData.appAppleId, environment: appData.environment)
         }
         guard let token = payload.externalPurchaseToken else { return nil }
-        // The only part without an environment of its own: the identifier says so (Apple: externalPurchaseId).
+        // This part has no environment; its identifier shows it (Apple: externalPurchaseId).
         let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") == true
         return Audience(
             bundleID: token.bundleId, appAppleID: token.appAppleId, environment: isSandbox ? .sandbox : .production)

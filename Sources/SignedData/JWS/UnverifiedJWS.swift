@@ -1,21 +1,21 @@
 import Primitives
 
-/// What a JWS says without anybody having checked that it is true: for showing to people, never for deciding.
+/// The content of a JWS that was not verified. Show it to developers, but never decide by it.
 package struct UnverifiedJWS: Sendable {
-    /// The header, whatever it holds.
+    /// The header.
     package let unverifiedHeader: JSONValue
-    /// The payload, whatever it holds.
+    /// The payload.
     package let unverifiedPayload: JSONValue
-    /// The payload's bytes.
+    /// The bytes of the payload.
     package let unverifiedPayloadBytes: [UInt8]
-    /// The certificates of the header (x5c) that can be read, the leaf first. Reading them takes a while.
+    /// The readable certificates of the header (x5c), the leaf first. They are parsed at each access.
     package var unverifiedCertificates: [Certificate] {
         (unverifiedHeader["x5c"]?.arrayValue ?? []).compactMap { element in
             element.stringValue.flatMap { Base64.decode($0) }.flatMap { try? Certificate(der: $0) }
         }
     }
 
-    /// Takes a compact JWS apart. Throws `malformed`, `payloadMalformed`, or `tooLarge` beyond a megabyte.
+    /// Decodes a compact JWS. Throws `malformed`, `payloadMalformed`, or `tooLarge` above one megabyte.
     package init(unverified jws: String) throws(SignedDataError) {
         guard jws.utf8.count <= 1 << 20 else {
             throw SignedDataError(.tooLarge, "The JWS has more than a megabyte.")

@@ -3,18 +3,18 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A payload whose signature and chain hold. Only `SignedDataVerifier` makes one, so a function that takes one needs no
-/// check of its own.
+/// A payload whose signature and chain were verified. Only `SignedDataVerifier` creates it, so a function that takes
+/// one needs no check of its own.
 public struct Verified<Payload: Sendable>: Sendable {
-    /// What was signed.
+    /// The payload.
     public let payload: Payload
-    /// The payload's bytes as they were signed.
+    /// The bytes of the payload as they were signed.
     public let payloadBytes: [UInt8]
-    /// SHA-256 of `payloadBytes`: the identity of the fact. The same fact signed twice with the same words has the same one.
+    /// The SHA-256 of `payloadBytes`, which identifies the fact. The same bytes signed twice have the same digest.
     public let payloadDigest: [UInt8]
-    /// When the store signed it, by its own word.
+    /// The date of the signature, as the payload states it.
     public let signedDate: Date
-    /// Who signed it.
+    /// The certificates of the signer.
     package let chain: CertificateChain
 
     init(_ payload: Payload, _ document: VerifiedDocument) {
@@ -27,26 +27,28 @@ public struct Verified<Payload: Sendable>: Sendable {
 }
 
 extension Verified: Equatable where Payload: Equatable {
-    /// Equal when the same bytes were signed.
+    /// Returns whether the same bytes were signed.
     public static func == (left: Verified, right: Verified) -> Bool { left.payloadBytes == right.payloadBytes }
 }
 
-/// A verified notification with what is signed inside it, each part verified by itself.
+/// A verified notification with its verified documents.
 public struct VerifiedNotification: Sendable {
+    /// The notification.
     public let notification: Verified<ResponseBodyV2DecodedPayload>
-    /// From `data.signedTransactionInfo`.
+    /// The transaction in `data.signedTransactionInfo`.
     public let transaction: Verified<JWSTransactionDecodedPayload>?
-    /// From `data.signedRenewalInfo`.
+    /// The renewal info in `data.signedRenewalInfo`.
     public let renewalInfo: Verified<JWSRenewalInfoDecodedPayload>?
-    /// From `appData.signedAppTransactionInfo`.
+    /// The app transaction in `appData.signedAppTransactionInfo`.
     public let appTransaction: Verified<AppTransaction>?
 
+    /// The payload of the notification.
     public var payload: ResponseBodyV2DecodedPayload { notification.payload }
-    /// The store it is from; `nil` when the part that would say so is missing.
+    /// The environment of the notification, or `nil` if its part of the payload is missing.
     public var environment: AppStoreEnvironment? { payload.audience?.environment }
 }
 
-/// What verification found, before anybody asked whom it is for.
+/// A document with a valid signature, before the check of its app and environment.
 final class VerifiedDocument: Sendable {
     let members: JSONMembers
     let payloadBytes: [UInt8]

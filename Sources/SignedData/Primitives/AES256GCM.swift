@@ -2,21 +2,21 @@ import COpenSSL
 import Primitives
 import StoreModel
 
-/// AES-256 in Galois/Counter Mode (NIST SP 800-38D): hides bytes and notices every change of them.
+/// AES-256 in Galois/Counter Mode (NIST SP 800-38D): encrypts bytes and detects every change of them.
 ///
 ///     let cipher = try AES256GCM(hexKey: "feffe9928665731c…")        // 64 hexadecimal digits
 ///     let sealed = try cipher.seal(plaintext)                        // nonce, ciphertext, tag
 ///     let opened = try cipher.open(sealed)
 package struct AES256GCM: Sendable {
     package static let keyLength = 32
-    /// The 96 bits that SP 800-38D recommends; other lengths are not taken.
+    /// 96 bits, as SP 800-38D recommends. Other lengths are not accepted.
     package static let nonceLength = 12
-    /// Tags are whole, never cut.
+    /// 128 bits. Shorter tags are not accepted.
     package static let tagLength = 16
 
     private let key: SecretBytes
 
-    /// Throws `keyMalformed` unless the key has 32 bytes.
+    /// Creates a cipher. Throws `keyMalformed` unless the key has 32 bytes.
     package init(key: [UInt8]) throws(SignedDataError) {
         guard key.count == Self.keyLength else {
             throw SignedDataError(.keyMalformed, "A key of AES-256 has 32 bytes; this one has \(key.count).")
@@ -24,7 +24,7 @@ package struct AES256GCM: Sendable {
         self.key = SecretBytes(key)
     }
 
-    /// Throws `keyMalformed` unless the key is 64 hexadecimal digits.
+    /// Creates a cipher. Throws `keyMalformed` unless the key is 64 hexadecimal digits.
     package init(hexKey: String) throws(SignedDataError) {
         guard hexKey.utf8.count == 2 * Self.keyLength, let key = Hex.decode(hexKey) else {
             throw SignedDataError(.keyMalformed, "A key of AES-256 is 64 hexadecimal digits; this text is not.")
@@ -32,20 +32,21 @@ package struct AES256GCM: Sendable {
         try self.init(key: key)
     }
 
-    /// A new random key, to be kept. Throws `cryptographyFailed`.
+    /// Returns a new random key. Throws `cryptographyFailed`.
     package static func generateKey() throws(SignedDataError) -> [UInt8] { try RandomBytes.make(keyLength) }
 
-    /// A random nonce, the ciphertext and the tag. `context` is not hidden and not contained, but must be the same when
-    /// it is opened. Throws `tooLarge` beyond a gigabyte, `cryptographyFailed`.
+    /// Encrypts bytes with a random nonce. Returns the nonce, the ciphertext and the tag. `context` is authenticated
+    /// but not part of the result, and must be the same for `open`. Throws `tooLarge` above a gigabyte, and
+    /// `cryptographyFailed`.
     package func seal(_ plaintext: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
         let nonce = try RandomBytes.make(Self.nonceLength)
         return nonce + (try seal(plaintext, nonce: nonce, authenticating: context))
     }
 
-    /// The ciphertext and the tag under a nonce of the caller's, 12 bytes.
+    /// Encrypts bytes with a nonce of 12 bytes. Returns the ciphertext and the tag.
     ///
-    /// Never use a nonce twice with one key: whoever sees both ciphertexts can read and forge. Throws `malformed` for
-    /// another length, `tooLarge`, `cryptographyFailed`.
+    /// Never use a nonce twice with one key: two such ciphertexts allow an attacker to read and forge. Throws
+    /// `malformed` for another length of the nonce, `tooLarge` and `cryptographyFailed`.
     package func seal(
         _ plaintext: [UInt8], nonce: [UInt8], authenticating context: [UInt8] = []
     ) throws(SignedDataError) -> [UInt8] {
@@ -61,8 +62,8 @@ package struct AES256GCM: Sendable {
         return sealed
     }
 
-    /// The plaintext of what `seal(_:authenticating:)` gave. Throws `decryptionFailed`, and gives no byte away, when the
-    /// key, the context or any byte is another.
+    /// Decrypts the result of `seal(_:authenticating:)`. Throws `decryptionFailed` if the key, the context or any byte
+    /// differs, and returns no plaintext then.
     package func open(_ sealed: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
         guard sealed.count >= Self.nonceLength + Self.tagLength else { throw Self.notOpened }
         return try open(
@@ -70,7 +71,7 @@ package struct AES256GCM: Sendable {
             authenticating: context)
     }
 
-    /// The plaintext of ciphertext and tag under `nonce`. Throws as `open(_:authenticating:)`.
+    /// Decrypts ciphertext and tag with `nonce`. Throws as `open(_:authenticating:)`.
     package func open(
         _ sealed: [UInt8], nonce: [UInt8], authenticating context: [UInt8] = []
     ) throws(SignedDataError) -> [UInt8] {
@@ -91,8 +92,8 @@ package struct AES256GCM: Sendable {
         return plaintext
     }
 
-    /// One pass of the cipher. `handleTag` reads the tag after encryption, and gives the one expected before the end of
-    /// decryption, which fails when it is another.
+    /// Runs the cipher once. `handleTag` reads the tag after encryption. Before the end of decryption it sets the
+    /// expected tag, and decryption fails if the tag differs.
     private func process(
         _ input: ArraySlice<UInt8>, into output: UnsafeMutableRawBufferPointer, nonce: [UInt8], context: [UInt8],
         encrypting: Bool, handleTag: (OpaquePointer) -> Bool

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A dictionary that keeps the entries used most recently, at most `capacity` of them.
+/// A dictionary that keeps the entries used most recently, at most `capacity`.
 ///
-/// Two generations instead of a list of uses: a full young generation becomes the old one, and what the old one held is
-/// forgotten unless it was asked for meanwhile.
+/// It has two generations. When the young generation is full it becomes the old one, and the entries of the former old
+/// generation that were not used since are removed.
 package struct BoundedCache<Key: Hashable, Value> {
     private let generationSize: Int
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
 
-    /// A capacity of 0 or 1 keeps nothing.
+    /// Creates a cache. A capacity of 0 or 1 stores nothing.
     package init(capacity: Int) { generationSize = capacity / 2 }
 
     var count: Int { young.count + old.count }
@@ -32,7 +32,7 @@ package struct BoundedCache<Key: Hashable, Value> {
     }
 }
 
-/// Bytes as a key of a dictionary, hashed and compared as a block instead of one by one.
+/// Bytes as a key of a dictionary, which are hashed and compared as a block.
 struct ByteKey: Hashable {
     private let bytes: ArraySlice<UInt8>
 

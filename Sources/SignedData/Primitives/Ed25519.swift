@@ -2,28 +2,35 @@ import COpenSSL
 import Primitives
 import StoreModel
 
-/// Ed25519 (RFC 8032): short keys, short signatures, the same signature for the same message every time.
+/// The signature algorithm Ed25519 (RFC 8032). Keys and signatures are short, and the same message always has the same
+/// signature.
 ///
 ///     let key = try Ed25519.PrivateKey.generate()
 ///     let signature = try key.signature(of: message)                 // 64 bytes
 ///     key.publicKey.isValid(signature: signature, of: message)
 public enum Ed25519 {
-    /// Signs. Any number of threads may share one. It never describes itself.
+    /// A private key, which signs. All threads can share one. Its description does not contain the key.
     public final class PrivateKey: @unchecked Sendable {
-        // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made.
+        // Sendable: OpenSSL counts references atomically and does not change a key after its creation.
         private let pointer: OpaquePointer
 
         private init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
         deinit { EVP_PKEY_free(pointer) }
 
-        /// A new key from OpenSSL's random source. Throws `cryptographyFailed`.
+        /// Returns a new key from OpenSSL's random source.
+        ///
+        /// - Returns: The key.
+        /// - Throws: `SignedDataError` with `cryptographyFailed`.
         public static func generate() throws(SignedDataError) -> PrivateKey {
             guard let pointer = souk_generate_ed25519_key() else { throw OpenSSL.failed("generate an Ed25519 key") }
             return PrivateKey(owning: pointer)
         }
 
-        /// From the 32 bytes of RFC 8032 section 5.1.5. Throws `keyMalformed` for another length.
+        /// Creates a key from its 32 bytes (RFC 8032 section 5.1.5).
+        ///
+        /// - Parameter raw: The bytes.
+        /// - Throws: `SignedDataError` with `keyMalformed` for another length.
         public convenience init(raw: [UInt8]) throws(SignedDataError) {
             guard raw.count == 32, let pointer = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, raw, raw.count)
             else {
@@ -34,7 +41,10 @@ public enum Ed25519 {
             self.init(owning: pointer)
         }
 
-        /// From PKCS#8 in PEM or DER (RFC 8410), without a passphrase. Throws `keyMalformed`, saying what it is instead.
+        /// Creates a key from PKCS#8 in PEM or DER (RFC 8410), without a passphrase.
+        ///
+        /// - Parameter encoded: The bytes of the file.
+        /// - Throws: `SignedDataError` with `keyMalformed`, which names the actual kind of the file.
         public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
             let pointer = try PrivateKeyFile.read(encoded)
             guard EVP_PKEY_get_base_id(pointer) == EVP_PKEY_ED25519 else {
@@ -45,21 +55,26 @@ public enum Ed25519 {
             self.init(owning: pointer)
         }
 
-        /// The 32 bytes. Whoever has them can sign: keep them as you keep a password.
+        /// The 32 bytes of the key. Anyone who has them can sign, so store them as you store a password.
         public var raw: [UInt8] { Ed25519.rawBytes { EVP_PKEY_get_raw_private_key(self.pointer, $0, $1) } }
 
-        /// PKCS#8 in PEM, without a passphrase: keep it in a file of mode 0600.
+        /// The key as PKCS#8 in PEM, without a passphrase. Store it in a file of mode 0600.
         public var pem: String {
             let text = OpenSSL.written { PEM_write_bio_PKCS8PrivateKey($0, self.pointer, nil, nil, 0, nil, nil) }
             return String(decoding: text ?? [], as: UTF8.self)
         }
 
+        /// The public key.
         public var publicKey: PublicKey {
             EVP_PKEY_up_ref(pointer)
             return PublicKey(owning: pointer)
         }
 
-        /// The 64 bytes over `message`. Throws `cryptographyFailed`.
+        /// Signs a message.
+        ///
+        /// - Parameter message: The message.
+        /// - Returns: The 64 bytes of the signature.
+        /// - Throws: `SignedDataError` with `cryptographyFailed`.
         public func signature(of message: [UInt8]) throws(SignedDataError) -> [UInt8] {
             guard let context = EVP_MD_CTX_new() else { throw OpenSSL.failed("sign") }
             defer { EVP_MD_CTX_free(context) }
@@ -72,17 +87,20 @@ public enum Ed25519 {
         }
     }
 
-    /// Checks signatures. Any number of threads may share one.
+    /// A public key, which verifies signatures. All threads can share one.
     public final class PublicKey: @unchecked Sendable, Hashable {
-        // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made.
+        // Sendable: as `PrivateKey`.
         private let pointer: OpaquePointer
 
-        /// Takes over a reference to an Ed25519 key, public or private.
+        /// Creates a key from a reference to an Ed25519 key, public or private, which it owns then.
         fileprivate init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
         deinit { EVP_PKEY_free(pointer) }
 
-        /// From the 32 bytes of RFC 8032 section 5.1.5. Throws `keyMalformed` for another length.
+        /// Creates a key from its 32 bytes (RFC 8032 section 5.1.5).
+        ///
+        /// - Parameter raw: The bytes.
+        /// - Throws: `SignedDataError` with `keyMalformed` for another length.
         public convenience init(raw: [UInt8]) throws(SignedDataError) {
             guard raw.count == 32, let pointer = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, raw, raw.count)
             else {
@@ -92,7 +110,10 @@ public enum Ed25519 {
             self.init(owning: pointer)
         }
 
-        /// From a SubjectPublicKeyInfo in PEM or DER (RFC 8410). Throws `keyMalformed`.
+        /// Creates a key from a SubjectPublicKeyInfo in PEM or DER (RFC 8410).
+        ///
+        /// - Parameter encoded: The bytes of the file.
+        /// - Throws: `SignedDataError` with `keyMalformed`.
         public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
             guard let pointer = VerificationKey.publicKey(encoded) else {
                 throw SignedDataError(
@@ -106,14 +127,20 @@ public enum Ed25519 {
             self.init(owning: pointer)
         }
 
+        /// The 32 bytes of the key.
         public var raw: [UInt8] { Ed25519.rawBytes { EVP_PKEY_get_raw_public_key(self.pointer, $0, $1) } }
 
-        /// A SubjectPublicKeyInfo in PEM.
+        /// The key as a SubjectPublicKeyInfo in PEM.
         public var pem: String {
             String(decoding: OpenSSL.written { PEM_write_bio_PUBKEY($0, self.pointer) } ?? [], as: UTF8.self)
         }
 
-        /// Whether `signature` is the one this key's owner makes of `message`.
+        /// Returns whether a signature was made with the private key.
+        ///
+        /// - Parameters:
+        ///   - signature: The 64 bytes of the signature.
+        ///   - message: The signed message.
+        /// - Returns: Whether the signature is valid.
         public func isValid(signature: [UInt8], of message: [UInt8]) -> Bool {
             guard signature.count == 64, let context = EVP_MD_CTX_new() else { return false }
             defer { EVP_MD_CTX_free(context) }
@@ -124,6 +151,7 @@ public enum Ed25519 {
             return isValid
         }
 
+        /// Returns whether two keys have the same bytes.
         public static func == (left: PublicKey, right: PublicKey) -> Bool { left.raw == right.raw }
         public func hash(into hasher: inout Hasher) { hasher.combine(raw) }
     }
@@ -141,17 +169,26 @@ public enum Ed25519 {
     }
 }
 
-/// Checks a server's signed answers with the public keys the app was given, by the names the server gives them.
+/// Verifies signed answers of a server with the public keys that the app contains.
 ///
 ///     let verifier = Ed25519AnswerVerifier(keys: ["2026-11": try .init(pem), "2027-02": try .init(nextPEM)])
 ///
-/// Several keys at once let a server change from one to the next while both are out.
+/// With several keys, a server can change to a new key while apps still have both.
 public struct Ed25519AnswerVerifier: AnswerVerifier {
     private let keys: [String: Ed25519.PublicKey]
 
+    /// Creates a verifier.
+    ///
+    /// - Parameter keys: The public keys by the server's ids.
     public init(keys: [String: Ed25519.PublicKey]) { self.keys = keys }
 
-    /// Throws `SignedDataError`: `unknownKey` or `signatureInvalid`.
+    /// Verifies a signature.
+    ///
+    /// - Parameters:
+    ///   - signature: The 64 bytes of the signature.
+    ///   - message: The signed bytes.
+    ///   - keyID: The server's id of the key.
+    /// - Throws: `SignedDataError` with `unknownKey` or `signatureInvalid`.
     public func verify(_ signature: [UInt8], of message: [UInt8], keyID: String) throws {
         guard let key = keys[exactly: keyID] else {
             throw SignedDataError(
@@ -164,6 +201,6 @@ public struct Ed25519AnswerVerifier: AnswerVerifier {
 }
 
 extension Ed25519.PrivateKey: CustomReflectable {
-    /// Nothing, not even where in memory it is.
+    /// An empty mirror, without the address of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,13 +1,14 @@
 import COpenSSL
 
-/// HMAC with SHA-256 (RFC 2104, RFC 4231): tells who shares a key that a message is from another who does.
+/// HMAC with SHA-256 (RFC 2104, RFC 4231). It proves that a message is from a holder of the same key.
 ///
 ///     let hmac = try HMACSHA256(key: secret)
 ///     guard hmac.isValid(code, for: body) else { … }
 package struct HMACSHA256: Sendable {
     private let key: SecretBytes
 
-    /// Any length but none; 32 random bytes are right. Throws `keyMalformed` for an empty key, which everybody knows.
+    /// Creates an HMAC. The key has any length except 0; 32 random bytes are recommended. Throws `keyMalformed` for an
+    /// empty key.
     package init(key: [UInt8]) throws(SignedDataError) {
         guard !key.isEmpty, key.count <= Int32.max else {
             throw SignedDataError(.keyMalformed, "The key of an HMAC is empty; 32 random bytes are right.")
@@ -15,7 +16,7 @@ package struct HMACSHA256: Sendable {
         self.key = SecretBytes(key)
     }
 
-    /// The 32 bytes that prove `message`.
+    /// Returns the 32 bytes that authenticate `message`.
     package func code(for message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { code, count in
             code.initialize(repeating: 0)
@@ -28,7 +29,7 @@ package struct HMACSHA256: Sendable {
         }
     }
 
-    /// Whether `code` proves `message`. Takes the same time whatever byte differs.
+    /// Returns whether `code` authenticates `message`. The time does not depend on the byte that differs.
     package func isValid(_ code: [UInt8], for message: [UInt8]) -> Bool {
         code.count == 32 && CRYPTO_memcmp(self.code(for: message), code, 32) == 0
     }

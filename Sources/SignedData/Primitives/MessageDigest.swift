@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// SHA-256 by OpenSSL, which uses the processor's own instructions; `Primitives.SHA256` is for modules without it.
+/// SHA-256 by OpenSSL, which uses instructions of the processor. Modules without OpenSSL use `Primitives.SHA256`.
 package enum MessageDigest {
-    // Unsafe: OpenSSL's algorithm objects do not change after they are fetched and may be used by all threads.
+    // Unsafe: OpenSSL's algorithm objects do not change, and all threads may use them.
     nonisolated(unsafe) private static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
-    /// The 32 bytes of the digest.
+    /// Returns the 32 bytes of the digest.
     static func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
             digest.initialize(repeating: 0)
@@ -18,7 +18,7 @@ package enum MessageDigest {
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { sha256($0) } }
 }
 
-/// A SHA-256 digest as a key of a dictionary: hashed by eight of its bytes, which are as good as random.
+/// A SHA-256 digest as a key of a dictionary. Its hash uses eight of its bytes, which are distributed evenly.
 struct DigestKey: Hashable {
     private let words: SIMD4<UInt64>
 

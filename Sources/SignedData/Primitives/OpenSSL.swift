@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// What is asked of OpenSSL in more than one place.
+/// Helpers for calls of OpenSSL.
 enum OpenSSL {
-    /// Forgets what OpenSSL noted on this thread, so that a later question is not answered with an older failure.
+    /// Clears OpenSSL's errors on this thread, so that a later call does not report an older failure.
     static func clearErrors() { ERR_clear_error() }
 
     static func failed(_ what: String) -> SignedDataError {
@@ -10,7 +10,7 @@ enum OpenSSL {
         return SignedDataError(.cryptographyFailed, "OpenSSL could not \(what).")
     }
 
-    /// The bytes that `write` puts into a memory buffer; `nil` when it reports failure.
+    /// Returns the bytes that `write` puts into a memory buffer, or `nil` if it fails.
     static func written(_ write: (OpaquePointer) -> Int32) -> [UInt8]? {
         guard let bio = BIO_new(BIO_s_mem()) else { return nil }
         defer { BIO_free(bio) }
@@ -24,7 +24,7 @@ enum OpenSSL {
         return Array(UnsafeRawBufferPointer(start: contents, count: count))
     }
 
-    /// The bytes of a structure in DER by its `i2d_` function; `nil` when that reports failure.
+    /// Returns a structure in DER by its `i2d_` function, or `nil` if the function fails.
     static func der(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8]? {
         let count = encode(nil)
         guard count > 0 else { return nil }
@@ -34,7 +34,7 @@ enum OpenSSL {
         }
     }
 
-    /// What `body` makes of a memory buffer over `bytes`, which lives no longer than the call.
+    /// Returns the result of `body` for a memory buffer over `bytes`. The buffer is only valid during the call.
     static func reading<Result>(_ bytes: [UInt8], _ body: (OpaquePointer) -> Result?) -> Result? {
         bytes.withUnsafeBytes { bytes -> Result? in
             guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }

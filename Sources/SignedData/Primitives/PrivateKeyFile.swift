@@ -1,13 +1,14 @@
 import COpenSSL
 
-/// Private keys as people have them in files, and what else they give in their place.
+/// Reads files with private keys, and names the actual kind of other files.
 enum PrivateKeyFile {
-    /// Answers OpenSSL's question for a passphrase; without it OpenSSL would ask on the terminal.
+    /// Refuses OpenSSL's request for a passphrase. Without it, OpenSSL would read one from the terminal.
     static let refusePassphrase:
         @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?)
             -> Int32 = { _, _, _, _ in -1 }
 
-    /// The key in PEM or DER, without a passphrase, of whatever kind. Its reference is the caller's. Throws `keyMalformed`.
+    /// Returns a key of any kind from PEM or DER, without a passphrase. The caller owns the reference. Throws
+    /// `keyMalformed`.
     static func read(_ encoded: [UInt8]) throws(SignedDataError) -> OpaquePointer {
         defer { OpenSSL.clearErrors() }
         let isPEM = PEM.isPEM(encoded)
@@ -19,10 +20,10 @@ enum PrivateKeyFile {
                 return d2i_AutoPrivateKey(nil, &cursor, bytes.count)
             }
         if let key { return key }
-        throw SignedDataError(.keyMalformed, isPEM ? whatItIs(encoded) : unreadable)
+        throw SignedDataError(.keyMalformed, isPEM ? actualKind(encoded) : unreadable)
     }
 
-    /// The kind of a key in words: `RSA`, `P-384`, `Ed25519`.
+    /// Returns the kind of a key in words: `RSA`, `P-384`, `Ed25519`.
     static func kind(of key: OpaquePointer) -> String {
         var name = [CChar](repeating: 0, count: 32)
         var length = 0
@@ -39,7 +40,7 @@ enum PrivateKeyFile {
 
     private static let unreadable = "The private key is not PKCS#8 or SEC 1 without a passphrase, in PEM or DER."
 
-    private static func whatItIs(_ text: [UInt8]) -> String {
+    private static func actualKind(_ text: [UInt8]) -> String {
         let text = String(decoding: text.prefix(1 << 16), as: UTF8.self)
         if text.contains("ENCRYPTED") {
             return "The private key is encrypted; decrypt it first, with openssl pkey -in FILE -out DECRYPTED."

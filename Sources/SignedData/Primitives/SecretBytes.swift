@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Bytes of a key: erased when nobody holds them any more, and never described.
+/// The bytes of a key, which are erased with the last reference. A description does not contain them.
 final class SecretBytes: @unchecked Sendable {
     // Sendable: nothing changes between `init` and `deinit`.
     private let buffer: UnsafeMutableRawBufferPointer
@@ -22,6 +22,6 @@ final class SecretBytes: @unchecked Sendable {
 
 extension SecretBytes: CustomStringConvertible, CustomReflectable {
     var description: String { "bytes of a key" }
-    /// Nothing, not even where in memory they are.
+    /// An empty mirror, without the address of the bytes.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

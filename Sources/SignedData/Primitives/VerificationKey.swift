@@ -1,20 +1,24 @@
 import COpenSSL
 import Primitives
 
-/// The public half of a P-256 key: checks ES256 signatures (RFC 7518 section 3.4). Any number of threads may share one.
+/// The public key of a P-256 key pair, which verifies ES256 signatures (RFC 7518 section 3.4). All threads can share
+/// one.
 public final class VerificationKey: @unchecked Sendable {
-    // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made; contexts are used
-    // by one thread at a time, the one that took them out of `idle`.
+    // Sendable: OpenSSL counts references atomically and does not change a key. One thread at a time uses a context.
     let pointer: OpaquePointer
     private let idle = Locked<[VerificationContext]>([])
 
-    /// Takes over a reference to the key. `nil` when it is not a P-256 key; the reference is given back then.
+    /// Creates a key from a reference, which it owns then. Returns `nil` and frees the reference if the key is not a
+    /// P-256 key.
     init?(owning pointer: OpaquePointer) {
         self.pointer = pointer
         guard Self.isP256(pointer) else { return nil }
     }
 
-    /// From a SubjectPublicKeyInfo in DER (RFC 5280) or PEM. Throws `keyMalformed`.
+    /// Creates a key from a SubjectPublicKeyInfo in DER (RFC 5280) or PEM.
+    ///
+    /// - Parameter encoded: The bytes of the file.
+    /// - Throws: `SignedDataError` with `keyMalformed`.
     public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
         guard let key = Self.publicKey(encoded) else {
             throw SignedDataError(.keyMalformed, "The public key is neither a SubjectPublicKeyInfo in DER nor in PEM.")
@@ -26,7 +30,7 @@ public final class VerificationKey: @unchecked Sendable {
         self.init(owning: key)!
     }
 
-    /// The key of a SubjectPublicKeyInfo, of whatever kind. Its reference is the caller's.
+    /// Returns a key of any kind from a SubjectPublicKeyInfo. The caller owns the reference.
     static func publicKey(_ encoded: [UInt8]) -> OpaquePointer? {
         defer { OpenSSL.clearErrors() }
         if PEM.isPEM(encoded) { return OpenSSL.reading(encoded) { PEM_read_bio_PUBKEY($0, nil, nil, nil) } }
@@ -41,10 +45,15 @@ public final class VerificationKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// The SubjectPublicKeyInfo in DER.
+    /// The key as a SubjectPublicKeyInfo in DER.
     public var der: [UInt8] { OpenSSL.der { i2d_PUBKEY(self.pointer, $0) } ?? [] }
 
-    /// Whether `signature`, 64 bytes r‖s, is this key's over the SHA-256 of `message`.
+    /// Returns whether a signature matches the SHA-256 of a message.
+    ///
+    /// - Parameters:
+    ///   - signature: The 64 bytes of the signature, r‖s.
+    ///   - message: The signed message.
+    /// - Returns: Whether the signature is valid.
     public func isValid(signature: [UInt8], of message: [UInt8]) -> Bool {
         message.withUnsafeBytes { isValid(signature: signature, of: $0) }
     }
@@ -53,7 +62,12 @@ public final class VerificationKey: @unchecked Sendable {
         isValid(signature: signature, ofDigest: MessageDigest.sha256(message))
     }
 
-    /// The same over a digest of 32 bytes: one P-256 verification of OpenSSL and nothing else.
+    /// Returns whether a signature matches a digest. It does one P-256 verification of OpenSSL and nothing else.
+    ///
+    /// - Parameters:
+    ///   - signature: The 64 bytes of the signature, r‖s.
+    ///   - digest: The 32 bytes of the digest.
+    /// - Returns: Whether the signature is valid.
     public func isValid(signature: [UInt8], ofDigest digest: [UInt8]) -> Bool {
         guard digest.count == 32, let encoded = ECDSASignature.der(fromRaw: signature), let context = takeContext()
         else { return false }
@@ -63,7 +77,7 @@ public final class VerificationKey: @unchecked Sendable {
             }
         }
         if answer != 1 { OpenSSL.clearErrors() }
-        giveBack(context)
+        putBack(context)
         return answer == 1
     }
 
@@ -85,16 +99,16 @@ public final class VerificationKey: @unchecked Sendable {
         return VerificationContext(key: pointer)
     }
 
-    private func giveBack(_ context: VerificationContext) {
+    private func putBack(_ context: VerificationContext) {
         idle.withLock { idle in
             if idle.count < 64 { idle.append(context) }
         }
     }
 }
 
-/// OpenSSL's state of a verification, made ready once and used again: making it costs a tenth of a verification.
+/// The state of a verification in OpenSSL, which is reused. Creating it takes a tenth of a verification.
 private final class VerificationContext: @unchecked Sendable {
-    // Sendable: handed from thread to thread through a lock, never used by two at once.
+    // Sendable: one thread at a time uses it.
     let pointer: OpaquePointer
 
     init?(key: OpaquePointer) {
@@ -106,15 +120,15 @@ private final class VerificationContext: @unchecked Sendable {
     deinit { EVP_PKEY_CTX_free(pointer) }
 }
 
-/// The two forms of an ECDSA signature over P-256.
+/// The two encodings of an ECDSA signature over P-256.
 enum ECDSASignature {
-    /// DER of 64 bytes r‖s; `nil` for another length and when r or s is zero.
+    /// Returns the DER of 64 bytes r‖s, or `nil` for another length and if r or s is zero.
     static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 64, let r = integer(raw[0..<32]), let s = integer(raw[32..<64]) else { return nil }
         return [0x30, UInt8(r.count + s.count)] + r + s
     }
 
-    /// 64 bytes r‖s of the DER that OpenSSL makes.
+    /// Returns the 64 bytes r‖s of the DER that OpenSSL makes.
     static func raw(fromDER der: [UInt8]) -> [UInt8]? {
         guard der.count > 4, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
         var position = 2

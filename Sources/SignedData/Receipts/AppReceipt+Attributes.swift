@@ -2,20 +2,32 @@ import Foundation
 import StoreModel
 
 extension ReceiptAttribute {
-    /// An attribute whose value is an INTEGER.
+    /// Creates an attribute with an INTEGER as its value.
+    ///
+    /// - Parameters:
+    ///   - type: The number of the attribute.
+    ///   - integer: The number.
     public init(type: Int, integer: Int64) { self.init(type: type, value: DERWriter.integer(integer)[...]) }
 
-    /// An attribute whose value is a text (UTF8String).
+    /// Creates an attribute with a string as its value (UTF8String).
+    ///
+    /// - Parameters:
+    ///   - type: The number of the attribute.
+    ///   - text: The string.
     public init(type: Int, text: String) { self.init(type: type, value: DERWriter.utf8String(text)[...]) }
 
-    /// An attribute whose value is a date, in whole seconds (IA5String of RFC 3339 in UTC).
+    /// Creates an attribute with a date in whole seconds as its value (IA5String of RFC 3339 in UTC).
+    ///
+    /// - Parameters:
+    ///   - type: The number of the attribute.
+    ///   - date: The date.
     public init(type: Int, date: Date) { self.init(type: type, value: DERWriter.date(date)[...]) }
 
     /// The value as a number, if it is an INTEGER of at most 64 bits.
     public var integerValue: Int64? { reading(\.integer) }
-    /// The value as a text, if it is one that is not empty.
+    /// The value as a string, if it is a string that is not empty.
     public var textValue: String? { reading(\.text) }
-    /// The value as a date, if it is a text that is one.
+    /// The value as a date, if it is a string with a date.
     public var dateValue: Date? { reading(\.date) }
 
     private func reading<Value>(_ kind: (ReceiptValue) -> ReceiptValue.Reading<Value>) -> Value? {
@@ -25,19 +37,19 @@ extension ReceiptAttribute {
     }
 }
 
-/// Attributes that Apple does not document, by what `/verifyReceipt` calls them.
+/// Attributes that Apple does not document, with the names of `/verifyReceipt`.
 extension AppReceipt {
     /// The App Store's number of the app, 0 in the sandbox (`adam_id`, attribute 1).
     public var appItemID: Int64? { first(1)?.integerValue }
-    /// When the receipt was asked for (`request_date`, 8).
+    /// The date of the request for the receipt (`request_date`, 8).
     public var requestDate: Date? { first(8)?.dateValue }
-    /// The app's age rating, as `4+` (10).
+    /// The age rating of the app, for example `4+` (10).
     public var ageRating: String? { first(10)?.textValue }
-    /// The download of the app (`download_id`, 15).
+    /// The id of the download of the app (`download_id`, 15).
     public var downloadID: Int64? { first(15)?.integerValue }
     /// The App Store's number of the app's version (`version_external_identifier`, 16).
     public var versionExternalID: Int64? { first(16)?.integerValue }
-    /// When the app was first downloaded (`original_purchase_date`, 18).
+    /// The date of the first download of the app (`original_purchase_date`, 18).
     public var originalPurchaseDate: Date? { first(18)?.dateValue }
 
     private func first(_ type: Int) -> ReceiptAttribute? { otherAttributes.first { $0.type == type } }

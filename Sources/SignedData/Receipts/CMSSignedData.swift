@@ -1,25 +1,26 @@
 import Foundation
 
-/// A CMS container of signed data with one signer (RFC 5652 section 5), taken apart without copies: everything is a
-/// place in its bytes.
+/// A CMS container of signed data with one signer (RFC 5652 section 5). All parts are places in its bytes, without
+/// copies.
 ///
-/// Every octet has one meaning or the container is refused. Beyond the standard: one signer, named by issuer and serial
-/// number; one digest algorithm, the signer's; no certificate revocation lists, no unsigned attributes, nothing behind the
-/// end. Lengths may be indefinite where Xcode has them (the wrappers around the content), and are the shortest elsewhere.
+/// Every octet has one possible meaning, or the container is refused. Restrictions beyond the standard: one signer,
+/// named by issuer and serial number; one digest algorithm, that of the signer; no certificate revocation lists, no
+/// unsigned attributes, and nothing after the end. Lengths may be indefinite where Xcode makes them so (the wrappers
+/// around the content), and are the shortest elsewhere.
 struct CMSSignedData {
-    /// The pieces of the content, in order; one where the octet string is not cut.
+    /// The pieces of the content, in order. One if the octet string is not split.
     let contentPieces: [Range<Int>]
     /// The content of the certificates field.
     let certificateSet: Range<Int>
-    /// What the signer signs with.
+    /// The algorithms of the signer.
     let algorithm: ReceiptAlgorithm
     /// The content of `IssuerAndSerialNumber`.
     let signerIdentity: Range<Int>
-    /// `nil` when the signature is over the content itself, as in all receipts Apple made so far.
+    /// The signed attributes, or `nil` if the signature is over the content itself, as in all receipts of Apple so far.
     let signedAttributes: CMSSignedAttributes?
     let signature: Range<Int>
 
-    /// Throws `malformed`, or `unsupportedAlgorithm` for algorithms that receipts do not have.
+    /// Parses a container. Throws `malformed`, or `unsupportedAlgorithm` for algorithms that receipts do not have.
     init(_ bytes: UnsafeRawBufferPointer) throws(SignedDataError) {
         do {
             self = try CMSSignedData(reading: bytes)
@@ -34,7 +35,6 @@ struct CMSSignedData {
 
     private init(reading bytes: UnsafeRawBufferPointer) throws {
         var document = BERReader(bytes, rules: .indefiniteLengths)
-        // ContentInfo (RFC 5652 section 3).
         let info = try document.read(BERTag.sequence)
         try document.requireEnd()
         var infoReader = document.inside(info)
@@ -45,7 +45,7 @@ struct CMSSignedData {
         let signedData = try explicitReader.read(BERTag.sequence)
         try explicitReader.requireEnd()
 
-        // SignedData (section 5.1). Of a content of type data with a signer of version 1, the version is 1.
+        // For content of type data and a signer of version 1, the version is 1 (section 5.1).
         var reader = explicitReader.inside(signedData)
         try reader.readVersion1()
         let digests = try reader.read(BERTag.set)
@@ -61,7 +61,6 @@ struct CMSSignedData {
         let signer = try signersReader.readDistinguished(BERTag.sequence)
         try signersReader.requireEnd()
 
-        // SignerInfo (section 5.3), in DER.
         var signerReader = BERReader(bytes, in: signer.content, rules: .distinguished)
         try signerReader.readVersion1()
         signerIdentity = try signerReader.read(BERTag.sequence).content
@@ -78,8 +77,8 @@ struct CMSSignedData {
         signedAttributes = try attributes.map { try CMSSignedAttributes($0, in: signerReader) }
     }
 
-    /// The places of the certificates, in their order. Each is DER; what is not a certificate is refused (RFC 5652
-    /// section 10.2.3).
+    /// Returns the places of the certificates, in their order. Each is DER. Elements that are not certificates are
+    /// refused (RFC 5652 section 10.2.3).
     func certificates(in bytes: UnsafeRawBufferPointer) throws(BERError) -> [Range<Int>] {
         var reader = BERReader(bytes, in: certificateSet, rules: .distinguished)
         var places: [Range<Int>] = []
@@ -106,14 +105,14 @@ extension BERReader {
         }
     }
 
-    /// The next element, which must be of definite length.
+    /// Reads the next element, which must have a definite length.
     fileprivate mutating func readDistinguished(_ tag: UInt8) throws(BERError) -> BERElement {
         var strict = BERReader(bytes, in: position..<end, rules: .distinguished)
         _ = try strict.read(tag)
         return try read(tag)
     }
 
-    /// EncapsulatedContentInfo (RFC 5652 section 5.2): data, not detached.
+    /// Reads EncapsulatedContentInfo (RFC 5652 section 5.2): data that is not detached.
     fileprivate mutating func readContent() throws(BERError) -> [Range<Int>] {
         let encapsulated = try read(BERTag.sequence)
         var reader = inside(encapsulated)
@@ -130,14 +129,16 @@ extension BERReader {
     }
 }
 
-/// The attributes a signer signs instead of the content (RFC 5652 section 5.3 and 11). They name the content's digest.
+/// The attributes that a signer signs instead of the content (RFC 5652 sections 5.3 and 11). They contain the digest of
+/// the content.
 struct CMSSignedAttributes {
-    /// The place of the whole field. What is signed is this with the tag of a set (section 5.4).
+    /// The place of the whole field. The signature is over this field with the tag of a set (section 5.4).
     let field: Range<Int>
     let messageDigest: Range<Int>
 
-    /// The content type must be data, and once there, like the digest. Others, such as the time of signing (section
-    /// 11.3), are bound by the signature and decide nothing here: a receipt is judged at its creation date.
+    /// Parses the attributes. The content type must be data; it and the digest occur once. Other attributes, such as
+    /// the time of signing (section 11.3), are covered by the signature but not used: a receipt is verified at its
+    /// creation date.
     init(_ element: BERElement, in outer: BERReader) throws(BERError) {
         field = element.whole
         var reader = outer.inside(element)
@@ -169,25 +170,25 @@ struct CMSSignedAttributes {
         messageDigest = digest
     }
 
-    /// The octets that are signed.
+    /// Returns the bytes that the signature is over.
     func signedBytes(in bytes: UnsafeRawBufferPointer) -> [UInt8] {
         [BERTag.set] + bytes[field.dropFirst()]
     }
 }
 
 extension BERReader {
-    /// The one value of an attribute that may stand once and with one value (RFC 5652 section 11.1 and 11.2).
+    /// Returns the single value of an attribute that may occur once (RFC 5652 sections 11.1 and 11.2).
     fileprivate func readSingleValue(
         of values: BERElement, _ tag: UInt8, after earlier: Range<Int>?
     ) throws(BERError) -> Range<Int> {
-        guard earlier == nil else { throw BERError(position: values.start, problem: "a signed attribute stands twice") }
+        guard earlier == nil else { throw BERError(position: values.start, problem: "a signed attribute occurs twice") }
         var reader = inside(values)
         let value = try reader.read(tag)
         try reader.requireEnd()
         return value.content
     }
 
-    /// Whether two elements of a set stand in the order of DER (X.690 section 11.6); the same one twice does not.
+    /// Returns whether two elements of a set are in the order of DER (X.690 section 11.6). Two equal elements are not.
     fileprivate func isAscending(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
         bytes[first].lexicographicallyPrecedes(bytes[second])
     }

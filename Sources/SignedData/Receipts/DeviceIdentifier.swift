@@ -1,18 +1,27 @@
 import Foundation
 import Primitives
 
-/// What the device hash of a receipt is made of: `identifierForVendor` on iOS, the MAC address of the first network
-/// interface on macOS (Apple: Validating receipts on the device). It never describes itself.
+/// The device identifier in the device hash of a receipt: `identifierForVendor` on iOS, the MAC address of the first
+/// network interface on macOS (Apple: Validating receipts on the device). Its description does not contain it.
 public struct DeviceIdentifier: Hashable, Sendable {
-    /// 16 bytes of a UUID, 6 of a MAC address, or any.
+    /// The bytes: 16 of a UUID, 6 of a MAC address, or any number.
     public let bytes: [UInt8]
 
+    /// Creates an identifier from bytes.
+    ///
+    /// - Parameter bytes: The bytes of the identifier.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// `identifierForVendor`.
+    /// Creates an identifier from a UUID.
+    ///
+    /// - Parameter uuid: `identifierForVendor`.
     public init(_ uuid: UUID) { bytes = withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 
-    /// From text: with hyphens a UUID, with colons a MAC address (`a4:83:e7:01:02:03`), else base64. Throws `malformed`.
+    /// Creates an identifier from a string: a UUID with hyphens, a MAC address with colons (`a4:83:e7:01:02:03`), or
+    /// base64.
+    ///
+    /// - Parameter text: The string.
+    /// - Throws: `SignedDataError` with `malformed` for any other string.
     public init(_ text: String) throws(SignedDataError) {
         let bytes: [UInt8]?
         if text.contains("-") {
@@ -32,8 +41,8 @@ public struct DeviceIdentifier: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// SHA-1 over this, a receipt's opaque value and the value of its attribute 2, in this order: what attribute 5 of a
-    /// receipt for this device holds. Throws `cryptographyFailed`.
+    /// Returns the SHA-1 of the identifier, a receipt's opaque value and the value of its attribute 2, in this order.
+    /// It is attribute 5 of a receipt for this device. Throws `cryptographyFailed`.
     func receiptHash(
         opaqueValue: some Sequence<UInt8>, encodedBundleID: some Sequence<UInt8>
     ) throws(SignedDataError) -> [UInt8] {
@@ -43,5 +52,6 @@ public struct DeviceIdentifier: Hashable, Sendable {
 
 extension DeviceIdentifier: CustomStringConvertible, CustomReflectable {
     public var description: String { "device of \(bytes.count) bytes" }
+    /// An empty mirror, so that no log contains the identifier.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Contents of object identifiers (X.690 section 8.19).
+/// Object identifiers in DER, without tag and length (X.690 section 8.19).
 enum CMSIdentifier {
     /// 1.2.840.113549.1.7.1, id-data.
     static let data: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
@@ -26,14 +26,15 @@ enum CMSIdentifier {
     static let ecdsaWithSHA256: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02]
 }
 
-/// How a receipt is signed: SHA-1 until 2023, SHA-256 since (Apple: TN3138), RSA or, by Xcode and simulators, ECDSA.
+/// The algorithms of a receipt's signature: SHA-1 until 2023 and SHA-256 since then (Apple: TN3138), with RSA or, in
+/// Xcode and simulators, ECDSA.
 struct ReceiptAlgorithm: Hashable {
     let digest: ReceiptDigest
     let isRSA: Bool
 
-    /// From the two AlgorithmIdentifiers of a signer (RFC 3370 sections 2.1, 3.2; RFC 5754 sections 2, 3). Parameters of
-    /// digests are NULL or absent, of RSA NULL, of ECDSA absent. The signature's algorithm may name the digest and must
-    /// then name the same.
+    /// Parses the two AlgorithmIdentifiers of a signer (RFC 3370 sections 2.1, 3.2; RFC 5754 sections 2, 3). Parameters
+    /// are NULL or absent for digests, NULL for RSA, and absent for ECDSA. A digest in the signature's algorithm must
+    /// be the same digest.
     init(digest digestReader: BERReader, signature signatureReader: BERReader) throws {
         var (digestReader, signatureReader) = (digestReader, signatureReader)
         let digestIdentifier = try digestReader.read(BERTag.objectIdentifier)
@@ -79,15 +80,15 @@ enum ReceiptDigest: CaseIterable {
     var withECDSA: [UInt8] { self == .sha1 ? CMSIdentifier.ecdsaWithSHA1 : CMSIdentifier.ecdsaWithSHA256 }
     var count: Int { self == .sha1 ? 20 : 32 }
 
-    // Unsafe: OpenSSL's algorithm objects do not change after they are fetched and may be used by all threads.
+    // Unsafe: OpenSSL's algorithm objects do not change, and all threads may use them.
     nonisolated(unsafe) private static let algorithms = (
         sha1: EVP_MD_fetch(nil, "SHA1", nil), sha256: EVP_MD_fetch(nil, "SHA256", nil)
     )
 
-    /// OpenSSL's own.
+    /// OpenSSL's algorithm object.
     var algorithm: OpaquePointer? { self == .sha1 ? Self.algorithms.sha1 : Self.algorithms.sha256 }
 
-    /// The digest of the pieces as one.
+    /// Returns the digest of all pieces together.
     func hash(_ pieces: [UnsafeRawBufferPointer]) throws(SignedDataError) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: count)
         if pieces.count == 1 {

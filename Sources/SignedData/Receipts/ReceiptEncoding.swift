@@ -1,15 +1,15 @@
 import Primitives
 
-/// The forms receipts are kept and sent in: DER or BER as the store made them, base64 with or without line breaks, and the
-/// form before iOS 7, which is only recognised.
+/// The encodings in which receipts are stored and sent: DER or BER as the store makes them, and base64 with or without
+/// line breaks. The format from before iOS 7 is only detected.
 package enum ReceiptEncoding {
-    /// The receipt's bytes from a file or a message: as they are, or out of base64 (RFC 4648 section 4), with white space
-    /// anywhere. Throws `malformed`, also for nothing, `tooLarge` beyond 16 MB.
+    /// Returns the bytes of a receipt from a file or a message, decoding base64 (RFC 4648 section 4) with any white
+    /// space. Throws `malformed`, also for an empty input, and `tooLarge` above 16 MB.
     package static func bytes(of encoded: [UInt8]) throws(SignedDataError) -> [UInt8] {
         guard encoded.count <= 16 << 20 else {
             throw SignedDataError(.tooLarge, "The receipt has more than 16 megabytes.")
         }
-        // The first byte of every receipt; no receipt's base64 begins with the digit 0 that it is in ASCII.
+        // Every receipt begins with 0x30, the ASCII digit 0, with which no receipt's base64 begins.
         if encoded.first == BERTag.sequence { return encoded }
         if isLegacy(encoded) { return encoded }
         let text = encoded.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
@@ -20,7 +20,7 @@ package enum ReceiptEncoding {
         return bytes
     }
 
-    /// Whether this is a transaction receipt of before iOS 7: a property list in the old style,
+    /// Returns whether this is a transaction receipt from before iOS 7: a property list in the old style,
     /// `{ "signature" = "…"; "purchase-info" = "…"; … }`.
     static func isLegacy(_ bytes: [UInt8]) -> Bool {
         let head = bytes.prefix(64 * 1024)

@@ -1,15 +1,15 @@
 import COpenSSL
 import Primitives
 
-/// The public key of a receipt's signer, RSA or of an elliptic curve. Any number of threads may share one.
+/// The public key of a receipt's signer, RSA or of an elliptic curve. All threads can share one.
 final class ReceiptKey: @unchecked Sendable {
-    // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made; contexts are used
-    // by one thread at a time, the one that took them out of `idle`.
+    // Sendable: OpenSSL counts references atomically and does not change a key. One thread at a time uses a context.
     private let pointer: OpaquePointer
     private let isRSA: Bool
     private let idle = Locked<[ReceiptDigest: [Context]]>([:])
 
-    /// The key of a certificate. Throws `unsupportedAlgorithm` for other kinds and for one weaker than RSA of 2048 bits.
+    /// Creates a key from a certificate. Throws `unsupportedAlgorithm` for other kinds, and for keys weaker than RSA of
+    /// 2048 bits.
     init(of certificate: Certificate) throws(SignedDataError) {
         guard let key = X509_get_pubkey(certificate.pointer) else {
             OpenSSL.clearErrors()
@@ -28,8 +28,8 @@ final class ReceiptKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// Whether `signature` is this key's over a digest: RSA of PKCS #1 version 1.5 (RFC 8017 section 8.2) or ECDSA, the
-    /// two integers in DER.
+    /// Returns whether `signature` matches a digest: RSA of PKCS #1 version 1.5 (RFC 8017 section 8.2), or ECDSA as two
+    /// integers in DER.
     func isValid(
         signature: UnsafeRawBufferPointer, ofDigest digest: [UInt8], by algorithm: ReceiptAlgorithm
     ) throws(SignedDataError) -> Bool {
@@ -41,12 +41,12 @@ final class ReceiptKey: @unchecked Sendable {
         let octets = signature.bindMemory(to: UInt8.self)
         let answer = EVP_PKEY_verify(context.pointer, octets.baseAddress, octets.count, digest, digest.count)
         if answer != 1 { OpenSSL.clearErrors() }
-        giveBack(context, for: algorithm.digest)
+        putBack(context, for: algorithm.digest)
         return answer == 1
     }
 
-    /// Whether `signature` is this key's over another digest of the same kind: the content was changed, not the
-    /// signature. Only RSA signatures tell.
+    /// Returns whether `signature` is valid for another digest of the same kind: the content was changed, not the
+    /// signature. Only RSA signatures show this.
     func isValid(signature: UnsafeRawBufferPointer, ofAnyDigest digest: ReceiptDigest) -> Bool {
         defer { OpenSSL.clearErrors() }
         guard isRSA, let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
@@ -71,15 +71,15 @@ final class ReceiptKey: @unchecked Sendable {
         return context
     }
 
-    private func giveBack(_ context: Context, for digest: ReceiptDigest) {
+    private func putBack(_ context: Context, for digest: ReceiptDigest) {
         idle.withLock { idle in
             if idle[digest, default: []].count < 64 { idle[digest, default: []].append(context) }
         }
     }
 
-    /// OpenSSL's state of a verification, made ready once and used again.
+    /// The state of a verification in OpenSSL, which is reused.
     private final class Context: @unchecked Sendable {
-        // Sendable: handed from thread to thread through a lock, never used by two at once.
+        // Sendable: one thread at a time uses it.
         let pointer: OpaquePointer
 
         init?(key: OpaquePointer, digest: ReceiptDigest, isRSA: Bool) {

@@ -6,14 +6,15 @@ import StoreModel
 ///     ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }
 ///     Payload ::= SET OF ReceiptAttribute
 ///
-/// What stands in the set must be attributes; what an attribute's value is, even of one that is known, is never a reason to
-/// refuse the receipt: it is kept as it came.
+/// The set must contain only attributes. An unexpected value of an attribute, even a known one, is kept unchanged and
+/// never a reason to refuse the receipt.
 struct ReceiptPayload {
     let receipt: AppReceipt
-    /// The value of the bundle id's attribute as it came: it goes into the device hash.
+    /// The unchanged value of the attribute with the bundle id, which is part of the device hash.
     let encodedBundleID: ArraySlice<UInt8>
 
-    /// Throws `payloadMalformed`, or `tooLarge` for more attributes than `maximumAttributes`, those of purchases included.
+    /// Decodes a payload. Throws `payloadMalformed`, or `tooLarge` for more than `maximumAttributes` attributes,
+    /// including those of purchases.
     init(_ payload: ArraySlice<UInt8>, maximumAttributes: Int) throws(SignedDataError) {
         let result = payload.withUnsafeBytes { bytes in
             Result<ReceiptPayload, SignedDataError> { () throws(SignedDataError) in
@@ -43,7 +44,7 @@ struct ReceiptPayload {
     }
 }
 
-/// Reads attributes into the members of receipts and purchases.
+/// Decodes attributes into the properties of receipts and purchases.
 private struct ReceiptDecoder {
     let payload: ArraySlice<UInt8>
     let bytes: UnsafeRawBufferPointer
@@ -60,9 +61,9 @@ private struct ReceiptDecoder {
         self.attributesLeft = attributesLeft
     }
 
-    /// The attributes of a set, one after the other. What is signed may be BER in any form.
+    /// The attributes of a set, one after the other. The content may be any BER.
     ///
-    /// The current one stands in the members: handing it out as a value of its own costs as much as reading it.
+    /// The properties hold the current attribute: returning it as a value would cost as much as parsing it.
     private struct Attributes {
         private var reader: BERReader
         private(set) var type = 0
@@ -81,7 +82,7 @@ private struct ReceiptDecoder {
 
         var value: ReceiptValue { ReceiptValue(bytes: reader.bytes, place: place) }
 
-        /// Goes to the next attribute; `false` at the end.
+        /// Moves to the next attribute. Returns `false` at the end.
         @inline(__always)
         mutating func advance() throws(BERError) -> Bool {
             if reader.isAtEnd { return false }
@@ -104,7 +105,7 @@ private struct ReceiptDecoder {
             try parts.requireEnd()
         }
 
-        /// The same for an attribute in the usual form.
+        /// Moves to the next attribute if it is in the usual form.
         @inline(__always)
         private mutating func advanceQuickly() -> Bool {
             guard let content = reader.readQuickly(BERTag.sequence) else { return false }
@@ -131,7 +132,7 @@ private struct ReceiptDecoder {
     }
 
     private func keep(_ attributes: Attributes, in others: inout ReceiptAttributes) {
-        // Handing the payload on for each would count its references up and down.
+        // Passing the payload for each attribute would change its reference count each time.
         if others.isEmpty { others = ReceiptAttributes(of: payload) }
         others.append(type: attributes.type, version: attributes.version, place: attributes.value.place)
     }
@@ -146,7 +147,7 @@ private struct ReceiptDecoder {
         }
     }
 
-    /// `false` when the attribute has no member, its member has a value already, or the value does not fit.
+    /// Returns `false` if the attribute has no property, its property has a value already, or the value does not fit.
     private mutating func take(
         _ type: Int, _ value: ReceiptValue, into receipt: inout AppReceipt
     ) throws(BERError) -> Bool {
@@ -162,7 +163,7 @@ private struct ReceiptDecoder {
         case 5: return set(&receipt.sha1Hash, value.octets)
         case 12: return set(&receipt.creationDate, value.date)
         case 17:
-            // Apple's purchases have 400 bytes: making room once is cheaper than moving them as they become more.
+            // Apple's purchases have about 400 bytes each. Reserving capacity avoids moving them.
             if receipt.inAppPurchases.isEmpty { receipt.inAppPurchases.reserveCapacity(bytes.count / 400 + 1) }
             receipt.inAppPurchases.append(AppReceipt.InAppPurchase())
             try decode(&receipt.inAppPurchases[receipt.inAppPurchases.endIndex - 1], in: value.place)
@@ -206,7 +207,7 @@ private struct ReceiptDecoder {
         }
     }
 
-    /// Whether the attribute is done with: its value is now the member's, or it was empty.
+    /// Returns whether the attribute is complete: its value was stored, or it was empty.
     private func set<Value>(_ member: inout Value?, _ value: ReceiptValue.Reading<Value>) -> Bool {
         switch value {
         case .empty: return true
@@ -219,12 +220,12 @@ private struct ReceiptDecoder {
     }
 }
 
-/// A value that purchases have in common: renewals of one subscription follow each other with the same product and first
-/// transaction, which are read once then.
+/// A value that repeats from purchase to purchase. Renewals of one subscription are adjacent, with the same product and
+/// original transaction, which are then decoded once.
 private struct Repeated<Value> {
     private var last: (place: Range<Int>, value: Value)?
 
-    /// What `read` makes of a value, or what it made of the same octets just before.
+    /// Returns the result of `read` for a value, or the previous result if the octets are the same.
     mutating func reading(
         _ value: ReceiptValue, _ read: (ReceiptValue) -> ReceiptValue.Reading<Value>
     ) -> ReceiptValue.Reading<Value> {
@@ -236,14 +237,14 @@ private struct Repeated<Value> {
 }
 
 extension BERReader {
-    /// The next element if it is an attribute of a receipt as nearly all are: every length in one octet, a number in two,
-    /// a version in one. Otherwise `nil`, and nothing is read.
+    /// Reads the next element if it is an attribute in the most common form: all lengths in one octet, the number in
+    /// two, the version in one. Otherwise returns `nil` and reads nothing.
     ///
     ///     30 len  02 02 type type  02 01 version  04 len value…
     @inline(__always)
     mutating func readPlainAttribute() -> (type: Int, version: Int, value: Range<Int>)? {
         guard end &- position >= 11 else { return nil }
-        // All that is the same in each, at once; the first octet is the lowest.
+        // Compares all fixed octets at once; the first octet is the lowest.
         let head = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         let type = Int(head >> 32 & 0xFF) << 8 | Int(head >> 40 & 0xFF)
         let version = Int(bytes[position &+ 8])

@@ -2,25 +2,25 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Signs receipts as the App Store does: a PKCS #7 container in DER with the chain inside and no signed attributes. Any
-/// number of threads may share one.
+/// Signs receipts as the App Store does: a PKCS #7 container in DER with the chain and without signed attributes. All
+/// threads can share one signer.
 ///
 ///     let signer = try ReceiptSigner(chain)
 ///     let receipt = try signer.sign(
 ///         AppReceipt(receiptType: "ProductionSandbox", bundleID: "com.example", creationDate: clock.now()))
 ///
-/// The bytes are the same for the same receipt, but for the signature: ECDSA is random.
+/// The bytes for a receipt are always the same, except for the signature, because ECDSA is random.
 package struct ReceiptSigner: Sendable {
     private let key: SigningKey
     private let certificates: [UInt8]
     private let signerIdentity: [UInt8]
 
-    /// Throws `certificateMalformed` when a certificate is not in DER.
+    /// Creates a signer. Throws `certificateMalformed` if a certificate is not in DER.
     package init(_ chain: SigningChain) throws(SignedDataError) {
         try self.init(key: chain.leafKey, certificates: chain.certificates)
     }
 
-    /// With the signer's certificate first.
+    /// Creates a signer. The certificate of the signer is the first.
     init(key: SigningKey, certificates: [Certificate]) throws(SignedDataError) {
         self.key = key
         self.certificates = certificates.flatMap(\.der)
@@ -35,8 +35,9 @@ package struct ReceiptSigner: Sendable {
         signerIdentity = identity
     }
 
-    /// A receipt. With a device, the hash that binds the receipt to it (attribute 5) is computed from its opaque value and
-    /// bundle id, which it must have then: otherwise `payloadMalformed` is thrown. Throws `cryptographyFailed`.
+    /// Returns a signed receipt. For a device, it computes the hash that binds the receipt to the device (attribute 5)
+    /// from the opaque value and the bundle id. Throws `payloadMalformed` if one of them is missing then, and
+    /// `cryptographyFailed`.
     package func sign(_ receipt: AppReceipt, for device: DeviceIdentifier? = nil) throws(SignedDataError) -> [UInt8] {
         var receipt = receipt
         if let device {
@@ -50,7 +51,7 @@ package struct ReceiptSigner: Sendable {
         return try sign(payload: receipt.der)
     }
 
-    /// A container around any content.
+    /// Returns a container around any content.
     func sign(payload: [UInt8]) throws(SignedDataError) -> [UInt8] {
         let raw = try key.signature(of: payload)
         guard let signature = ECDSASignature.der(fromRaw: raw) else { throw OpenSSL.failed("sign") }
@@ -62,7 +63,6 @@ package struct ReceiptSigner: Sendable {
         let content = DERWriter.sequence(
             DERWriter.objectIdentifier(CMSIdentifier.data),
             DERWriter.element(BERTag.context(0), DERWriter.element(BERTag.octetString, payload)))
-        // Leaf, intermediate, root, in Apple's order; DER would sort them.
         let signedData = DERWriter.sequence(
             DERWriter.integer(1), DERWriter.set([digest]), content,
             DERWriter.element(BERTag.context(0), certificates), DERWriter.set([signer]))
@@ -73,7 +73,7 @@ package struct ReceiptSigner: Sendable {
 }
 
 extension AppReceipt {
-    /// The content of a receipt in DER: what `ReceiptSigner` signs.
+    /// The content of the receipt in DER, which `ReceiptSigner` signs.
     var der: [UInt8] {
         var attributes = ReceiptAttributeList()
         attributes.add(0, receiptType.map(DERWriter.utf8String))
@@ -101,7 +101,7 @@ extension AppReceipt.InAppPurchase {
         attributes.add(1706, originalPurchaseDate.map(DERWriter.date))
         attributes.add(1707, productType?.receiptNumber.map { DERWriter.integer(Int64($0)) })
         attributes.add(1708, expiresDate.map(DERWriter.date))
-        // Apple writes the number it is; a text that is none is written as it is, and read so.
+        // Apple writes a number; an id that is not a number becomes a string.
         attributes.add(
             1711, webOrderLineItemID.map { id in Int64(id).map(DERWriter.integer) ?? DERWriter.utf8String(id) })
         attributes.add(1712, cancellationDate.map(DERWriter.date))
@@ -113,7 +113,7 @@ extension AppReceipt.InAppPurchase {
     }
 }
 
-/// A set of attributes in the making.
+/// Collects the attributes of a set.
 private struct ReceiptAttributeList {
     private var elements: [[UInt8]] = []
 
@@ -133,6 +133,6 @@ private struct ReceiptAttributeList {
 }
 
 extension DERWriter {
-    /// A date as Apple's receipts have it: RFC 3339 in UTC, in an IA5String.
+    /// Returns a date as in Apple's receipts: RFC 3339 in UTC, in an IA5String.
     static func date(_ date: Date) -> [UInt8] { ia5String(RFC3339.string(from: date)) }
 }

@@ -2,18 +2,18 @@ import COpenSSL
 import Foundation
 import Primitives
 
-/// The certificates of a receipt after they were judged, and what a signature is checked with: made once for each set of
+/// The verified certificates of a receipt and the key for its signature. It is created once for each set of
 /// certificates.
 final class ReceiptSignerChain: Sendable {
     let chain: CertificateChain
     let key: ReceiptKey
-    /// What `IssuerAndSerialNumber` must hold to name the leaf: issuer and serial number as the leaf has them.
+    /// The issuer and serial number of the leaf, which `IssuerAndSerialNumber` must contain.
     private let signerIdentity: [UInt8]
 
-    /// Judges the certificates at these places: leaf, intermediate and root in this order, or Xcode's one.
+    /// Verifies the certificates at these places: leaf, intermediate and root in this order, or one of Xcode.
     ///
-    /// `CertificateChain` judges the path; here it is seen to that no octet outside the signed part of a certificate can
-    /// be another one (RFC 5280 section 4.1.1), and that no signature below the root is over MD5.
+    /// `CertificateChain` verifies the path. This initialiser also checks that no octet outside the signed part of a
+    /// certificate can differ (RFC 5280 section 4.1.1), and that no signature below the root uses MD5.
     init(
         _ places: [Range<Int>], in bytes: UnsafeRawBufferPointer, configuration: ReceiptVerifier.Configuration
     ) throws(SignedDataError) {
@@ -36,17 +36,17 @@ final class ReceiptSignerChain: Sendable {
                 for: certificates, among: configuration.trustAnchors, acceptsLocal: configuration.acceptsLocalReceipts),
             acceptsLocal: configuration.acceptsLocalReceipts, use: .receipts)
         for certificate in chain.certificates.dropLast() where !certificate.isSignedOverSHA {
-            throw SignedDataError(.chainInvalid, "A certificate is signed over a digest that is none of SHA.")
+            throw SignedDataError(.chainInvalid, "A certificate is signed with a digest that is not of the SHA family.")
         }
         guard chain.leaf.maySign else {
-            throw SignedDataError(.chainInvalid, "The leaf's key usage does not let it sign.")
+            throw SignedDataError(.chainInvalid, "The key usage of the leaf does not allow signing.")
         }
         for certificate in chain.certificates.dropFirst() { _ = try ReceiptKey(of: certificate) }
         key = try ReceiptKey(of: chain.leaf)
     }
 
-    /// The anchors that are the last certificate byte for byte, found without reading it. How many certificates there must
-    /// be is the chain's business.
+    /// Returns the anchors that are equal to the last certificate byte for byte, without parsing it. `CertificateChain`
+    /// checks the number of certificates.
     private static func anchors(
         for certificates: [[UInt8]], among anchors: [TrustAnchor], acceptsLocal: Bool
     ) throws(SignedDataError) -> [TrustAnchor] {
@@ -63,12 +63,12 @@ final class ReceiptSignerChain: Sendable {
         guard !exact.isEmpty else {
             throw SignedDataError(
                 .untrustedRoot,
-                "The last certificate, of the SHA-256 \(Hex.encode(fingerprint)), is none of the trusted ones.")
+                "The last certificate, with the SHA-256 \(Hex.encode(fingerprint)), is not trusted.")
         }
         return exact
     }
 
-    /// Throws `chainInvalid` unless the signer says it is the leaf.
+    /// Throws `chainInvalid` unless the receipt names the leaf as its signer.
     func check(signerIdentity place: Range<Int>, in bytes: UnsafeRawBufferPointer) throws(SignedDataError) {
         guard bytes[place].elementsEqual(signerIdentity) else {
             throw SignedDataError(.chainInvalid, "The receipt names another signer than its first certificate.")
@@ -76,12 +76,12 @@ final class ReceiptSignerChain: Sendable {
     }
 }
 
-/// A certificate as places in its DER (RFC 5280 section 4.1).
+/// The parts of a certificate as places in its DER (RFC 5280 section 4.1).
 struct CertificateOutline {
     let issuer: Range<Int>
     let serialNumber: Range<Int>
 
-    /// Throws unless everything outside the signed part is the only possible encoding of what it says.
+    /// Throws unless everything outside the signed part has its only possible encoding.
     init(_ place: Range<Int>, in bytes: UnsafeRawBufferPointer) throws(BERError) {
         var reader = BERReader(bytes, in: place, rules: .distinguished)
         let certificate = try reader.read(BERTag.sequence)
@@ -106,7 +106,7 @@ struct CertificateOutline {
 }
 
 extension Certificate {
-    /// Whether its signature is over a digest of the SHA families.
+    /// Whether the signature of the certificate uses a digest of the SHA families.
     fileprivate var isSignedOverSHA: Bool {
         var digest: Int32 = 0
         guard X509_get_signature_info(pointer, &digest, nil, nil, nil) == 1 else {
@@ -116,7 +116,7 @@ extension Certificate {
         return [NID_sha1, NID_sha256, NID_sha384, NID_sha512].contains(digest)
     }
 
-    /// Whether its key usage (RFC 5280 section 4.2.1.3), if it has one, includes signing documents.
+    /// Whether the key usage of the certificate (RFC 5280 section 4.2.1.3), if any, allows signing documents.
     fileprivate var maySign: Bool {
         X509_get_key_usage(pointer) & UInt32(KU_DIGITAL_SIGNATURE | KU_NON_REPUDIATION) != 0
     }

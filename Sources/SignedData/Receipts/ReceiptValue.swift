@@ -2,17 +2,17 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The value of a receipt's attribute in place: octets that are one ASN.1 element in most attributes.
+/// The value of a receipt's attribute as a place in its bytes. In most attributes it is one ASN.1 element.
 struct ReceiptValue {
     let bytes: UnsafeRawBufferPointer
     let place: Range<Int>
 
-    /// What a value reads as.
+    /// The result of decoding a value.
     enum Reading<Value> {
         case value(Value)
-        /// There, but nothing in it: no octets, no text.
+        /// The attribute has no octets or an empty string.
         case empty
-        /// Something else than what was asked for.
+        /// The value has another type than the requested one.
         case unfit
 
         func flatMap<Other>(_ transform: (Value) -> Other?) -> Reading<Other> {
@@ -24,19 +24,19 @@ struct ReceiptValue {
         }
     }
 
-    /// The octets themselves.
+    /// The octets.
     var octets: Reading<[UInt8]> { place.isEmpty ? .empty : .value(Array(bytes[place])) }
 
-    /// A text of any of the kinds that are ASCII or UTF-8 (X.690 section 8.23).
+    /// A string of any type that is ASCII or UTF-8 (X.690 section 8.23).
     var text: Reading<String> {
         textContent.flatMap { content in
             let text = String(decoding: UnsafeRawBufferPointer(rebasing: bytes[content]), as: UTF8.self)
-            // Decoding repairs what is not UTF-8; what was repaired is other text.
+            // Decoding replaces invalid UTF-8, so the octets are compared.
             return isPlain(content) || text.utf8.elementsEqual(bytes[content]) ? text : nil
         }
     }
 
-    /// A text that is an identifier by the rule all identifiers have that give none of their own.
+    /// Decodes a string that is an identifier with the default rule.
     func identifier<ID: Identifier>() -> Reading<ID> {
         guard case .value(let content) = textContent, content.count <= 255, isPlain(content) else {
             return text.flatMap { ID(rawValue: $0) }
@@ -44,10 +44,10 @@ struct ReceiptValue {
         return .value(ID(unchecked: String(decoding: UnsafeRawBufferPointer(rebasing: bytes[content]), as: UTF8.self)))
     }
 
-    /// Whether these are printable characters of ASCII and spaces, eight of them at a time.
+    /// Returns whether these are printable ASCII characters and spaces. It compares eight at a time.
     private func isPlain(_ content: Range<Int>) -> Bool {
         var position = content.lowerBound
-        // Sets the high bit of an octet outside 0x20...0x7E; where one borrows from the next, its own is set already.
+        // Sets the high bit of an octet outside 0x20...0x7E. If one borrows from the next, its own bit is set already.
         var outside: UInt64 = 0
         while content.upperBound &- position >= 8 {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
@@ -63,7 +63,6 @@ struct ReceiptValue {
 
     /// An INTEGER of at most 64 bits.
     var integer: Reading<Int64> {
-        // Most are flags and small counts.
         if place.count == 3, bytes[place.lowerBound] == BERTag.integer, bytes[place.lowerBound + 1] == 1 {
             return .value(Int64(Int8(bitPattern: bytes[place.lowerBound + 2])))
         }
@@ -72,14 +71,14 @@ struct ReceiptValue {
         }
     }
 
-    /// An identifier that is a number in one receipt and a text in another.
+    /// An identifier that is a number in some receipts and a string in others.
     var integerText: Reading<String> {
         let number = integer.flatMap { String($0) }
         if case .unfit = number { return text }
         return number
     }
 
-    /// A date in text, in any of the forms of `ReceiptDate`.
+    /// A date in a string, in any of the forms of `ReceiptDate`.
     var date: Reading<Date> {
         textContent.flatMap { content in
             ReceiptDate(UnsafeRawBufferPointer(rebasing: bytes[content])).map {
@@ -99,7 +98,7 @@ struct ReceiptValue {
         return reading
     }
 
-    /// The one element that the value is.
+    /// The single element of the value.
     @inline(__always)
     private var element: Reading<(tag: UInt8, content: Range<Int>)> {
         if place.isEmpty { return .empty }
@@ -118,7 +117,7 @@ struct ReceiptValue {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the same octets stand in two places.
+    /// Returns whether two places have the same octets.
     func areEqual(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
         guard first.count == second.count else { return false }
         guard let base = baseAddress, !first.isEmpty else { return true }
@@ -126,12 +125,13 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// A date in a receipt (Apple: Receipt Fields, "IA5STRING, interpreted as an RFC 3339 date"), and as Xcode writes it:
-/// with a fraction, with an offset without a colon, and, on machines set to twelve hours, with AM or PM.
+/// A date in a receipt (Apple: Receipt Fields, "IA5STRING, interpreted as an RFC 3339 date"). Also in the forms that
+/// Xcode writes: with a fraction, with an offset without a colon, and with AM or PM on machines with a twelve-hour
+/// clock.
 ///
 ///     2024-02-23T17:03:40Z   2020-07-22T18:33:15+0100   2021-03-04T05:06:07.089Z   2020-07-22T6:33:15 PM+0100
 struct ReceiptDate {
-    /// Since 1970.
+    /// The seconds since 1970.
     let seconds: Double
 
     init?(_ text: UnsafeRawBufferPointer) {
@@ -154,7 +154,8 @@ struct ReceiptDate {
         seconds = Double(days * 86400 + hour * 3600 + minute * 60 + second - offset) + fraction
     }
 
-    /// What the scanner finds, several times faster, for the form Apple writes: 20 characters that end in `Z`.
+    /// Returns the same result as the scanner, several times faster, for the form that Apple writes: 20 characters that
+    /// end in `Z`.
     private static func secondsOfUsualForm(_ text: UnsafeRawBufferPointer) -> Double? {
         guard text.count == 20, text[4] == 0x2D, text[7] == 0x2D, text[10] == 0x54, text[13] == 0x3A, text[16] == 0x3A,
             text[19] == 0x5A
@@ -208,7 +209,7 @@ struct ReceiptDate {
             return true
         }
 
-        /// 0 without one; digits beyond the nanoseconds do not count.
+        /// Reads a fraction, which is 0 if there is none. Digits after the nanoseconds are ignored.
         mutating func fraction() -> Double? {
             guard take(".") || take(",") else { return 0 }
             guard let first = digit() else { return nil }
@@ -221,7 +222,7 @@ struct ReceiptDate {
             return numerator / denominator
         }
 
-        /// Whether it is the afternoon; `nil` when that is not said.
+        /// Reads AM or PM. Returns whether it is PM, or `nil` if there is neither.
         mutating func halfOfDay() -> Bool? {
             let start = position
             // Newer systems write U+202F, NARROW NO-BREAK SPACE, before it.
@@ -241,7 +242,7 @@ struct ReceiptDate {
             return nil
         }
 
-        /// Seconds east of UTC: `Z`, `+01:00`, `+0100` or `+01`.
+        /// Reads an offset in seconds east of UTC: `Z`, `+01:00`, `+0100` or `+01`.
         mutating func offset() -> Int64? {
             if take("Z") || take("z") { return 0 }
             let isWest = take("-")

@@ -2,35 +2,41 @@ import Foundation
 import StoreModel
 
 extension ReceiptVerifier {
-    /// Whom a verifier trusts and what it accepts.
+    /// The trusted roots and accepted receipts of a verifier.
     public struct Configuration: Sendable {
-        /// The roots a receipt's certificates may end at. Of a root given as a certificate, the receipt must hold the very
-        /// same bytes: nothing in a receipt may be exchangeable.
+        /// The roots at which the certificates of a receipt may end. A receipt must contain the same bytes as a root
+        /// given as a certificate, so that nothing in a receipt is replaceable.
         public var trustAnchors: [TrustAnchor]
 
-        /// The bundle ids accepted. `nil` accepts any: for looking at a file, never in a server.
+        /// The accepted bundle ids, or `nil` for any. Use `nil` only to inspect a file, never in a server.
         public var bundleIDs: Set<BundleID>?
 
-        /// The environments accepted, as `AppReceipt.environment` names them: those of the Volume Purchase Program are
-        /// those of the store they belong to. `nil` accepts any but those of development machines: for looking at a file.
+        /// The accepted environments, with the names of `AppReceipt.environment`, or `nil` for any except the local
+        /// ones. The Volume Purchase Program has the environments of its store. Use `nil` only to inspect a file.
         ///
-        /// Receipts of StoreKit Testing in Xcode are accepted only when this names `xcode` and the certificate they were
-        /// signed with is among the anchors.
+        /// Receipts of StoreKit Testing in Xcode are accepted only if this set has `xcode` and their certificate is
+        /// among the anchors.
         public var environments: Set<AppStoreEnvironment>?
 
-        /// The instant to judge the certificates at; `nil` is the receipt's creation date.
+        /// The instant at which the certificates must be valid, or `nil` for the creation date of the receipt.
         public var chainDate: Date?
 
-        /// The most bytes a receipt may have. One of 3000 purchases has a megabyte.
+        /// The largest size of a receipt in bytes. A receipt of 3000 purchases has about a megabyte.
         public var maximumLength = 4 << 20
 
-        /// The most attributes a receipt may have, those of its purchases included. A purchase has about 20.
+        /// The largest number of attributes, including those of purchases. A purchase has about 20.
         public var maximumAttributes = 100_000
 
-        /// How many chains of certificates are kept. Apple uses a handful at a time.
+        /// The number of certificate chains in the cache. Apple uses a few at a time.
         public var rememberedChains = 64
 
-        /// What must be decided; everything else is a variable.
+        /// Creates a configuration. Change other settings through the properties.
+        ///
+        /// - Parameters:
+        ///   - bundleIDs: The accepted bundle ids, or `nil` for any.
+        ///   - environments: The accepted environments, with the names of `AppReceipt.environment`, or `nil` for any
+        ///     except the local ones.
+        ///   - trustAnchors: The roots at which the certificates of a receipt may end.
         public init(
             bundleIDs: Set<BundleID>?, environments: Set<AppStoreEnvironment>?,
             trustAnchors: [TrustAnchor] = TrustAnchor.apple
@@ -57,7 +63,7 @@ extension ReceiptVerifier.Configuration {
     private func checkEnvironment(of receipt: AppReceipt) throws(SignedDataError) {
         guard let environment = receipt.environment else {
             if environments == nil { return }
-            throw Self.missing("type, which says in which environment it was made")
+            throw Self.missing("type, which identifies its environment")
         }
         if let environments {
             guard !environments.contains(environment) else { return }
@@ -73,6 +79,6 @@ extension ReceiptVerifier.Configuration {
     }
 
     static func missing(_ what: String) -> SignedDataError {
-        SignedDataError(.payloadMalformed, "The receipt names no \(what).")
+        SignedDataError(.payloadMalformed, "The receipt has no \(what).")
     }
 }

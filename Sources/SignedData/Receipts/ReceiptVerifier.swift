@@ -4,39 +4,45 @@ import StoreModel
 
 /// Verifies app receipts, the PKCS #7 files of the App Store (RFC 5652; Apple: Validating receipts on the device).
 ///
-/// In this order: the size and form; the certificates up to a trusted root; the signature; the creation date, at which the
-/// certificates must have been valid; environment, bundle, and what else was asked for. The first thing that does not hold
-/// is thrown as a `SignedDataError`; its code is one of WIRE's list.
+/// The verifier checks the size and form first, and then the certificates up to a trusted root. The signature follows,
+/// and the creation date, at which the certificates must have been valid. The environment, the bundle and the requested
+/// conditions come last. The first failure is thrown as a `SignedDataError`.
 ///
-/// The profile is strict: every byte of a receipt has one possible value, given the others. OpenSSL is laxer in places;
-/// what it refuses is refused here too.
+/// The profile is strict: every byte of a receipt has one possible value, given the others. OpenSSL accepts more in
+/// some places; receipts that it refuses are also refused here.
 ///
-/// One verifier serves any number of threads. Certificates it accepted are kept by their bytes; when they were valid is
-/// judged anew for each receipt, and a failure is never kept.
+/// All threads can share one verifier. It caches accepted certificates. It checks their dates for each receipt, and
+/// never caches a failure.
 ///
 ///     let verifier = ReceiptVerifier(
 ///         configuration: .init(bundleIDs: ["com.example"], environments: [.production, .sandbox]))
 ///     let verified = try verifier.verify(receipt, for: DeviceIdentifier(identifierForVendor))
 ///     verified.receipt.inAppPurchases
 public final class ReceiptVerifier: Sendable {
+    /// The trusted roots and accepted receipts.
     public let configuration: Configuration
     private let chains: Locked<BoundedCache<CertificateSetKey, ReceiptSignerChain>>
 
+    /// Creates a verifier.
+    ///
+    /// - Parameter configuration: The trusted roots and accepted receipts.
     public init(configuration: Configuration) {
         self.configuration = configuration
         chains = Locked(BoundedCache(capacity: configuration.rememberedChains))
     }
 
-    /// Verifies a receipt in DER or BER (`ReceiptEncoding.bytes(of:)` makes it of base64).
+    /// Verifies a receipt in DER or BER. `ReceiptEncoding.bytes(of:)` decodes base64.
     ///
     /// - Parameters:
     ///   - receipt: The bytes of the receipt.
-    ///   - device: The device the receipt must have been made for; `nil` does not check it.
-    ///   - appVersion: The version of the app the receipt must name; `nil` does not check it.
+    ///   - device: The device that the receipt must be for, or `nil` for any.
+    ///   - appVersion: The version of the app that the receipt must be for, or `nil` for any.
+    /// - Returns: The verified receipt.
+    /// - Throws: `SignedDataError` for the first check that fails.
     public func verify(
         _ receipt: [UInt8], for device: DeviceIdentifier? = nil, appVersion: String? = nil
     ) throws(SignedDataError) -> VerifiedReceipt {
-        let verified = try judge(receipt)
+        let verified = try verifySigned(receipt)
         try configuration.check(verified.receipt)
         if let appVersion, verified.receipt.appVersion != appVersion {
             throw SignedDataError(
@@ -48,13 +54,13 @@ public final class ReceiptVerifier: Sendable {
         return verified
     }
 
-    // MARK: - The way of one receipt
+    // MARK: - Verification of one receipt
 
-    private func judge(_ document: [UInt8]) throws(SignedDataError) -> VerifiedReceipt {
+    private func verifySigned(_ document: [UInt8]) throws(SignedDataError) -> VerifiedReceipt {
         try ReceiptVerifier.checkForm(document, maximumLength: configuration.maximumLength)
         let result = document.withUnsafeBytes { bytes in
             Result<ReceiptSignature, SignedDataError> { () throws(SignedDataError) in
-                try judgeSignature(of: document, bytes)
+                try verifySignature(of: document, bytes)
             }
         }
         let signature = try result.get()
@@ -69,17 +75,17 @@ public final class ReceiptVerifier: Sendable {
         )
     }
 
-    /// What was found before the content was read.
+    /// The result of the checks before the content is decoded.
     private struct ReceiptSignature {
         let signer: ReceiptSignerChain
-        /// The key to keep `signer` under, when it was judged just now.
+        /// The key under which `signer` is cached, if it is new.
         let newKey: CertificateSetKey?
         let payload: ArraySlice<UInt8>
-        /// The payload's SHA-256, when the signature is over that.
+        /// The SHA-256 of the payload, if the signature is over it.
         let sha256: [UInt8]?
     }
 
-    private func judgeSignature(
+    private func verifySignature(
         of document: [UInt8], _ bytes: UnsafeRawBufferPointer
     ) throws(SignedDataError) -> ReceiptSignature {
         let container = try CMSSignedData(bytes)
@@ -105,11 +111,11 @@ public final class ReceiptVerifier: Sendable {
                 .certificateMalformed, "The certificates cannot be read: \(error).", underlying: error)
         }
         let chain = try ReceiptSignerChain(places, in: bytes, configuration: configuration)
-        // A copy: what is kept must not keep the whole receipt.
+        // A copy, because a slice would keep the whole receipt in memory.
         return (chain, CertificateSetKey(Array(document[container.certificateSet])[...]))
     }
 
-    /// Throws `tooLarge`, `legacyReceipt` or `malformed` for what is no receipt at the first look.
+    /// Checks the size and the first bytes. Throws `tooLarge`, `legacyReceipt` or `malformed`.
     static func checkForm(_ document: [UInt8], maximumLength: Int) throws(SignedDataError) {
         guard document.count <= maximumLength else {
             throw SignedDataError(
@@ -118,14 +124,14 @@ public final class ReceiptVerifier: Sendable {
         if document.first == BERTag.sequence { return }
         guard !ReceiptEncoding.isLegacy(document) else {
             throw SignedDataError(
-                .legacyReceipt, "This is a transaction receipt of before iOS 7; send the app receipt instead.")
+                .legacyReceipt, "This is a transaction receipt from before iOS 7; send the app receipt instead.")
         }
         throw SignedDataError(.malformed, "The receipt is not a PKCS #7 container.")
     }
 }
 
 extension CMSSignedData {
-    /// The content: a part of the document, or put together where it is cut into pieces.
+    /// Returns the content: a part of the document, or the joined pieces.
     func content(of document: [UInt8], _ bytes: UnsafeRawBufferPointer) -> ArraySlice<UInt8> {
         if contentPieces.count == 1 { return document[contentPieces[0]] }
         var content: [UInt8] = []
@@ -134,8 +140,8 @@ extension CMSSignedData {
         return content[...]
     }
 
-    /// RFC 5652 section 5.6: with signed attributes the content's digest must be the one they name, and the signature is
-    /// over them; without, it is over the content.
+    /// Verifies the signature (RFC 5652 section 5.6). With signed attributes, the signature is over them, and they must
+    /// contain the digest of the content. Without them, it is over the content.
     fileprivate func checkSignature(
         over digest: [UInt8], with key: ReceiptKey, in bytes: UnsafeRawBufferPointer
     ) throws(SignedDataError) {
@@ -149,14 +155,14 @@ extension CMSSignedData {
         if signedAttributes == nil, key.isValid(signature: signature, ofAnyDigest: algorithm.digest) {
             throw Self.digestMismatch
         }
-        throw SignedDataError(.signatureInvalid, "The signature is not the leaf certificate's over this receipt.")
+        throw SignedDataError(.signatureInvalid, "The signature does not match the receipt and the leaf certificate.")
     }
 
     private static let digestMismatch = SignedDataError(
-        .digestMismatch, "The receipt's content is not what was signed: its digest is another one.")
+        .digestMismatch, "The receipt's content was changed: its digest is not the signed one.")
 }
 
-/// The certificates of a receipt as a key: compared whole, hashed by the part in which leaves differ.
+/// The certificates of a receipt as a key. Whole keys are compared; the hash uses the part in which leaves differ.
 private struct CertificateSetKey: Hashable {
     private let bytes: ArraySlice<UInt8>
 
@@ -172,7 +178,7 @@ private struct CertificateSetKey: Hashable {
         }
     }
 
-    /// The first octets hold the leaf's serial number. Only accepted certificates are kept, so nobody can fill the cache
-    /// with keys of one hash.
+    /// Hashes the first octets, which contain the leaf's serial number. Only accepted certificates are cached, so an
+    /// attacker cannot fill the cache with keys of one hash.
     func hash(into hasher: inout Hasher) { bytes.prefix(64).withUnsafeBytes { hasher.combine(bytes: $0) } }
 }

@@ -1,16 +1,16 @@
 import Foundation
 import StoreModel
 
-/// A receipt whose signature and certificates hold. Only `ReceiptVerifier` makes one, so a function that takes one needs
-/// no check of its own.
+/// A receipt whose signature and certificates were verified. Only `ReceiptVerifier` creates it, so a function that
+/// takes one needs no check of its own.
 public struct VerifiedReceipt: Sendable {
-    /// What was signed.
+    /// The receipt.
     public let receipt: AppReceipt
-    /// The content's bytes as they were signed.
+    /// The bytes of the content as they were signed.
     public let payloadBytes: ArraySlice<UInt8>
-    /// When the store made it, by its own word.
+    /// The date on which the store made the receipt, as the receipt states it.
     public let creationDate: Date
-    /// Who signed it.
+    /// The certificates of the signer.
     package let chain: CertificateChain
 
     private let encodedBundleID: ArraySlice<UInt8>
@@ -28,15 +28,20 @@ public struct VerifiedReceipt: Sendable {
         self.sha256 = sha256
     }
 
-    /// SHA-256 of `payloadBytes`: the identity of the receipt, whoever signed it and how often.
+    /// The SHA-256 of `payloadBytes`, which identifies the receipt. It does not depend on the signature.
     public var payloadDigest: [UInt8] { sha256 ?? payloadBytes.withUnsafeBytes { MessageDigest.sha256($0) } }
 
-    /// Throws `deviceMismatch` unless the receipt was made for this device: its hash (attribute 5) is SHA-1 over the
-    /// device, the opaque value (4) and the bundle id's attribute (2) (Apple: Validating receipts on the device).
+    /// Checks that the receipt is for a device: its hash (attribute 5) is the SHA-1 of the device identifier, the
+    /// opaque value (4) and the attribute with the bundle id (2) (Apple: Validating receipts on the device).
+    ///
+    /// - Parameter device: The device.
+    /// - Throws: `SignedDataError` with `deviceMismatch` if the receipt is for another device or for none.
     public func check(_ device: DeviceIdentifier) throws(SignedDataError) {
         guard let hash = receipt.sha1Hash, let opaqueValue = receipt.opaqueValue, !encodedBundleID.isEmpty else {
             throw SignedDataError(
-                .deviceMismatch, "The receipt is bound to no device: it lacks what the hash is made of.")
+                .deviceMismatch,
+                "The receipt is not bound to a device: it lacks the hash (5), the opaque value (4) or the bundle id (2)."
+            )
         }
         let expected = try device.receiptHash(opaqueValue: opaqueValue, encodedBundleID: encodedBundleID)
         guard hash == expected else {
@@ -46,26 +51,26 @@ public struct VerifiedReceipt: Sendable {
 }
 
 extension VerifiedReceipt: Equatable {
-    /// Equal when the same bytes were signed.
+    /// Returns whether the same bytes were signed.
     public static func == (left: VerifiedReceipt, right: VerifiedReceipt) -> Bool {
         left.payloadBytes == right.payloadBytes
     }
 }
 
-/// What a receipt says without anybody having checked that it is true: for showing to people, never for deciding.
+/// The content of a receipt that was not verified. Show it to developers, but never decide by it.
 package struct UnverifiedReceipt: Sendable {
-    /// The content, whatever it says.
+    /// The content.
     package let unverifiedReceipt: AppReceipt
-    /// The content's bytes.
+    /// The bytes of the content.
     package let unverifiedPayloadBytes: ArraySlice<UInt8>
-    /// The certificates' bytes as they stand in the container.
+    /// The bytes of the certificates, as in the container.
     private let encodedCertificates: [[UInt8]]
 
-    /// The certificates that can be read, the leaf first. They are read at each call.
+    /// The readable certificates, the leaf first. They are parsed at each access.
     package var unverifiedCertificates: [Certificate] { encodedCertificates.compactMap { try? Certificate(der: $0) } }
 
-    /// Takes a receipt in DER or BER apart. Throws `malformed`, `unsupportedAlgorithm`, `legacyReceipt`,
-    /// `payloadMalformed`, or `tooLarge` beyond 4 megabytes or 100 000 attributes.
+    /// Decodes a receipt in DER or BER. Throws `malformed`, `unsupportedAlgorithm`, `legacyReceipt`,
+    /// `payloadMalformed`, or `tooLarge` above 4 megabytes or 100 000 attributes.
     package init(unverified document: [UInt8]) throws(SignedDataError) {
         let limits = ReceiptVerifier.Configuration(bundleIDs: nil, environments: nil)
         try ReceiptVerifier.checkForm(document, maximumLength: limits.maximumLength)

@@ -2,15 +2,15 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A key of App Store Connect in the hands of one app's server: signs what the server says to Apple. Any number of
-/// threads may share one.
+/// A key of App Store Connect, with which an app's server signs its tokens and requests for Apple. All threads can
+/// share one.
 ///
 ///     let key = AppStoreConnectKey(
 ///         try SigningKey(p8), id: "2X9R4HXF34", issuerID: "57246542-…", bundleID: "com.example.darkroom")
 ///     let token = try key.token(at: SystemClock().now())
 ///     let jws = try key.sign(.promotionalOffer("comeback", for: "plus.monthly"), nonce: UUID(), at: clock.now())
 public struct AppStoreConnectKey: Sendable {
-    /// Apple refuses tokens that hold longer than an hour.
+    /// The longest lifetime of a token: one hour. Apple refuses longer ones.
     public static let maximumTokenLifetime: TimeInterval = 3600
     static let tokenAudience = "appstoreconnect-v1"
 
@@ -19,7 +19,13 @@ public struct AppStoreConnectKey: Sendable {
     private let issuerID: String
     private let bundleID: BundleID
 
-    /// The key is the `.p8` file's, its id and the issuer's are App Store Connect's.
+    /// Creates a key.
+    ///
+    /// - Parameters:
+    ///   - key: The key in the `.p8` file.
+    ///   - id: The id of the key in App Store Connect.
+    ///   - issuerID: The issuer id in App Store Connect.
+    ///   - bundleID: The bundle id of the app.
     public init(_ key: SigningKey, id: String, issuerID: String, bundleID: BundleID) {
         self.key = key
         self.id = id
@@ -27,13 +33,18 @@ public struct AppStoreConnectKey: Sendable {
         self.bundleID = bundleID
     }
 
-    /// The bearer token that the App Store Server API asks for (Apple: Generating JSON Web Tokens for API requests). It
-    /// begins to hold at `instant` of real time, for `lifetime` seconds, 1 to 3600.
+    /// Returns a bearer token for the App Store Server API (Apple: Generating JSON Web Tokens for API requests).
     ///
-    /// Throws `claimInvalid` for another lifetime and for ids that cannot be ones, `cryptographyFailed`.
+    /// - Parameters:
+    ///   - instant: The time of the signature, in real time.
+    ///   - lifetime: The lifetime of the token in seconds, 1 to 3600.
+    /// - Returns: The token.
+    /// - Throws: `SignedDataError` with `claimInvalid` for another lifetime or for invalid ids, and
+    ///   `cryptographyFailed`.
     public func token(at instant: Date, lifetime: TimeInterval = 300) throws(SignedDataError) -> String {
         guard lifetime >= 1, lifetime <= Self.maximumTokenLifetime else {
-            throw SignedDataError(.claimInvalid, "A token may hold from 1 second to 60 minutes; Apple refuses others.")
+            throw SignedDataError(
+                .claimInvalid, "A token may be valid for 1 second to 60 minutes; Apple refuses others.")
         }
         let issued = instant.timeIntervalSince1970.rounded(.down)
         return try sign([
@@ -42,8 +53,8 @@ public struct AppStoreConnectKey: Sendable {
         ])
     }
 
-    /// The compact JWS for StoreKit. `nonce` is used for nothing else ever; from `instant` Apple counts how long the
-    /// request may be presented. Throws `claimInvalid` for a value that cannot be signed, `cryptographyFailed`.
+    /// Returns a compact JWS for StoreKit. Never use a `nonce` again. Apple counts the lifetime of the request from
+    /// `instant`. Throws `claimInvalid` for a value that cannot be signed, and `cryptographyFailed`.
     package func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
         try sign(
             [

@@ -2,13 +2,14 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What an app's server allows an app to ask of the App Store in one call of StoreKit (Apple: Generating JWS to sign App
-/// Store requests): a promotional offer (version 2), introductory-offer eligibility, or an Advanced Commerce request.
+/// A request of an app to the App Store that the app's server allows with a signature (Apple: Generating JWS to sign
+/// App Store requests): a promotional offer (version 2), introductory-offer eligibility, or an Advanced Commerce
+/// request.
 ///
 ///     let request = AppStoreRequest.promotionalOffer("comeback", for: "plus.monthly", transactionID: "2000000012")
 ///     let jws = try key.sign(request, nonce: UUID(), at: clock.now())    // an AppStoreConnectKey
 package struct AppStoreRequest: Sendable, Hashable {
-    /// What kind of request: the value of Apple's claim `aud`.
+    /// The kind of a request: the value of Apple's claim `aud`.
     package struct Audience: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
@@ -19,18 +20,18 @@ package struct AppStoreRequest: Sendable, Hashable {
     }
 
     package let audience: Audience
-    /// Of both offers.
+    /// The product of an offer.
     package private(set) var productID: ProductID?
-    /// Of a promotional offer: its identifier in App Store Connect.
+    /// The identifier of a promotional offer in App Store Connect.
     package private(set) var offerID: String?
-    /// Of introductory-offer eligibility.
+    /// The decision about introductory-offer eligibility.
     package private(set) var allowsIntroductoryOffer: Bool?
-    /// Any transaction of the customer, or the app transaction id. Optional for a promotional offer, but recommended.
+    /// Any transaction of the customer, or the app transaction id. Optional but recommended for a promotional offer.
     package private(set) var transactionID: TransactionID?
-    /// Of an Advanced Commerce request: its JSON.
+    /// The JSON of an Advanced Commerce request.
     package private(set) var content: [UInt8]?
 
-    /// A promotional offer, version 2.
+    /// Returns a request for a promotional offer, version 2.
     package static func promotionalOffer(
         _ offerID: String, for productID: ProductID, transactionID: TransactionID? = nil
     ) -> AppStoreRequest {
@@ -39,7 +40,8 @@ package struct AppStoreRequest: Sendable, Hashable {
         return request
     }
 
-    /// Whether the customer may have the product's introductory offer, whatever the App Store would say.
+    /// Returns a decision whether the customer is eligible for the introductory offer. It replaces the decision of the
+    /// App Store.
     package static func introductoryOfferEligibility(
         _ isAllowed: Bool, for productID: ProductID, transactionID: TransactionID
     ) -> AppStoreRequest {
@@ -49,7 +51,7 @@ package struct AppStoreRequest: Sendable, Hashable {
         return request
     }
 
-    /// An Advanced Commerce request, as the JSON object that Apple describes. It is signed byte for byte.
+    /// Returns an Advanced Commerce request: the JSON object that Apple describes, which is signed byte for byte.
     package static func advancedCommerce(_ content: [UInt8]) -> AppStoreRequest {
         var request = AppStoreRequest(audience: .advancedCommerce)
         request.content = content
@@ -60,7 +62,7 @@ package struct AppStoreRequest: Sendable, Hashable {
 
     // MARK: - Claims
 
-    /// The claims of this kind of request, in the order of Apple's page. Throws `claimInvalid`.
+    /// Returns the claims of this kind of request, in the order of Apple's page. Throws `claimInvalid`.
     func claims() throws(SignedDataError) -> [(String, JSONValue)] {
         var claims: [(String, JSONValue)] = []
         if let productID { claims.append(("productId", .string(productID.rawValue))) }
@@ -79,7 +81,8 @@ package struct AppStoreRequest: Sendable, Hashable {
         return claims
     }
 
-    /// Throws `claimInvalid` for an unknown audience, `payloadMalformed` for a claim that is missing or of another kind.
+    /// Creates a request from a token. Throws `claimInvalid` for an unknown audience, and `payloadMalformed` for a
+    /// claim that is missing or has the wrong type.
     init(_ token: ServerJWT) throws(SignedDataError) {
         let audience = Audience(rawValue: try token.text("aud"))
         switch audience {
@@ -100,7 +103,8 @@ package struct AppStoreRequest: Sendable, Hashable {
             self = .advancedCommerce(content)
         default:
             throw SignedDataError(
-                .claimInvalid, "The audience (aud) \(Excerpt(audience.rawValue)) is none of a request to the App Store."
+                .claimInvalid,
+                "The audience (aud) \(Excerpt(audience.rawValue)) is not one of a request to the App Store."
             )
         }
     }

@@ -2,25 +2,25 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Judges bearer tokens as Apple's App Store Server API does.
+/// Verifies bearer tokens as Apple's App Store Server API does.
 package struct AppStoreServerTokenVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let issuerID: String
     private let bundleID: BundleID
 
-    /// The keys by their ids.
+    /// Creates a verifier. The keys are by their ids.
     package init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
         self.keys = keys
         self.issuerID = issuerID
         self.bundleID = bundleID
     }
 
-    /// Returns until when the token may be accepted, if it may at `instant` of real time; so whoever asks again with the
-    /// same token need not be judged anew.
+    /// Verifies a token at `instant`, in real time. Returns the end of its validity, so that the caller can cache the
+    /// result.
     ///
     /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid`, `payloadMalformed`,
-    /// `claimInvalid` (issuer, audience, more than 60 minutes), `wrongBundle`, `notCurrent`. Clocks may differ by a
-    /// minute; `iat` may be absent, as Apple's own client leaves it out.
+    /// `claimInvalid` (issuer, audience, more than 60 minutes), `wrongBundle` or `notCurrent`. Clocks may differ by a
+    /// minute. `iat` is optional, because Apple's own client omits it.
     @discardableResult
     package func verify(_ token: String, at instant: Date) throws(SignedDataError) -> Date {
         let token = try ServerJWT(token, keys: keys)
@@ -36,12 +36,12 @@ package struct AppStoreServerTokenVerifier: Sendable {
             throw SignedDataError(.notCurrent, "The token no longer holds (exp); make a new one.")
         }
         guard begin ?? instant <= instant.addingTimeInterval(ServerJWT.clockDifference) else {
-            throw SignedDataError(.notCurrent, "The token does not hold yet (iat); compare the clocks.")
+            throw SignedDataError(.notCurrent, "The token is not valid yet (iat); compare the clocks.")
         }
         let latest = (begin ?? instant.addingTimeInterval(ServerJWT.clockDifference))
             .addingTimeInterval(AppStoreConnectKey.maximumTokenLifetime)
         guard end <= latest else {
-            throw SignedDataError(.claimInvalid, "The token holds longer than 60 minutes (exp).")
+            throw SignedDataError(.claimInvalid, "The token is valid for more than 60 minutes (exp).")
         }
         return until
     }

@@ -1,10 +1,10 @@
 import COpenSSL
 import Foundation
 
-/// What a certificate shall say. The defaults of the three roles satisfy strict verifiers (RFC 5280 and OpenSSL's
-/// `X509_V_FLAG_X509_STRICT`): key identifiers, critical basic constraints and key usage.
+/// The content of a certificate to issue. The defaults of the three roles satisfy strict verifiers (RFC 5280 and
+/// OpenSSL's `X509_V_FLAG_X509_STRICT`): key identifiers, critical basic constraints and key usage.
 struct CertificateTemplate {
-    /// Who signs: the certificate and key of an authority.
+    /// The certificate and key of the authority that signs.
     struct Issuer {
         let certificate: Certificate
         let key: SigningKey
@@ -18,12 +18,12 @@ struct CertificateTemplate {
     var keyUsage: String?
     /// The value of extended key usage in OpenSSL's notation; `nil` leaves the extension out.
     var extendedKeyUsage: String?
-    /// Where to ask whether it was revoked (authority information access); `nil` leaves the extension out.
+    /// The address of the OCSP responder (authority information access), or `nil` for none.
     var ocspResponder: String?
-    /// Extensions that only mark, with the ASN.1 value NULL as Apple's have.
+    /// Extensions that only mark a certificate, with the ASN.1 value NULL as in Apple's.
     var markers: [String] = []
-    /// Virtual clocks run anywhere, so certificates are valid from before the first transaction to the last year that
-    /// RFC 5280 can write.
+    /// The validity from before the first transaction to the last year of RFC 5280, because virtual clocks can show any
+    /// date.
     var notBefore = "19700101000000Z"
     var notAfter = "99991231235959Z"
 
@@ -37,7 +37,8 @@ struct CertificateTemplate {
         commonName: "Souk Test Store Receipt Signing", basicConstraints: "critical,CA:FALSE",
         keyUsage: "critical,digitalSignature", markers: [CertificateChain.leafMarker])
 
-    /// A certificate for `key`, signed by `issuer`, or by `key` itself. Throws `cryptographyFailed`.
+    /// Returns a certificate for `key`, signed by `issuer` or, without one, by `key` itself. Throws
+    /// `cryptographyFailed`.
     func issue(for key: SigningKey, by issuer: Issuer?) throws(SignedDataError) -> Certificate {
         let failure = OpenSSL.failed("make the certificate \(commonName)")
         guard let certificate = X509_new(), let subject = X509_NAME_new() else { throw failure }
@@ -59,7 +60,7 @@ struct CertificateTemplate {
         return try Certificate(der: der)
     }
 
-    /// 127 random bits, positive: nobody can foresee them and no two are the same.
+    /// Sets a positive serial number with 127 random bits, which is unpredictable and unique.
     private func setSerialNumber(of certificate: OpaquePointer) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard RAND_bytes(&bytes, 16) == 1 else { return false }
@@ -80,7 +81,7 @@ struct CertificateTemplate {
         if let extendedKeyUsage { extensions.append((NID_ext_key_usage, extendedKeyUsage)) }
         if let ocspResponder { extensions.append((NID_info_access, "OCSP;URI:\(ocspResponder)")) }
         for (identifier, value) in extensions {
-            // Anew for each: the authority key identifier of a root reads the subject key identifier just added.
+            // A new context for each: the root's authority key identifier reads the subject key identifier just added.
             var context = X509V3_CTX()
             X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
             guard let made = X509V3_EXT_conf_nid(nil, &context, identifier, value) else { return false }

@@ -2,7 +2,7 @@ import AppStorePayloads
 import Primitives
 import StoreModel
 
-/// Signs payloads as the App Store does: ES256 with the chain in the header (`x5c`). Any number of threads may share one.
+/// Signs payloads as the App Store does: ES256 with the chain in the header (`x5c`). All threads can share one signer.
 ///
 ///     let signer = JWSSigner(chain)
 ///     let payload = JWSTransactionDecodedPayload {
@@ -14,6 +14,9 @@ public struct JWSSigner: Sendable {
     private let key: SigningKey
     private let header: String
 
+    /// Creates a signer.
+    ///
+    /// - Parameter chain: The certificates and keys.
     public init(_ chain: SigningChain) {
         self.init(key: chain.leafKey, certificates: chain.certificates.map(\.der))
     }
@@ -28,12 +31,20 @@ public struct JWSSigner: Sendable {
         self.header = Base64.encodeURL(header.encoded())
     }
 
-    /// A compact JWS (RFC 7515) of the payload's JSON. Throws `cryptographyFailed`.
+    /// Signs the JSON of a payload.
+    ///
+    /// - Parameter payload: The payload.
+    /// - Returns: A compact JWS (RFC 7515).
+    /// - Throws: `SignedDataError` with `cryptographyFailed`.
     public func sign(_ payload: AppStorePayload<some AppStorePayloadFields>) throws(SignedDataError) -> String {
         try sign(payload.json.encoded())
     }
 
-    /// A compact JWS of these bytes as they are. Throws `cryptographyFailed`.
+    /// Signs bytes without a change.
+    ///
+    /// - Parameter payload: The bytes of the payload.
+    /// - Returns: A compact JWS (RFC 7515).
+    /// - Throws: `SignedDataError` with `cryptographyFailed`.
     public func sign(_ payload: [UInt8]) throws(SignedDataError) -> String {
         let input = header + "." + Base64.encodeURL(payload)
         return input + "." + Base64.encodeURL(try key.signature(of: Array(input.utf8)))

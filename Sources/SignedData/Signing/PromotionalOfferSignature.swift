@@ -2,23 +2,38 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What a promotional offer's signature of version 1 is for: one offer of one product, for one customer of one app.
+/// The subject of a promotional offer's signature, version 1: one offer of one product, for one customer of one app.
 public struct PromotionalOffer: Sendable, Hashable {
+    /// The bundle id of the app.
     public let bundleID: BundleID
+    /// The product.
     public let productID: ProductID
-    /// The offer, by its identifier in App Store Connect.
+    /// The identifier of the offer in App Store Connect.
     public let offerID: String
-    /// What the app gives the store as `applicationUsername`, or its `appAccountToken` in lower case; empty for neither.
+    /// The app's `applicationUsername` for the store, or its `appAccountToken` in lower case. Empty without either.
     public let applicationUsername: String
 
-    /// `appAccountToken` is what the app gives the store with the payment, if it does.
+    /// Creates the subject of a signature.
+    ///
+    /// - Parameters:
+    ///   - bundleID: The bundle id of the app.
+    ///   - productID: The product.
+    ///   - offerID: The identifier of the offer in App Store Connect.
+    ///   - appAccountToken: The app account token of the payment, if it has one.
     public init(bundleID: BundleID, productID: ProductID, offerID: String, appAccountToken: UUID? = nil) {
         self.init(
             bundleID: bundleID, productID: productID, offerID: offerID,
             applicationUsername: appAccountToken?.uuidString ?? "")
     }
 
-    /// For apps that give the store a name of their own. It is signed as it stands, but a UUID in lower case.
+    /// Creates the subject of a signature for an app that gives the store a user name.
+    ///
+    /// - Parameters:
+    ///   - bundleID: The bundle id of the app.
+    ///   - productID: The product.
+    ///   - offerID: The identifier of the offer in App Store Connect.
+    ///   - applicationUsername: The user name. It is signed unchanged, except for a UUID, which is signed in lower
+    ///     case.
     public init(bundleID: BundleID, productID: ProductID, offerID: String, applicationUsername: String) {
         self.bundleID = bundleID
         self.productID = productID
@@ -39,19 +54,29 @@ public struct PromotionalOffer: Sendable, Hashable {
 public typealias PromotionalOfferSignature = OfferSignature
 
 extension OfferSignature {
-    /// Apple: the timestamp keeps the offer active for 24 hours.
+    /// The lifetime of a signature from its timestamp: 24 hours, as Apple documents.
     public static var lifetime: TimeInterval { 24 * 3600 }
 
-    /// The signature as StoreKit takes it.
+    /// The signature in base64, as StoreKit takes it.
     public var base64: String { Base64.encode(signature) }
 
-    /// Signs. Throws `claimInvalid` when a field is empty or holds the separator U+2063, `cryptographyFailed`.
+    /// Signs a promotional offer.
+    ///
+    /// - Parameters:
+    ///   - offer: The offer, product, app and customer.
+    ///   - key: The key of App Store Connect.
+    ///   - keyID: The id of the key in App Store Connect.
+    ///   - nonce: A UUID for this signature only.
+    ///   - instant: The time of the signature.
+    /// - Returns: The signature.
+    /// - Throws: `SignedDataError` with `claimInvalid` if a field is empty or contains the separator U+2063, and
+    ///   `cryptographyFailed`.
     public static func sign(
         _ offer: PromotionalOffer, key: SigningKey, keyID: String, nonce: UUID, at instant: Date
     ) throws(SignedDataError) -> PromotionalOfferSignature {
         let milliseconds = (instant.timeIntervalSince1970 * 1000).rounded(.down)
         guard let timestamp = Int64(exactly: milliseconds) else {
-            throw SignedDataError(.claimInvalid, "The timestamp is outside of what milliseconds can count.")
+            throw SignedDataError(.claimInvalid, "The time of the signature does not fit into milliseconds of 64 bits.")
         }
         let message = try message(offer, keyID: keyID, nonce: nonce, timestamp: timestamp)
         guard let signature = ECDSASignature.der(fromRaw: try key.signature(of: message)) else {
@@ -60,19 +85,29 @@ extension OfferSignature {
         return PromotionalOfferSignature(keyID: keyID, nonce: nonce, timestamp: timestamp, signature: signature)
     }
 
-    /// Whether this is the key's signature for the offer, whenever it was made.
+    /// Returns whether the key signed this offer. It does not check the timestamp.
+    ///
+    /// - Parameters:
+    ///   - offer: The offer, product, app and customer.
+    ///   - key: The public key of App Store Connect.
+    /// - Returns: Whether the signature is valid.
     public func isValid(for offer: PromotionalOffer, key: VerificationKey) -> Bool {
         guard let message = try? Self.message(offer, keyID: keyID, nonce: nonce, timestamp: timestamp),
             let raw = ECDSASignature.raw(fromDER: signature),
-            // One signature has one encoding.
             ECDSASignature.der(fromRaw: raw) == signature
         else { return false }
         return key.isValid(signature: raw, of: message)
     }
 
-    /// Returns when the store may sell with the offer at `instant`. The nonce is the caller's to remember.
+    /// Checks that the store may sell with the offer at `instant`. The caller must store the nonce to refuse a second
+    /// use.
     ///
-    /// Throws `signatureInvalid`; `notCurrent` 24 hours after the timestamp or, clocks a minute apart, before it.
+    /// - Parameters:
+    ///   - offer: The offer, product, app and customer.
+    ///   - key: The public key of App Store Connect.
+    ///   - instant: The time of the sale.
+    /// - Throws: `SignedDataError` with `signatureInvalid`, or with `notCurrent` from 24 hours after the timestamp or
+    ///   more than a minute before it.
     public func verify(
         for offer: PromotionalOffer, key: VerificationKey, at instant: Date
     ) throws(SignedDataError) {
@@ -85,11 +120,11 @@ extension OfferSignature {
         let age = instant.timeIntervalSince1970 - Double(timestamp) / 1000
         guard age < Self.lifetime, age >= -ServerJWT.clockDifference else {
             throw SignedDataError(
-                .notCurrent, "The offer was signed more than 24 hours ago, or its timestamp is to come.")
+                .notCurrent, "The offer was signed more than 24 hours ago, or its timestamp is in the future.")
         }
     }
 
-    /// The fields in Apple's order with the invisible separator between them.
+    /// Returns the fields in Apple's order, with the invisible separator between them.
     private static func message(
         _ offer: PromotionalOffer, keyID: String, nonce: UUID, timestamp: Int64
     ) throws(SignedDataError) -> [UInt8] {
@@ -99,9 +134,9 @@ extension OfferSignature {
             offer.bundleID.rawValue, keyID, offer.productID.rawValue, offer.offerID, offer.applicationUsername,
             nonce.uuidString.lowercased(), String(timestamp),
         ]
-        // With it in a field, one text could be read as two different offers.
+        // A separator in a field would make two offers the same.
         guard !fields.contains(where: { $0.unicodeScalars.contains("\u{2063}") }) else {
-            throw SignedDataError(.claimInvalid, "A field holds U+2063, which separates the fields.")
+            throw SignedDataError(.claimInvalid, "A field contains U+2063, which separates the fields.")
         }
         return Array(fields.joined(separator: "\u{2063}").utf8)
     }

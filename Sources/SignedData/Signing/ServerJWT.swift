@@ -1,27 +1,27 @@
 import Foundation
 import Primitives
 
-/// A token that an app's server signs for Apple with a key of App Store Connect: a JWT (RFC 7519) with ES256 whose header
-/// names the key. Apple's own servers sign otherwise, with certificates: that is `JWSSigner`.
+/// A token that an app's server signs for Apple with a key of App Store Connect: a JWT (RFC 7519) with ES256 whose
+/// header names the key. Apple's own servers sign with certificates, as `JWSSigner` does.
 struct ServerJWT {
-    /// How far two machines' clocks may differ.
+    /// The allowed difference between the clocks of two machines.
     static let clockDifference: TimeInterval = 60
     static let maximumLength = 1 << 18
 
-    /// The key that signed it, by App Store Connect's name.
+    /// The id of the signing key in App Store Connect.
     let keyID: String
     let claims: JSONMembers
 
-    /// Signs claims in their order under Apple's header. Throws `claimInvalid` for a key id that cannot be one.
+    /// Signs claims in their order, with Apple's header. Throws `claimInvalid` for an invalid key id.
     static func sign(_ claims: JSONMembers, key: SigningKey, keyID: String) throws(SignedDataError) -> String {
         try Claim.check(keyID, is: "key id (kid)")
         return try JWSSigner(key: key, header: ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"])
             .sign(JSONValue.object(claims).encoded())
     }
 
-    /// The claims of a token that one of `keys` signed; what they say is not judged yet.
+    /// Verifies that one of `keys` signed a token. The values of the claims are not checked.
     ///
-    /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid`, `payloadMalformed`.
+    /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid` or `payloadMalformed`.
     init(_ token: String, keys: [String: VerificationKey]) throws(SignedDataError) {
         guard token.utf8.count <= Self.maximumLength else {
             throw SignedDataError(.tooLarge, "The token has more than \(Self.maximumLength) bytes.")
@@ -63,13 +63,13 @@ struct ServerJWT {
 
     // MARK: - Claims
 
-    /// A text that must be there. Throws `payloadMalformed`.
+    /// Returns a required string. Throws `payloadMalformed`.
     func text(_ name: String) throws(SignedDataError) -> String {
         guard let text = try optionalText(name) else { throw Self.missing(name, "a text") }
         return text
     }
 
-    /// Throws `payloadMalformed` when it is there and no text.
+    /// Returns an optional string. Throws `payloadMalformed` if the claim is not a string.
     func optionalText(_ name: String) throws(SignedDataError) -> String? {
         guard let value = claims[name] else { return nil }
         guard let text = value.stringValue else { throw Self.missing(name, "a text") }
@@ -81,7 +81,7 @@ struct ServerJWT {
         return value
     }
 
-    /// Seconds since 1970 (RFC 7519 section 2, NumericDate).
+    /// Returns a date in seconds since 1970 (RFC 7519 section 2, NumericDate).
     func date(_ name: String) throws(SignedDataError) -> Date {
         guard let seconds = claims[name]?.doubleValue, seconds.isFinite else {
             throw Self.missing(name, "a number of seconds")
@@ -89,7 +89,7 @@ struct ServerJWT {
         return Date(timeIntervalSince1970: seconds)
     }
 
-    /// Throws `wrongBundle` when the token is for another app.
+    /// Throws `wrongBundle` if the token is for another app.
     func checkBundle(_ bundleID: String) throws(SignedDataError) {
         let named = try text("bid")
         guard named == bundleID else {
@@ -97,10 +97,10 @@ struct ServerJWT {
         }
     }
 
-    /// Throws `claimInvalid` when the token is another team's.
+    /// Throws `claimInvalid` if the token is from another team.
     func checkIssuer(_ issuerID: String) throws(SignedDataError) {
         guard try text("iss") == issuerID else {
-            throw SignedDataError(.claimInvalid, "The issuer (iss) is not the one whose keys these are.")
+            throw SignedDataError(.claimInvalid, "The issuer (iss) is not the owner of the keys.")
         }
     }
 
@@ -109,7 +109,7 @@ struct ServerJWT {
     }
 }
 
-/// What a text must be to be signed in a claim.
+/// The rule for a string in a claim.
 enum Claim {
     /// Throws `claimInvalid` unless the text has 1 to 255 bytes and no control characters.
     static func check(_ text: String, is what: String) throws(SignedDataError) {

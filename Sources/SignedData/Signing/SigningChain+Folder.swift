@@ -1,21 +1,32 @@
 import Foundation
 
 extension SigningChain {
-    /// The file that holds everything, in the folder given to `open(in:)`.
+    /// Returns the file with all keys and certificates in the folder of ``open(in:)``.
+    ///
+    /// - Parameter folder: The folder.
+    /// - Returns: The URL of `signing-chain.pem`.
     public static func file(in folder: URL) -> URL { folder.appendingPathComponent("signing-chain.pem") }
 
-    /// The file that holds the root in DER, for those who shall trust it.
+    /// Returns the file with the root in DER, for programs that trust it.
+    ///
+    /// - Parameter folder: The folder.
+    /// - Returns: The URL of `root.der`.
     public static func rootFile(in folder: URL) -> URL { folder.appendingPathComponent("root.der") }
 
-    /// The chain kept in `folder`; at the first call it is made, and of several processes that call at once one makes it.
+    /// Returns the chain in a folder. The first call creates it. If several processes call at once, one of them creates
+    /// it.
     ///
-    /// The file with the keys has mode 0600 and is complete whenever it exists. Throws `storageFailed` when the folder
-    /// cannot be made, read or written, `signingChainInvalid` and the like when the file is not what was written.
+    /// The file with the keys has mode 0600 and is complete whenever it exists.
+    ///
+    /// - Parameter folder: The folder, which is created if it does not exist.
+    /// - Returns: The chain.
+    /// - Throws: `SignedDataError` with `storageFailed` if the folder cannot be created, read or written, and with
+    ///   `signingChainInvalid` or a similar code if the file was changed.
     public static func open(in folder: URL) throws(SignedDataError) -> SigningChain {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
-            throw SignedDataError(.storageFailed, "The folder \(folder.path) cannot be made.", underlying: error)
+            throw SignedDataError(.storageFailed, "The folder \(folder.path) cannot be created.", underlying: error)
         }
         let known = try load(from: folder)
         let chain = if let known { known } else { try create(in: folder) }
@@ -25,12 +36,16 @@ extension SigningChain {
         return chain
     }
 
-    /// The chain kept in `folder`, `nil` when there is none. Throws as `open(in:)`.
+    /// Returns the chain in a folder.
+    ///
+    /// - Parameter folder: The folder.
+    /// - Returns: The chain, or `nil` if there is none.
+    /// - Throws: `SignedDataError`, as ``open(in:)``.
     public static func load(from folder: URL) throws(SignedDataError) -> SigningChain? {
         let file = file(in: folder)
         let bytes: Data
         do { bytes = try Data(contentsOf: file) } catch {
-            // By the error, not by looking again: meanwhile another process may have made the file.
+            // Decides by the error: another process may have created the file meanwhile.
             if (error as? CocoaError)?.code == .fileReadNoSuchFile { return nil }
             throw SignedDataError(.storageFailed, "The file \(file.path) cannot be read.", underlying: error)
         }
@@ -40,28 +55,28 @@ extension SigningChain {
     private static func create(in folder: URL) throws(SignedDataError) -> SigningChain {
         let chain = try generate()
         if try AtomicFile(file(in: folder)).create(Array(chain.pem.utf8), mode: 0o600) { return chain }
-        // Another process was first.
         guard let existing = try load(from: folder) else {
-            throw SignedDataError(.storageFailed, "The file \(file(in: folder).path) came and went.")
+            throw SignedDataError(
+                .storageFailed, "The file \(file(in: folder).path) was created and then removed by another process.")
         }
         return existing
     }
 }
 
-/// A file that is either not there or complete, also after a power failure.
+/// A file that either does not exist or is complete, even after a power failure.
 struct AtomicFile {
     private let path: String
 
     init(_ file: URL) { path = file.path }
 
-    /// Replaces what was there.
+    /// Replaces the file.
     func write(_ bytes: [UInt8], mode: mode_t) throws(SignedDataError) {
         let draft = try draft(bytes, mode: mode)
         guard rename(draft, path) == 0 else { throw failure(removing: draft) }
         syncFolder()
     }
 
-    /// `false` when something was there already; it stays as it is.
+    /// Creates the file. Returns `false` and changes nothing if it exists.
     func create(_ bytes: [UInt8], mode: mode_t) throws(SignedDataError) -> Bool {
         let draft = try draft(bytes, mode: mode)
         guard link(draft, path) == 0 else {
@@ -74,7 +89,7 @@ struct AtomicFile {
         return true
     }
 
-    /// A complete file beside the place, named so that no other process has the same.
+    /// Writes a complete file beside the destination, with a unique name.
     private func draft(_ bytes: [UInt8], mode: mode_t) throws(SignedDataError) -> String {
         var name = Array((path + ".XXXXXX").utf8CString)
         let descriptor = mkstemp(&name)

@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 
-/// A store's own root, intermediate and leaf with their keys: what a simulator signs with.
+/// The root, intermediate and leaf certificates of a store of its own, with their keys. A simulator signs with it.
 ///
 ///     let chain = try SigningChain.open(in: folder)              // made at the first call, the same ever after
 ///     let signer = JWSSigner(chain)
@@ -10,15 +10,18 @@ public struct SigningChain: Sendable {
     package let root: Certificate
     package let intermediate: Certificate
     package let leaf: Certificate
-    /// Signs transactions.
+    /// The key that signs transactions.
     public let leafKey: SigningKey
     let intermediateKey: SigningKey
     let rootKey: SigningKey
 
-    /// The certificates as the `x5c` header carries them: leaf, intermediate, root.
+    /// The certificates in the order of the `x5c` header: leaf, intermediate, root.
     package var certificates: [Certificate] { [leaf, intermediate, root] }
 
-    /// New keys and certificates, valid from 1970 to 9999, with Apple's marks. Throws `cryptographyFailed`.
+    /// Creates new keys and certificates, valid from 1970 to 9999, with Apple's extensions.
+    ///
+    /// - Returns: The chain.
+    /// - Throws: `SignedDataError` with `cryptographyFailed`.
     public static func generate() throws(SignedDataError) -> SigningChain {
         try SigningChain(root: .root, intermediate: .intermediate, leaf: .leaf)
     }
@@ -39,28 +42,29 @@ public struct SigningChain: Sendable {
 
     // MARK: - As text
 
-    /// All certificates and keys in PEM. Whoever reads it can sign: keep it in a file of mode 0600.
+    /// All certificates and keys in PEM. Anyone who can read it can sign, so store it in a file of mode 0600.
     public var pem: String {
         [leaf.pem, leafKey.pem, intermediate.pem, intermediateKey.pem, root.pem, rootKey.pem].joined()
     }
 
-    /// From what `pem` gave.
+    /// Creates a chain from the text of ``pem``.
     ///
-    /// Throws `signingChainInvalid` unless the text holds three certificates and their keys, leaf first, that form a
-    /// chain; `certificateMalformed`, `keyMalformed` when a part cannot be read.
+    /// - Parameter pem: The text.
+    /// - Throws: `SignedDataError` with `signingChainInvalid` unless the text has three certificates and their keys,
+    ///   leaf first, that form a chain; with `certificateMalformed` or `keyMalformed` if a part cannot be read.
     public init(pem: [UInt8]) throws(SignedDataError) {
         let certificates = try Certificate.all(inPEM: pem)
         let keys = Self.privateKeys(in: pem)
         guard certificates.count == 3, keys.count == 3 else {
             throw SignedDataError(
                 .signingChainInvalid,
-                "A signing chain is three certificates and three P-256 keys; here are \(certificates.count) and \(keys.count)."
+                "A signing chain has three certificates and three P-256 keys, not \(certificates.count) and \(keys.count)."
             )
         }
         for (certificate, key) in zip(certificates, keys) {
             guard certificate.verificationKey()?.der == key.verificationKey.der else {
                 throw SignedDataError(
-                    .signingChainInvalid, "The key of \(certificate.subject) is not the one beside it.")
+                    .signingChainInvalid, "The key after the certificate \(certificate.subject) does not belong to it.")
             }
         }
         do {

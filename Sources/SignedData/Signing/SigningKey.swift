@@ -1,16 +1,19 @@
 import COpenSSL
 
-/// A P-256 key pair that signs ES256. Any number of threads may share one. It never describes itself.
+/// A P-256 key pair that signs with ES256. All threads can share one. Its description does not contain the key.
 public final class SigningKey: @unchecked Sendable {
-    // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made.
+    // Sendable: OpenSSL counts references atomically and does not change a key after its creation.
     let pointer: OpaquePointer
 
-    /// Takes over a reference to the key.
+    /// Creates a key from a reference, which it owns then.
     init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// A new key from OpenSSL's random source. Throws `cryptographyFailed`.
+    /// Returns a new key from OpenSSL's random source.
+    ///
+    /// - Returns: The key.
+    /// - Throws: `SignedDataError` with `cryptographyFailed`.
     public static func generate() throws(SignedDataError) -> SigningKey { try generate(onCurve: "P-256") }
 
     static func generate(onCurve curve: String) throws(SignedDataError) -> SigningKey {
@@ -18,8 +21,10 @@ public final class SigningKey: @unchecked Sendable {
         return SigningKey(owning: key)
     }
 
-    /// From PEM or DER: PKCS#8 (RFC 5958, Apple's `.p8`) or SEC 1 (RFC 5915), without a passphrase. Throws `keyMalformed`,
-    /// saying what it is instead where that can be told.
+    /// Creates a key from PEM or DER, without a passphrase: PKCS#8 (RFC 5958, Apple's `.p8`) or SEC 1 (RFC 5915).
+    ///
+    /// - Parameter encoded: The bytes of the file.
+    /// - Throws: `SignedDataError` with `keyMalformed`, which names the actual kind of the file if it is known.
     public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
         let key = try PrivateKeyFile.read(encoded)
         guard VerificationKey.isP256(key) else {
@@ -31,20 +36,24 @@ public final class SigningKey: @unchecked Sendable {
         self.init(owning: key)
     }
 
-    /// PKCS#8 in PEM, without a passphrase: keep it in a file of mode 0600.
+    /// The key as PKCS#8 in PEM, without a passphrase. Store it in a file of mode 0600.
     public var pem: String {
         let text = OpenSSL.written { PEM_write_bio_PKCS8PrivateKey($0, self.pointer, nil, nil, 0, nil, nil) }
         return String(decoding: text ?? [], as: UTF8.self)
     }
 
-    /// The public half.
+    /// The public key.
     public var verificationKey: VerificationKey {
         EVP_PKEY_up_ref(pointer)
-        // A signing key is always P-256: both ways to make one see to it.
+        // Both ways to create a signing key ensure that it is a P-256 key.
         return VerificationKey(owning: pointer)!
     }
 
-    /// 64 bytes r‖s over the SHA-256 of `message` (RFC 7518 section 3.4). Throws `cryptographyFailed`.
+    /// Signs the SHA-256 of a message (RFC 7518 section 3.4).
+    ///
+    /// - Parameter message: The message.
+    /// - Returns: The 64 bytes of the signature, r‖s.
+    /// - Throws: `SignedDataError` with `cryptographyFailed`.
     public func signature(of message: [UInt8]) throws(SignedDataError) -> [UInt8] {
         let digest = MessageDigest.sha256(message)
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { throw OpenSSL.failed("sign") }
