@@ -20,7 +20,10 @@ public struct AppStorePayload<Fields: AppStorePayloadFields>: Hashable, Sendable
     /// The members, known and unknown, in their order.
     public var fields: JSONMembers
 
-    /// Takes members that are known to fit the schema. Others read as absent: use `init(json:)` for what came from outside.
+    /// Creates a payload from members that fit the schema, without a check. Members that do not fit read as absent. Use
+    /// `init(json:)` for untrusted documents.
+    ///
+    /// - Parameter fields: The members, known and unknown.
     public init(unchecked fields: JSONMembers) { self.fields = fields }
 }
 
@@ -38,6 +41,10 @@ public struct AppStorePayloadError: Error, Equatable, CustomStringConvertible {
     public let expected: String
 
     /// Creates an error about one place in a document.
+    ///
+    /// - Parameters:
+    ///   - pointer: The place of the fault: a JSON pointer (RFC 6901), empty for the document itself.
+    ///   - expected: The kind of value that is expected there.
     public init(pointer: String, expected: String) {
         self.pointer = pointer
         self.expected = expected
@@ -51,12 +58,18 @@ extension AppStorePayload {
     public init() { self.init(unchecked: [:]) }
 
     /// Creates a payload and sets its members, in the order of the assignments.
+    ///
+    /// - Parameter set: Assigns the members.
+    /// - Throws: The error of `set`.
     public init(_ set: (inout Self) throws -> Void) rethrows {
         self.init(unchecked: [:])
         try set(&self)
     }
 
-    /// Checks every known member against the schema. Throws `AppStorePayloadError` for the first that does not fit.
+    /// Creates a payload from a JSON document, and checks every known member against the schema.
+    ///
+    /// - Parameter json: The document.
+    /// - Throws: `AppStorePayloadError` for the first member that does not fit.
     public init(json: JSONValue) throws(AppStorePayloadError) {
         guard case .object(let members) = json else {
             throw AppStorePayloadError(pointer: "", expected: "an object")
@@ -65,7 +78,7 @@ extension AppStorePayload {
         self.init(unchecked: members)
     }
 
-    /// The object, unknown members included.
+    /// The object, including unknown members.
     public var json: JSONValue { .object(fields) }
 
     /// The known members and their kinds.

@@ -5,7 +5,7 @@ import Primitives
 package protocol AppStorePayloadValue: Sendable {
     /// The kind of its form in JSON.
     static var payloadKind: PayloadSchema.Kind { get }
-    /// Returns `nil` when the JSON is of another kind.
+    /// Creates a value from JSON, or returns `nil` if the JSON has another kind.
     init?(payloadValue: JSONValue)
     /// The form in JSON.
     var payloadValue: JSONValue { get }

@@ -57,12 +57,13 @@ extension AppStorePayload {
     }
 }
 
-/// The known members of a payload, as constants and as a schema. A class: to read one member copies no others.
+/// The known members of a payload, as constants and as a schema. It is a class, so that reading one member copies no
+/// others.
 public final class PayloadLayout<Fields: Sendable>: Sendable {
     package let fields: Fields
     package let schema: PayloadSchema
 
-    /// Takes a struct whose stored properties are all of type `PayloadField`.
+    /// Creates a layout from a struct whose stored properties all have the type `PayloadField`.
     package init(_ fields: Fields) {
         self.fields = fields
         schema = PayloadSchema(

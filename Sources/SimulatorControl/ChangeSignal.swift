@@ -25,14 +25,14 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
     /// Returns the count of changes. Take it before the check, and pass it to `wait`.
     package func mark() -> UInt64 { state.withLock { $0.count } }
 
-    /// Wakes the waiters of `keys`.
+    /// Wakes the waiters of `keys`. The signal stores the last changes of a limited number of keys; beyond it, older
+    /// marks cause one unnecessary check.
     package func raise(_ keys: some Sequence<Key>) {
         let keys = Array(keys)
         let woken = state.withLock { state in
             state.count += 1
             var woken: [CheckedContinuation<Void, Never>] = []
             if state.raised.count >= Self.remembered {
-                // Marks taken before now cause one unnecessary check.
                 state.raised = [:]
                 state.raisedForAll = state.count
             }

@@ -93,7 +93,8 @@ public final class FollowedClock: WallClock {
 
     private struct Answer {
         var state: StoreControlWire.ClockState
-        /// The instant of `base` at which the simulator read its clock, as closely as known.
+        /// The instant of `base` at which the simulator read its clock: the middle of a request, and the end of a long
+        /// poll, at which the simulator makes the answer.
         var base: Date
     }
 
@@ -108,7 +109,6 @@ public final class FollowedClock: WallClock {
             throw HTTPError(.protocolError, "The simulator answered with status \(response.status).")
         }
         let state = try WireJSON.decode(StoreControlWire.ClockState.self, from: bytes)
-        // The simulator makes the answer to a long poll at its end.
         let middle = sent.addingTimeInterval(received.timeIntervalSince(sent) / 2)
         return Answer(state: state, base: revision == nil ? middle : received)
     }

@@ -102,7 +102,7 @@ public struct ProductID: Identifier {
         IdentifierRule.hasNoControl(text) && text.isInNormalFormC
     }
 
-    /// The rule of ``isValid(_:)``, in words.
+    /// The rule of `isValid`, in words.
     public static var rule: String { "1 to 255 bytes in Unicode's form NFC and no control characters" }
 }
 
@@ -144,7 +144,7 @@ public struct BundleID: Identifier {
             }
     }
 
-    /// The rule of ``isValid(_:)``, in words.
+    /// The rule of `isValid`, in words.
     public static var rule: String { "1 to 155 letters and digits of ASCII, hyphens and periods" }
 }
 

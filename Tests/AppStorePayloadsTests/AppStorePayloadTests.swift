@@ -18,7 +18,7 @@ import Testing
         #expect(payload.purchaseDate == Date(timeIntervalSince1970: 1_698_148_900.123))
     }
 
-    @Test func `what nobody knows survives in its order and its spelling`() throws {
+    @Test func `unknown members keep their order and spelling`() throws {
         let text = #"{"new":{"b":1.50,"a":null},"quantity":2,"type":"Rental","offerType":9,"price":null}"#
         var payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: text))
         #expect(payload.json.text() == text)
@@ -30,7 +30,7 @@ import Testing
         #expect(payload.json.text() == #"{"new":{"b":1.50,"a":null},"quantity":3,"type":"Rental","price":null}"#)
     }
 
-    @Test func `a UUID is written in lower case and one that is none stays in the fields`() throws {
+    @Test func `a UUID is written in lower case, and an invalid one stays in the fields`() throws {
         let token = try #require(UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138"))
         let payload = JWSRenewalInfoDecodedPayload { $0.appAccountToken = token }
         #expect(payload.json.text() == #"{"appAccountToken":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#)
@@ -117,7 +117,7 @@ struct AppStoreModelConformanceTests {
         #expect(type.schema.unknownMembers(of: json).isEmpty, "\(name)")
     }
 
-    /// The folder may hold files of other names another day: what a document is shows in its members.
+    /// Finds the type of a document by its members, because the names of files can change.
     @Test func `every published document fits a payload and comes back unchanged from all it fits`() throws {
         let folder = try #require(ConformanceModels.folder).appendingPathComponent("models")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }

@@ -21,7 +21,7 @@ import Testing
 
     /// Each payload with a value for every known member, and an unknown member first, in the middle and last.
     @Test(arguments: Payloads.all + Payloads.parts)
-    func `every member reads, and comes back in its place`(type: any AppStorePayloadFields.Type) throws {
+    func `every member is decoded and encoded in its place`(type: any AppStorePayloadFields.Type) throws {
         let known = DocumentedMembers.example(of: type.title)
         var pairs: [(String, JSONValue)] = [("unknown first", ["b": 1, "a": 1.50])]
         for (name, value) in known { pairs += [(name, value), ("after \(name)", nil)] }
@@ -32,7 +32,7 @@ import Testing
         #expect(try type.reads(json).sorted() == known.map(\.0).sorted())
     }
 
-    @Test func `what Apple added since is named, at every depth`() throws {
+    @Test func `members that Apple added later are found at every depth`() throws {
         let text = #"""
             {"transactionId":"1","a/b":1,"~":null,"advancedCommerceInfo":{"items":[{"SKU":"s","new":1},{"more":{}}],"x":[]}}
             """#
@@ -49,7 +49,7 @@ import Testing
         ("0", 0.0), ("1698148900123", 1_698_148_900.123), ("1.698148900123e12", 1_698_148_900.123), ("-1", -0.001),
         ("253402300799999", 253_402_300_799.999), ("-62167219200000", -62_167_219_200),
     ])
-    func `a date is any number of milliseconds that RFC 3339 has a text for`(text: String, seconds: Double) throws {
+    func `a date is any number of milliseconds that RFC 3339 can write`(text: String, seconds: Double) throws {
         let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
         let date = try #require(payload.signedDate)
         #expect(abs(date.timeIntervalSince1970 - seconds) < 1e-4)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["1.5", "9223372036854775808", "1e19", "\"1\"", "true", "[]"])
-    func `a number that is no integer is refused`(text: String) {
+    func `a number that is not an integer is refused`(text: String) {
         #expect(throws: AppStorePayloadError(pointer: "/quantity", expected: "an integer")) {
             try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
         }
@@ -113,7 +113,6 @@ private enum DocumentedMembers {
 
     private static func example(_ word: String, of member: String) -> JSONValue {
         switch word {
-        // A UUID is a text that any other member takes, too.
         case "text": "7e3fb20b-4cdb-47cc-936d-99d65f608138"
         case "integer": 7
         case "boolean": true

@@ -8,7 +8,7 @@ import Testing
 enum Payloads {
     typealias API = AppStoreServerAPI
 
-    /// What the App Store Server API asks and answers, and what it signs.
+    /// The requests, responses and signed payloads of the App Store Server API.
     static let all: [any AppStorePayloadFields.Type] = [
         JWSTransactionDecodedPayloadFields.self, JWSRenewalInfoDecodedPayloadFields.self, AppTransactionFields.self,
         ResponseBodyV2DecodedPayloadFields.self, DecodedRealtimeRequestBodyFields.self,
@@ -26,7 +26,7 @@ enum Payloads {
         API.NotificationHistoryResponseItemFields.self, API.SendAttemptItemFields.self,
     ]
 
-    /// Parts of those above.
+    /// The parts of these payloads.
     static let parts: [any AppStorePayloadFields.Type] = [
         API.TransactionCommitmentInfoFields.self, API.RenewalCommitmentInfoFields.self, API.NotificationDataFields.self,
         API.NotificationSummaryFields.self, API.NotificationAppDataFields.self, API.ExternalPurchaseTokenFields.self,
@@ -41,7 +41,7 @@ enum Payloads {
 
 @Suite struct ServerAPIPayloadTests {
     @Test(arguments: Payloads.all.map { $0.title })
-    func `what nobody knows comes back in its order and its spelling`(name: String) throws {
+    func `unknown members of requests and responses keep their order and spelling`(name: String) throws {
         let type = try #require(Payloads.all.first { $0.title == name })
         let text = #"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"us":"\u00e9"}"#
         let json = try JSONValue(parsing: text)
@@ -85,7 +85,7 @@ enum Payloads {
         #expect(history.json == json)
     }
 
-    @Test func `a token that is no UUID stays in the fields`() throws {
+    @Test func `a token that is not a UUID stays in the fields`() throws {
         let request = try AppStoreServerAPI.ConsumptionRequestV1(json: ["appAccountToken": "", "platform": 9])
         #expect(request.appAccountToken == nil)
         #expect(request.fields["appAccountToken"] == "")
@@ -107,14 +107,14 @@ enum Payloads {
 }
 
 @Suite struct ErrorCodeTests {
-    @Test func `an error knows its status, its name and whether to ask again`() {
+    @Test func `an error has its status, its name and whether a retry may help`() {
         let code = AppStoreServerAPI.ErrorCode.originalTransactionIdNotFoundRetryable
         #expect((code.rawValue, code.status, code.isRetryable) == (4_040_006, 404, true))
         #expect(code.name == "originalTransactionIdNotFoundRetryable")
         #expect(AppStoreServerAPI.ErrorCode.rateLimitExceeded.isRetryable)
     }
 
-    /// Apple's pages give each error its number and the status it comes with.
+    /// The numbers and statuses of Apple's pages.
     @Test(arguments: [
         (4_000_006, 400, "invalidTransactionId"), (4_030_004, 403, "subscriptionExtensionIneligible"),
         (4_040_010, 404, "transactionIdNotFound"), (4_090_000, 409, "imageAlreadyExists"),
@@ -141,7 +141,6 @@ enum Payloads {
         let codes = AppStoreServerAPI.ErrorCode.all
         #expect(Set(codes.map(\.message)).count == codes.count)
         for code in codes {
-            // A sentence for people: words, not an identifier, and no line break that would tear a log apart.
             #expect(code.message.contains(" ") && code.message.hasSuffix("."), "\(code)")
             #expect(!code.message.contains("\n"), "\(code)")
         }
@@ -168,13 +167,13 @@ enum Payloads {
         #expect(Set(AppStoreServerAPI.ErrorCode.all.filter(\.isRetryable).map(\.rawValue)) == Set(retryable))
     }
 
-    @Test func `an error Apple names later is kept and has no name`() {
+    @Test func `an unknown error code is kept and has no name`() {
         let code = AppStoreServerAPI.ErrorCode(rawValue: 4_990_001)
         #expect((code.name, code.status, code.isRetryable) == (nil, 499, false))
         #expect(code.message == "Error 4990001.")
     }
 
-    @Test func `a refusal is an error with its sentence`() {
+    @Test func `an error response has the code and its sentence`() {
         let refusal = AppStoreServerAPI.ErrorResponse(.transactionIdNotFound)
         #expect(refusal.json.text() == #"{"errorCode":4040010,"errorMessage":"Transaction id not found."}"#)
         #expect(refusal.code == .transactionIdNotFound)
@@ -185,7 +184,7 @@ enum Payloads {
 @Suite struct TransactionHistoryRequestTests {
     typealias Request = AppStoreServerAPI.TransactionHistoryRequest
 
-    @Test func `a query says what is asked and reads back the same`() throws {
+    @Test func `a query is encoded and decoded without a change`() throws {
         let request = Request(
             startDate: Date(timeIntervalSince1970: 1_698_148_800.123),
             endDate: Date(timeIntervalSince1970: 1_698_148_900),
@@ -202,7 +201,7 @@ enum Payloads {
         #expect(Request().query.isEmpty)
     }
 
-    @Test func `names of others are left alone`() throws {
+    @Test func `unknown query items are ignored`() throws {
         #expect(try Request(query: [("revision", "x"), ("hue", "red")]) == Request())
     }
 
@@ -211,7 +210,7 @@ enum Payloads {
         #expect(try Request(query: [("revoked", "False")]).revoked == false)
     }
 
-    @Test func `excluding the revoked asks for what was not revoked`() throws {
+    @Test func `excluding revoked transactions requests the others`() throws {
         #expect(try Request(query: [("excludeRevoked", "true")]).revoked == false)
         #expect(try Request(query: [("excludeRevoked", "false")]).revoked == nil)
         #expect(throws: AppStoreServerAPI.ErrorCode.invalidExcludeRevoked) {
@@ -233,7 +232,7 @@ enum Payloads {
     ]
 
     @Test(arguments: refused)
-    func `a value that cannot be is Apple's error for its item`(query: String, code: AppStoreServerAPI.ErrorCode) {
+    func `an invalid value is Apple's error for its item`(query: String, code: AppStoreServerAPI.ErrorCode) {
         let items = query.split(separator: "&").map { item in
             let halves = item.split(separator: "=", omittingEmptySubsequences: false)
             return (String(halves[0]), String(halves[1]))

@@ -31,7 +31,7 @@ extension TransactionFact {
     /// Creates the fact of one purchase of an app receipt that was made at `creationDate`. Throws `AppStorePayloadError`
     /// for a required member that is missing; its pointer names the member in the receipt's JSON.
     ///
-    /// Old receipts have purchases without a kind of product. One with an end is taken for a subscription, any other for a
+    /// Old receipts have purchases without a kind of product. A purchase with an end counts as a subscription, any other as a
     /// non-consumable.
     package init(
         _ purchase: AppReceipt.InAppPurchase, creationDate: Date, digest: [UInt8]

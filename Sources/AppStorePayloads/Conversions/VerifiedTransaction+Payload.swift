@@ -1,7 +1,7 @@
 import StoreModel
 
 extension VerifiedTransaction {
-    /// Takes the content of a payload whose signature was verified.
+    /// Creates the content of a transaction from a payload with a verified signature.
     package init(_ payload: JWSTransactionDecodedPayload) {
         self.init(
             id: payload.transactionId.flatMap { TransactionID(rawValue: $0) },

@@ -3,8 +3,8 @@ import Primitives
 import StoreModel
 
 extension AppStoreServerAPI {
-    /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple wants
-    /// every member, `undeclared` where the developer does not know.
+    /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple requires
+    /// every member, with `undeclared` for an unknown value.
     public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
     /// The members that Apple documents of ``ConsumptionRequestV1``.
@@ -38,8 +38,8 @@ extension AppStoreServerAPI {
         public let refundPreference = PayloadField<RefundPreferenceV1>("refundPreference")
     }
 
-    /// A code that says something in a ``ConsumptionRequestV1``. Apple's request has only small numbers, whose meaning
-    /// depends on the member; version 2 has types of their own. `undeclared` is what the developer does not know.
+    /// A code in a ``ConsumptionRequestV1``. Apple's request has only small numbers, whose meaning depends on the member;
+    /// version 2 has types of their own. `undeclared` is an unknown value.
     public typealias ConsumptionCode = OpenCode<ConsumptionRequestV1Fields>
 
     /// The part of a consumable that was used.
@@ -71,17 +71,17 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI.ConsumptionCode {
-    // ConsumptionStatus
+    // MARK: - ConsumptionStatus
     public static var undeclared: Self { Self(rawValue: 0) }
     public static var notConsumed: Self { Self(rawValue: 1) }
     public static var partiallyConsumed: Self { Self(rawValue: 2) }
     public static var fullyConsumed: Self { Self(rawValue: 3) }
 
-    // Platform
+    // MARK: - Platform
     public static var apple: Self { Self(rawValue: 1) }
     public static var nonApple: Self { Self(rawValue: 2) }
 
-    // DeliveryStatusV1
+    // MARK: - DeliveryStatusV1
     public static var deliveredAndWorkingProperly: Self { Self(rawValue: 0) }
     public static var didNotDeliverDueToQualityIssue: Self { Self(rawValue: 1) }
     public static var deliveredWrongItem: Self { Self(rawValue: 2) }
@@ -89,7 +89,7 @@ extension AppStoreServerAPI.ConsumptionCode {
     public static var didNotDeliverDueToInGameCurrencyChange: Self { Self(rawValue: 4) }
     public static var didNotDeliverForOtherReason: Self { Self(rawValue: 5) }
 
-    // AccountTenure
+    // MARK: - AccountTenure
     public static var zeroToThreeDays: Self { Self(rawValue: 1) }
     public static var threeDaysToTenDays: Self { Self(rawValue: 2) }
     public static var tenDaysToThirtyDays: Self { Self(rawValue: 3) }
@@ -98,7 +98,7 @@ extension AppStoreServerAPI.ConsumptionCode {
     public static var oneHundredEightyDaysToThreeHundredSixtyFiveDays: Self { Self(rawValue: 6) }
     public static var greaterThanThreeHundredSixtyFiveDays: Self { Self(rawValue: 7) }
 
-    // PlayTime
+    // MARK: - PlayTime
     public static var zeroToFiveMinutes: Self { Self(rawValue: 1) }
     public static var fiveToSixtyMinutes: Self { Self(rawValue: 2) }
     public static var oneToSixHours: Self { Self(rawValue: 3) }
@@ -107,7 +107,7 @@ extension AppStoreServerAPI.ConsumptionCode {
     public static var fourDaysToSixteenDays: Self { Self(rawValue: 6) }
     public static var overSixteenDays: Self { Self(rawValue: 7) }
 
-    // LifetimeDollarsPurchased
+    // MARK: - LifetimeDollarsPurchased
     /// 0 USD.
     public static var none: Self { Self(rawValue: 1) }
     /// 0.01 to 49.99 USD.
@@ -123,13 +123,13 @@ extension AppStoreServerAPI.ConsumptionCode {
     /// 2000 USD and more.
     public static var over2000: Self { Self(rawValue: 7) }
 
-    // UserStatus
+    // MARK: - UserStatus
     public static var active: Self { Self(rawValue: 1) }
     public static var suspended: Self { Self(rawValue: 2) }
     public static var terminated: Self { Self(rawValue: 3) }
     public static var limitedAccess: Self { Self(rawValue: 4) }
 
-    // RefundPreferenceV1
+    // MARK: - RefundPreferenceV1
     public static var preferGrant: Self { Self(rawValue: 1) }
     public static var preferDecline: Self { Self(rawValue: 2) }
     public static var noPreference: Self { Self(rawValue: 3) }

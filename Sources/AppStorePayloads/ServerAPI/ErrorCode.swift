@@ -13,7 +13,7 @@ extension AppStoreServerAPI {
         /// The HTTP status of the response.
         public var status: Int { rawValue / 10_000 }
 
-        /// Apple's name of it, without `Error` at its end; `nil` for a number that is not in the table.
+        /// Apple's name of the error without the suffix `Error`, or `nil` for a number that is not in the table.
         public var name: String? { Self.table[self]?.name }
 
         /// The meaning of the error, as a sentence.
@@ -27,7 +27,7 @@ extension AppStoreServerAPI {
             ].contains(self)
         }
 
-        /// Every error Apple names, by number.
+        /// All errors that Apple names, by number.
         public static let all: [ErrorCode] = table.keys.sorted { $0.rawValue < $1.rawValue }
 
         private static let table: [ErrorCode: (name: String, message: String)] = Dictionary(

@@ -29,6 +29,16 @@ extension AppStoreServerAPI {
         public var revoked: Bool?
 
         /// Creates a query. Without arguments it matches every transaction.
+        ///
+        /// - Parameters:
+        ///   - startDate: The earliest date of purchase.
+        ///   - endDate: The end of the dates of purchase, exclusive.
+        ///   - productIds: The products; empty means all.
+        ///   - productTypes: The kinds of product; empty means all.
+        ///   - sort: The order of the transactions; `nil` means ascending.
+        ///   - subscriptionGroupIdentifiers: The subscription groups; empty means all transactions.
+        ///   - inAppOwnershipType: Whether to return only purchases, or only transactions that the family shares.
+        ///   - revoked: Whether to return only revoked transactions, or only others.
         public init(
             startDate: Date? = nil, endDate: Date? = nil, productIds: [String] = [],
             productTypes: [ProductType] = [],

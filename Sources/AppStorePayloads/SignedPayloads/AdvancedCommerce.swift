@@ -47,7 +47,7 @@ extension AppStoreServerAPI {
         package let price = PayloadField<Int>("price")
         /// The refunds of the item.
         package let refunds = PayloadField<[AdvancedCommerceRefund]>("refunds")
-        /// The date on which the store took the item back.
+        /// The date on which the store revoked the item.
         package let revocationDate = PayloadField<Date>("revocationDate")
     }
 

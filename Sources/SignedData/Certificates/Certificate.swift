@@ -2,8 +2,9 @@ import COpenSSL
 import Foundation
 
 /// An X.509 certificate (RFC 5280), parsed once and shared.
+///
+/// It is `Sendable` because the X509 does not change after `init`, which fills OpenSSL's caches in it.
 package final class Certificate: @unchecked Sendable {
-    // Sendable: the X509 does not change after `init`, which fills OpenSSL's caches in it.
     let pointer: OpaquePointer
 
     /// The bytes of the certificate.

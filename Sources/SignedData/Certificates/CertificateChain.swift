@@ -78,8 +78,7 @@ package final class CertificateChain: Sendable {
     private static func storeChain(
         _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], use: Use
     ) throws(SignedDataError) -> Parts {
-        // The root comes first, so that an untrusted chain costs little. Parsing takes a hundred microseconds, which is
-        // saved if the root is the trusted one byte for byte.
+        // The root comes first: an untrusted chain costs little, and a root given byte for byte is not parsed again.
         let given = anchors.lazy.compactMap { $0.certificate(encodedAs: encoded[2]) }.first
         let root = if let given { given } else { try Certificate(der: encoded[2]) }
         let trusting = anchors.filter { $0.anchor(for: root) != nil }

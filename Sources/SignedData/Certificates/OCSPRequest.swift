@@ -13,7 +13,7 @@ struct OCSPRequest: Sendable {
     /// number, as RFC 5019 section 2.1.1 requires and all responders accept. This digest only finds the issuer; it
     /// protects nothing.
     ///
-    /// Throws `chainInvalid` if the certificate has no OCSP responder.
+    /// A nonce has 32 bytes (RFC 9654 section 2.1). Throws `chainInvalid` if the certificate has no OCSP responder.
     init(about subject: Certificate, issuedBy issuer: Certificate, withNonce: Bool) throws(SignedDataError) {
         guard let responder = subject.ocspResponders.first else {
             throw SignedDataError(
@@ -31,7 +31,6 @@ struct OCSPRequest: Sendable {
             OCSP_CERTID_free(identifier)
             throw failure
         }
-        // The length is that of RFC 9654 section 2.1.
         guard !withNonce || OCSP_request_add1_nonce(request, nil, 32) == 1,
             let der = OpenSSL.der({ i2d_OCSP_REQUEST(request, $0) })
         else { throw failure }

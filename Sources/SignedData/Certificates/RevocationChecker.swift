@@ -81,7 +81,8 @@ public final class RevocationChecker: Sendable {
         if status.isRevoked { throw Self.revoked(chain) }
     }
 
-    /// Requests the status of both certificates, unless a current answer is cached. Throws `revoked`,
+    /// Requests the status of both certificates, unless a current answer is cached. One revoked certificate is enough,
+    /// even if the other request fails. Throws `revoked`,
     /// `onlineCheckFailed`, or `chainInvalid` if a certificate has no OCSP responder.
     package func check(_ chain: CertificateChain) async throws(SignedDataError) {
         guard let intermediate = chain.intermediate else { return }
@@ -105,7 +106,6 @@ public final class RevocationChecker: Sendable {
             case .failure(let error): failure = failure ?? error
             }
         }
-        // One revoked certificate is enough, even if the other request failed.
         let isRevoked = answers.contains { $0.isRevoked }
         if let failure, !isRevoked { throw failure }
         let now = configuration.clock.now()

@@ -87,7 +87,8 @@ extension SignedDataVerifier.Configuration {
     /// Whether chains of one certificate are accepted.
     var acceptsLocalChains: Bool { !(environments ?? []).isDisjoint(with: AppStoreEnvironment.local) }
 
-    /// Returns the numbers of which a document must have one, or `nil` if it is not checked.
+    /// Returns the numbers of which a document must have one, or `nil` if it is not checked. A document without a
+    /// bundle id may be for any configured app.
     private func expectedAppAppleIDs(for audience: Audience?, by rule: AppAppleIDRule) -> Set<Int>? {
         switch rule {
         case .never: return nil
@@ -96,7 +97,6 @@ extension SignedDataVerifier.Configuration {
             let number = audience?.bundleID.flatMap { appAppleIDs[BundleID(unchecked: $0)] } ?? appAppleID
             return number.map { [$0] }
         case .always:
-            // The document has no bundle, so it may be for any configured app.
             let numbers = Set(appAppleIDs.values).union(appAppleID.map { [$0] } ?? [])
             return numbers.isEmpty ? nil : numbers
         }

@@ -10,8 +10,9 @@ import StoreModel
 ///     key.publicKey.isValid(signature: signature, of: message)
 public enum Ed25519 {
     /// A private key, which signs. All threads can share one. Its description does not contain the key.
+    ///
+    /// It is `Sendable` because OpenSSL counts references atomically and does not change a key after its creation.
     public final class PrivateKey: @unchecked Sendable {
-        // Sendable: OpenSSL counts references atomically and does not change a key after its creation.
         private let pointer: OpaquePointer
 
         private init(owning pointer: OpaquePointer) { self.pointer = pointer }
@@ -88,8 +89,9 @@ public enum Ed25519 {
     }
 
     /// A public key, which verifies signatures. All threads can share one.
+    ///
+    /// It is `Sendable` because OpenSSL counts references atomically and does not change a key after its creation.
     public final class PublicKey: @unchecked Sendable, Hashable {
-        // Sendable: as `PrivateKey`.
         private let pointer: OpaquePointer
 
         /// Creates a key from a reference to an Ed25519 key, public or private, which it owns then.

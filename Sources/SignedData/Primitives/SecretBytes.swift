@@ -1,8 +1,8 @@
 import COpenSSL
 
 /// The bytes of a key, which are erased with the last reference. A description does not contain them.
+/// They are `Sendable` because nothing changes between `init` and `deinit`.
 final class SecretBytes: @unchecked Sendable {
-    // Sendable: nothing changes between `init` and `deinit`.
     private let buffer: UnsafeMutableRawBufferPointer
 
     init(_ bytes: [UInt8]) {

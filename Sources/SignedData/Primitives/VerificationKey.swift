@@ -3,8 +3,10 @@ import Primitives
 
 /// The public key of a P-256 key pair, which verifies ES256 signatures (RFC 7518 section 3.4). All threads can share
 /// one.
+///
+/// It is `Sendable` because OpenSSL counts references atomically and does not change a key. One thread at a time uses a
+/// context.
 public final class VerificationKey: @unchecked Sendable {
-    // Sendable: OpenSSL counts references atomically and does not change a key. One thread at a time uses a context.
     let pointer: OpaquePointer
     private let idle = Locked<[VerificationContext]>([])
 
@@ -106,9 +108,9 @@ public final class VerificationKey: @unchecked Sendable {
     }
 }
 
-/// The state of a verification in OpenSSL, which is reused. Creating it takes a tenth of a verification.
+/// The state of a verification in OpenSSL, which is reused. Creating it takes a tenth of a verification. It
+/// is `Sendable` because one thread at a time uses it.
 private final class VerificationContext: @unchecked Sendable {
-    // Sendable: one thread at a time uses it.
     let pointer: OpaquePointer
 
     init?(key: OpaquePointer) {

@@ -2,8 +2,10 @@ import COpenSSL
 import Primitives
 
 /// The public key of a receipt's signer, RSA or of an elliptic curve. All threads can share one.
+///
+/// It is `Sendable` because OpenSSL counts references atomically and does not change a key. One thread at a time uses a
+/// context.
 final class ReceiptKey: @unchecked Sendable {
-    // Sendable: OpenSSL counts references atomically and does not change a key. One thread at a time uses a context.
     private let pointer: OpaquePointer
     private let isRSA: Bool
     private let idle = Locked<[ReceiptDigest: [Context]]>([:])
@@ -77,9 +79,8 @@ final class ReceiptKey: @unchecked Sendable {
         }
     }
 
-    /// The state of a verification in OpenSSL, which is reused.
+    /// The state of a verification in OpenSSL, which is reused. It is `Sendable` because one thread at a time uses it.
     private final class Context: @unchecked Sendable {
-        // Sendable: one thread at a time uses it.
         let pointer: OpaquePointer
 
         init?(key: OpaquePointer, digest: ReceiptDigest, isRSA: Bool) {

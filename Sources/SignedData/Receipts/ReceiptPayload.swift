@@ -131,8 +131,9 @@ private struct ReceiptDecoder {
         payload[payload.startIndex + place.lowerBound..<payload.startIndex + place.upperBound]
     }
 
+    /// Stores an attribute that has no property. The payload is passed only once, because each pass would change its
+    /// reference count.
     private func keep(_ attributes: Attributes, in others: inout ReceiptAttributes) {
-        // Passing the payload for each attribute would change its reference count each time.
         if others.isEmpty { others = ReceiptAttributes(of: payload) }
         others.append(type: attributes.type, version: attributes.version, place: attributes.value.place)
     }
@@ -163,7 +164,6 @@ private struct ReceiptDecoder {
         case 5: return set(&receipt.sha1Hash, value.octets)
         case 12: return set(&receipt.creationDate, value.date)
         case 17:
-            // Apple's purchases have about 400 bytes each. Reserving capacity avoids moving them.
             if receipt.inAppPurchases.isEmpty { receipt.inAppPurchases.reserveCapacity(bytes.count / 400 + 1) }
             receipt.inAppPurchases.append(AppReceipt.InAppPurchase())
             try decode(&receipt.inAppPurchases[receipt.inAppPurchases.endIndex - 1], in: value.place)

@@ -124,7 +124,8 @@ extension OfferSignature {
         }
     }
 
-    /// Returns the fields in Apple's order, with the invisible separator between them.
+    /// Returns the fields in Apple's order, with the invisible separator between them. A field with a separator could
+    /// make two offers the same, so it is refused.
     private static func message(
         _ offer: PromotionalOffer, keyID: String, nonce: UUID, timestamp: Int64
     ) throws(SignedDataError) -> [UInt8] {
@@ -134,7 +135,6 @@ extension OfferSignature {
             offer.bundleID.rawValue, keyID, offer.productID.rawValue, offer.offerID, offer.applicationUsername,
             nonce.uuidString.lowercased(), String(timestamp),
         ]
-        // A separator in a field would make two offers the same.
         guard !fields.contains(where: { $0.unicodeScalars.contains("\u{2063}") }) else {
             throw SignedDataError(.claimInvalid, "A field contains U+2063, which separates the fields.")
         }

@@ -1,8 +1,9 @@
 import COpenSSL
 
 /// A P-256 key pair that signs with ES256. All threads can share one. Its description does not contain the key.
+///
+/// It is `Sendable` because OpenSSL counts references atomically and does not change a key after its creation.
 public final class SigningKey: @unchecked Sendable {
-    // Sendable: OpenSSL counts references atomically and does not change a key after its creation.
     let pointer: OpaquePointer
 
     /// Creates a key from a reference, which it owns then.
