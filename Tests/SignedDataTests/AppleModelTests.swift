@@ -6,7 +6,7 @@ import Testing
 
 @testable import SignedData
 
-/// Every member that Apple's own library has in a payload has a place in ours.
+/// Checks that our payloads have every member of Apple's own library.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleModelTests {
     static let schemas: [String: PayloadSchema] = [
@@ -142,7 +142,7 @@ struct AppleModelTests {
         }
     }
 
-    @Test func `a history is asked for by Apple's names`() async throws {
+    @Test func `a history request has Apple's names`() async throws {
         let (status, answer) = try await AppleVerifier.run("apple_models.py", ["TransactionHistoryRequest"])
         try #require(status == 0)
         let ours = Mirror(reflecting: AppStoreServerAPI.TransactionHistoryRequest()).children.compactMap(\.label)
@@ -154,7 +154,7 @@ struct AppleModelTests {
         let (status, answer) = try await AppleVerifier.run("apple_models.py", ["APIError"])
         try #require(status == 0)
         let apples = try #require(answer["APIError"]?.objectValue).map { name, code in
-            // INVALID_SORT in Python, InvalidSortError in the documentation, whose last word some names keep.
+            // INVALID_SORT in Python is InvalidSortError in the documentation; some names keep the suffix.
             let words = name.split(separator: "_").map { $0.lowercased() }
             return "\(code.intValue ?? 0) \((words.last == "error" ? words.dropLast() : words[...]).joined())"
         }

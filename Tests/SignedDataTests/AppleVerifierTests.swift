@@ -7,7 +7,7 @@ import Testing
 
 @testable import SignedData
 
-/// Apple's own Python library judges what we sign. `SOUK_PYTHON` names an interpreter that has the package
+/// Verifies our signatures with Apple's own Python library. `SOUK_PYTHON` is an interpreter with the package
 /// `app-store-server-library`.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleVerifierTests {
@@ -92,7 +92,7 @@ struct AppleVerifierTests {
     }
 }
 
-/// What others sign, with other libraries: PyJWT and cryptography, which Apple's library is built on.
+/// Verifies signatures of other libraries: PyJWT and cryptography, which Apple's library uses.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct OutsideSignerTests {
     private func documents() async throws -> (answer: JSONValue, verifier: SignedDataVerifier) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SignedData
 
-/// Whom signed data is for: bundle, environment, the App Store's number, and which kind of document it is.
+/// The checks of a document's audience: bundle, environment, the App Store's number and the kind of document.
 @Suite struct AudienceTests {
     let store: TestStore
 
@@ -116,7 +116,7 @@ import Testing
         #expect(try one.realtimeRequest(jws).payload == TestStore.realtimeRequest())
     }
 
-    @Test func `a realtime request lacks none of the members that make it one`() throws {
+    @Test func `a realtime request must have the members of its kind`() throws {
         for member in ["requestIdentifier", "userLocale"] {
             var request = TestStore.realtimeRequest()
             request.fields[member] = nil
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal quotes no more than a line of the document`() throws {
+    @Test func `an error quotes at most one line of the document`() throws {
         var payload = TestStore.transaction()
         payload.bundleId = String(repeating: "x", count: 500) + "\u{1B}[31m\n"
         let jws = try store.signer.sign(payload)

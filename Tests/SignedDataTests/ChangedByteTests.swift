@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignedData
 
-/// Nothing in a valid JWS can be changed unnoticed: every position is tried.
+/// Changes every position of a valid JWS. Each change must be detected.
 @Suite struct ChangedByteTests {
     let store: TestStore
     let jws: [UInt8]
@@ -24,7 +24,6 @@ import Testing
         #expect(!isRefused(jws, by: verifier))
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         for (position, byte) in jws.enumerated() {
-            // Another value of the same form, so that the change reaches what is decoded; now and then one of no form.
             let place = alphabet.firstIndex(of: byte) ?? 0
             let others =
                 [alphabet[(place + 1) % 64]] + (position % 7 == 0 ? [alphabet[place ^ 32], byte ^ 0x80, 0x2E] : [])
@@ -55,7 +54,7 @@ import Testing
         return try CertificateChain(certificates, trusting: [TrustAnchor(store.chain.root)])
     }
 
-    @Test func `every changed byte of leaf and intermediate is noticed, whoever signs over it`() throws {
+    @Test func `every changed byte of leaf and intermediate is detected, even if it is signed`() throws {
         for place in 0..<2 {
             for position in store.certificates[place].indices {
                 let code = refusal { try chain(changing: place, at: position) }
@@ -67,7 +66,6 @@ import Testing
     @Test func `a receipt's root with another issuer's name is not the trusted one, that of a JWS may be`() throws {
         let store = try TestStore()
         let (root, name) = (store.certificates[2], Array("Root".utf8))
-        // The issuer's name stands before the subject's, which is the same.
         let place = try #require(root.indices.first { root[$0...].starts(with: name) })
         var renamed = root
         renamed[place] ^= 0x01
@@ -88,7 +86,7 @@ import Testing
     }
 
     @Test func `the other signature of the same two is accepted, as the App Store makes it`() throws {
-        // The order of P-256 (SEC 2 section 2.4.2). With s, n − s holds too; RFC 7518 forbids neither.
+        // The order n of P-256 (SEC 2 section 2.4.2). RFC 7518 allows both s and n − s.
         let order = try #require(Hex.decode("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"))
         let half = try #require(Hex.decode("7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8"))
         var forms = Set<Bool>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignedData
 
-/// Documents signed by a store that is not ours, in the folder that `SOUK_CONFORMANCE` names.
+/// Documents that another store signed, in the folder `SOUK_CONFORMANCE`.
 @Suite(.enabled(if: Conformance.folder != nil, "SOUK_CONFORMANCE names no folder of conformance data"))
 struct ConformanceTests {
     private func verifier(
@@ -46,7 +46,7 @@ struct ConformanceTests {
         #expect(refusal { try verifier().appTransaction(jws) } == .payloadMalformed)
     }
 
-    @Test func `every flipped bit is noticed`() throws {
+    @Test func `every flipped bit is detected`() throws {
         let verifier = try verifier()
         let jws = Array(try Conformance.text("apple-jws/transactionInfo").utf8)
         for position in stride(from: 0, to: jws.count, by: 13) {
@@ -66,7 +66,7 @@ enum Conformance {
         Array(try Data(contentsOf: try #require(folder).appendingPathComponent(path)))
     }
 
-    /// A text file without the line feed at its end.
+    /// Reads a text file without its last line feed.
     static func text(_ path: String) throws -> String {
         String(decoding: try bytes(path), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }

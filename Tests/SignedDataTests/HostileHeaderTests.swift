@@ -5,13 +5,13 @@ import Testing
 
 @testable import SignedData
 
-/// What headers and payloads of JWS say to lead a verifier astray.
+/// Headers and payloads of JWS that try to mislead a verifier.
 @Suite struct HostileHeaderTests {
     let store: TestStore
 
     init() throws { store = try TestStore() }
 
-    /// RFC 7515 sections 4.1.2 to 4.1.8: a header may bring or name a key. None of it is ever looked at.
+    /// A header may contain or name a key (RFC 7515 sections 4.1.2 to 4.1.8). The verifier ignores it.
     @Test func `a key that the header brings or names decides nothing`() throws {
         let mine = try SigningKey.generate()
         let raw = mine.verificationKey.der.suffix(64)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// RFC 7797: with `b64` false the payload would be signed as it stands. It is nothing but base64url here.
+    /// With `b64` false, the payload would be signed without encoding (RFC 7797). The verifier accepts only base64url.
     @Test func `a payload that is not encoded is none`() throws {
         var header = store.header
         header["b64"] = false
@@ -124,7 +124,7 @@ import Testing
         #expect(refusal { try SignedDataVerifier(configuration: configuration).transaction(jws) } == .wrongEnvironment)
     }
 
-    /// The environment is the document's own word; it only ever selects among what was configured.
+    /// The document states its environment. It can only select one of the configured environments.
     @Test func `no environment's document passes as one of another`() throws {
         let all: [AppStoreEnvironment] = [.sandbox, .production, .xcode, .localTesting]
         for spelled in ["sandbox", "SANDBOX", "Sandbox ", "Production\u{0}", ""] {

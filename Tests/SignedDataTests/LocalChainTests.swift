@@ -6,10 +6,10 @@ import Testing
 
 @testable import SignedData
 
-/// Documents of StoreKit Testing in Xcode: one certificate that signs itself, trusted only when given and only for what a
-/// development machine may say.
+/// Documents of StoreKit Testing in Xcode. Their one certificate signs itself. It is trusted only if it is given, and only
+/// for local environments.
 @Suite struct LocalChainTests {
-    /// What Xcode's certificate is like: it signs itself and is no authority.
+    /// The certificate of Xcode, which signs itself and is not an authority.
     static let template = CertificateTemplate(
         commonName: "StoreKit Testing in Xcode", organization: "StoreKit Testing in Xcode",
         keyUsage: "critical,digitalSignature", notBefore: "20231019014049Z", notAfter: "20241018014049Z")
@@ -67,10 +67,10 @@ import Testing
     }
 
     @Test func `a certificate that was not given is refused`() throws {
-        let twin = try Self.template.issue(for: SigningKey.generate(), by: nil)
+        let other = try Self.template.issue(for: SigningKey.generate(), by: nil)
         let jws = try sign(transaction(.xcode))
         let others = [
-            TrustAnchor(twin), TrustAnchor(localKey: try SigningKey.generate().verificationKey),
+            TrustAnchor(other), TrustAnchor(localKey: try SigningKey.generate().verificationKey),
             try TrustAnchor(fingerprint: Hex.encode(certificate.fingerprint)), TrustAnchor(store.chain.root),
         ]
         let refusing = verifier([.xcode], trusting: TrustAnchor.apple + others)
@@ -92,7 +92,7 @@ import Testing
         #expect(refusal { try xcodeOnly.transaction(sign(transaction(.production))) } == .wrongEnvironment)
     }
 
-    @Test func `a development machine's certificate is no root of a chain of three`() throws {
+    @Test func `a local certificate is not the root of a chain of three`() throws {
         var template = Self.template
         template.basicConstraints = "critical,CA:TRUE"
         template.keyUsage = "critical,keyCertSign,digitalSignature"
@@ -108,7 +108,7 @@ import Testing
         #expect(refusal { try byKey.transaction(jws) } == .untrustedRoot)
     }
 
-    @Test func `a certificate of one that another signed is refused`() throws {
+    @Test func `a local certificate that another certificate signed is refused`() throws {
         let issuer = CertificateTemplate.Issuer(certificate: store.chain.root, key: store.chain.rootKey)
         let issued = try Self.template.issue(for: key, by: issuer)
         let jws = try JWSSigner(key: key, certificates: [issued.der]).sign(transaction(.xcode))
@@ -120,7 +120,7 @@ import Testing
         #expect(refusal { try byKey.transaction(spoilt) } == .chainInvalid)
     }
 
-    @Test func `its validity counts like any other`() throws {
+    @Test func `the validity of a local certificate is checked`() throws {
         var payload = transaction(.xcode)
         payload.signedDate = Date(timeIntervalSince1970: 1_760_000_000)
         let verifier = verifier([.xcode], trusting: [TrustAnchor(certificate)])

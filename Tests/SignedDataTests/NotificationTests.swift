@@ -28,7 +28,7 @@ import Testing
         try store.verifier.notification(store.signer.sign(TestStore.notification(data)))
     }
 
-    @Test func `what is signed inside is verified too`() throws {
+    @Test func `documents inside a notification are verified too`() throws {
         let verified = try judge(data())
         #expect(verified.payload.notificationType == .didRenew)
         #expect(verified.transaction?.payload == TestStore.transaction())
@@ -71,7 +71,7 @@ import Testing
         #expect(refusal { try both.notification(jws) } == .wrongEnvironment)
     }
 
-    @Test func `a summary, a token and an app transaction say whom they are for`() throws {
+    @Test func `a summary, a token and an app transaction have an audience`() throws {
         var notification = TestStore.notification(.init())
         notification.data = nil
         notification.summary = .init {

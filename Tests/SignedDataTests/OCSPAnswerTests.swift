@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignedData
 
-/// Each fault of an OCSP answer, planted alone, into what OpenSSL's own responder signed.
+/// Answers of OpenSSL's own OCSP responder, with one fault each.
 @Suite struct OCSPAnswerTests {
     let responder: OCSPResponder
     let url: URL
@@ -31,7 +31,7 @@ import Testing
             response, to: request, trusting: responder.store.chain.root, at: instant ?? now, rules: rules(nonce))
     }
 
-    /// Why the answer was refused; empty when it was not, the code when it was not for want of an answer.
+    /// Returns the reason of `onlineCheckFailed`, the code of another error, or an empty string without an error.
     private func complaint(_ body: () throws -> OCSPAnswer) -> String {
         do {
             _ = try body()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `OpenSSL reads the request as it is meant`() async throws {
+    @Test func `OpenSSL decodes the request`() async throws {
         let request = try request()
         let (text, status) = try await OpenSSLCommand.run(
             ["ocsp", "-reqin", "/dev/stdin", "-req_text", "-noverify"], input: request.der)
@@ -55,7 +55,7 @@ import Testing
         #expect(try self.request().der != request.der, "a nonce is never used twice")
     }
 
-    @Test func `an appointed responder and the issuer itself may answer, nobody else`() async throws {
+    @Test func `only an authorised responder and the issuer may answer`() async throws {
         let request = try request()
         let stranger = try await OCSPResponder()
         let issuer = responder.intermediate
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `an appointed responder whose certificate is over may not answer`() async throws {
+    @Test func `an authorised responder with an expired certificate may not answer`() async throws {
         let request = try request()
         let template = CertificateTemplate(
             commonName: "OCSP Responder", basicConstraints: "critical,CA:FALSE",
@@ -129,7 +129,6 @@ import Testing
         let response = try await responder.answer(url, other.der)
         let another = "It is about another certificate."
         #expect(complaint { try judge(response, to: asked, nonce: .none) } == another)
-        // The root answers about the intermediate; its word about the leaf is not asked for, nor is it about the leaf.
         let intermediateURL = try #require(URL(string: OCSPResponder.intermediateURL))
         let ofIntermediate = try await responder.answer(intermediateURL, about.der)
         #expect(refusal { try judge(ofIntermediate, to: asked, nonce: .none) } == .onlineCheckFailed)
@@ -149,12 +148,11 @@ import Testing
         #expect(refusal { try judge(answers.one, to: none, nonce: .none) } == nil)
     }
 
-    @Test func `what is no answer is refused`() async throws {
+    @Test func `bytes that are not an answer are refused`() async throws {
         let request = try request()
         let good = try await responder.answer(url, request.der)
         let refusals: [[UInt8]] = [
             [], [0x30], Array("<html>".utf8), Array(good.dropLast()), good + [0], Array(good.prefix(40)),
-            // OCSPResponse with each status that says no (RFC 6960 section 4.2.1), and success without an answer.
             [0x30, 3, 0x0A, 1, 1], [0x30, 3, 0x0A, 1, 2], [0x30, 3, 0x0A, 1, 3], [0x30, 3, 0x0A, 1, 5],
             [0x30, 3, 0x0A, 1, 6], [0x30, 3, 0x0A, 1, 0], [UInt8](repeating: 0x30, count: 100_000),
             try await responder.answer(url, request.der, options: ["-nmin", "60", "-badsig"]),
@@ -172,7 +170,6 @@ import Testing
         for position in response.indices {
             var changed = response
             changed[position] ^= 1 << UInt8(position % 8)
-            // Bytes that nobody signs, as those of certificates sent along, may change; what is said may not.
             if let answer = try? judge(changed, to: request) { #expect(answer.isRevoked, "byte \(position)") }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SignedData
 
-/// OpenSSL's own OCSP responder (`openssl ocsp`), which answers for the certificates of one store, run once per question.
+/// OpenSSL's own OCSP responder (`openssl ocsp`), for the certificates of one store. It runs once for each request.
 final class OCSPResponder: Sendable {
     static let leafURL = "http://ocsp.example/leaf"
     static let intermediateURL = "http://ocsp.example/intermediate"
@@ -18,11 +18,11 @@ final class OCSPResponder: Sendable {
 
     struct State {
         var questions: [String] = []
-        /// What the next questions get instead of an answer, the first for the first.
+        /// The faults of the next requests, in order.
         var faults: [Fault] = []
-        /// What `openssl ocsp` is called with besides.
+        /// Additional options of `openssl ocsp`.
         var options = ["-nmin", "60"]
-        /// Who answers about the leaf; a responder the intermediate appointed.
+        /// The responder for the leaf, which the intermediate authorised.
         var leafSigner: Signer?
     }
 
@@ -59,7 +59,7 @@ final class OCSPResponder: Sendable {
     func change(_ body: @Sendable (inout State) -> Void) { state.withLock { body(&$0) } }
     var questions: [String] { state.withLock { $0.questions } }
 
-    /// Writes what the responder knows.
+    /// Writes the responder's database.
     func register(_ leaf: CertificateStatus, _ intermediate: CertificateStatus) async throws {
         var index = ""
         for (certificate, status) in [(store.chain.leaf, leaf), (store.chain.intermediate, intermediate)]
@@ -81,7 +81,7 @@ final class OCSPResponder: Sendable {
         return String(output.trimmingCharacters(in: .whitespacesAndNewlines).drop { $0 != "=" }.dropFirst())
     }
 
-    /// A responder `issuer` appointed, with the purpose `usage`.
+    /// Returns a responder that `issuer` authorised, with the extended key usage `usage`.
     static func signer(
         issuedBy issuer: CertificateTemplate.Issuer, usage: String? = "OCSPSigning"
     ) throws -> Signer {
@@ -97,7 +97,7 @@ final class OCSPResponder: Sendable {
         .init(certificate: store.chain.intermediate, key: store.chain.intermediateKey)
     }
 
-    /// Answers a posted request, as `RevocationChecker.Configuration.post` wants it.
+    /// Answers a posted request, as `RevocationChecker.Configuration.post`.
     func post(_ url: URL, _ request: [UInt8]) async throws -> [UInt8] {
         let (isFault, options, chosen) = state.withLock { state in
             state.questions.append(url.absoluteString)
@@ -132,20 +132,20 @@ final class OCSPResponder: Sendable {
 
 /// The command `openssl`.
 enum OpenSSLCommand {
-    /// Runs it to its end. What it says on standard error comes after its output.
+    /// Runs the command to its end. Returns its output, followed by its standard error.
     static func run(_ arguments: [String], input: [UInt8] = []) async throws -> (output: String, status: Int32) {
         let outcome = try await ChildProgram.run("/usr/bin/env", ["openssl"] + arguments, input: .bytes(input))
         return (outcome.output + outcome.errors, outcome.status)
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that does not run until it is moved.
 final class StillClock: WallClock {
     private let state = Locked((start: Date(), moved: TimeInterval(0)))
 
     func now() -> Date { state.withLock { $0.start + $0.moved } }
     func move(by seconds: TimeInterval) { state.withLock { $0.moved += seconds } }
-    /// Makes good the real time that has passed, for an answer that OpenSSL dates by the real clock.
+    /// Adds the real time that has passed, because OpenSSL dates answers by the real clock.
     func catchUp() { state.withLock { $0.start = Date() } }
     func sleep(until deadline: Date) async throws { throw CancellationError() }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import SignedData
 
-/// `openssl verify` judges the same chains: nothing is accepted here that it refuses. Where the two differ, ours is the
-/// stricter, and the table says why.
+/// Compares with `openssl verify`. A chain that it refuses must be refused here. Our verifier may refuse more; the table
+/// has the reasons.
 @Suite struct OpenSSLVerifyTests {
     struct Case {
         let name: String
@@ -38,10 +38,10 @@ import Testing
                 $0.leaf.basicConstraints = nil
                 $0.leaf.keyUsage = nil
             },
-            // Apple's marks mean nothing to OpenSSL.
+            // OpenSSL ignores Apple's extensions.
             try expect("leaf without mark", .missingMarkerOID, true) { $0.leaf.markers = [] },
             try expect("intermediate without mark", .missingMarkerOID, true) { $0.intermediate.markers = [] },
-            // OpenSSL does not ask what the leaf may do.
+            // OpenSSL does not check the key usage of the leaf.
             try expect("leaf is an authority", .chainInvalid, true) {
                 $0.leaf.basicConstraints = "critical,CA:TRUE"
                 $0.leaf.keyUsage = "critical,keyCertSign"
@@ -165,7 +165,7 @@ import Testing
 }
 
 extension Date {
-    /// Seconds since 1970 of an RFC 3339 date.
+    /// Returns the seconds since 1970 of an RFC 3339 date.
     fileprivate static func instant(_ text: String) -> TimeInterval {
         RFC3339.date(from: text)?.timeIntervalSince1970 ?? .nan
     }

@@ -5,16 +5,16 @@ import Testing
 
 @testable import SignedData
 
-/// Each fault of a certificate chain, planted alone.
+/// Certificate chains with one fault each.
 @Suite struct RefusedChainTests {
-    @Test func `a store nobody trusts is refused`() throws {
+    @Test func `a store that is not trusted is refused`() throws {
         let store = try TestStore()
         var named = CertificateTemplate.root
         named.commonName = "Another Root CA"
         let other = try TestStore(root: named)
-        let twin = try TestStore()
-        #expect(twin.chain.root.subject == store.chain.root.subject)
-        for stranger in [other, twin] {
+        let sameSubject = try TestStore()
+        #expect(sameSubject.chain.root.subject == store.chain.root.subject)
+        for stranger in [other, sameSubject] {
             let jws = try stranger.signer.sign(TestStore.transaction())
             #expect(refusal { try store.verifier.transaction(jws) } == .untrustedRoot)
             var apple = store.configuration
@@ -157,7 +157,7 @@ import Testing
         #expect(refusal { try never.verifier.transaction(jws) } == .certificateExpired)
     }
 
-    @Test func `a chain can be judged at a given instant instead`() throws {
+    @Test func `a chain can be verified at a given instant instead`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.notAfter = "20231231235959Z"
         let store = try TestStore(leaf: leaf)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignedData
 
-/// Each fault of form, algorithm, signature and payload, planted alone into something valid.
+/// Documents with one fault each, in the form, the algorithm, the signature or the payload.
 @Suite struct RefusedFormTests {
     struct Fault: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -18,7 +18,7 @@ import Testing
             self.make = make
         }
 
-        /// A header that differs in one member.
+        /// A header with one different member.
         static func header(_ name: String, _ value: JSONValue?, _ code: SignedDataError.Code) -> Fault {
             Fault("\(name): \(value.map(\.description) ?? "absent")", code) { store in
                 var header = store.header
@@ -27,7 +27,7 @@ import Testing
             }
         }
 
-        /// A payload as text.
+        /// A payload as a string.
         static func payload(_ text: String) -> Fault {
             Fault("payload \(text.prefix(40))", .payloadMalformed) { try $0.signer.sign(Array(text.utf8)) }
         }
@@ -43,7 +43,7 @@ import Testing
         #expect(refusal { try verifier.transaction(store.signer.sign(TestStore.transaction())) } == nil)
     }
 
-    @Test func `a refusal quotes no more than a line of what came`() throws {
+    @Test func `an error quotes at most one line of the input`() throws {
         let store = try TestStore()
         let long = String(repeating: "x", count: 5000) + "\u{1B}[31m\n\u{202E}"
         var name = CertificateTemplate.root
@@ -88,7 +88,7 @@ import Testing
         },
         Fault("signed over unused bits", .malformed) { store in
             let header = Base64.encodeURL(store.header.encoded())
-            // 16 bytes end in a character of which four bits count: Q says 10000, R the same with a bit nobody reads.
+            // Only four bits of the last character of 16 bytes count: Q and R differ in an unused bit.
             let payload = Base64.encodeURL(Array(#"{"signedDate":1}"#.utf8))
             try #require(payload.hasSuffix("Q"))
             let input = "\(header).\(payload.dropLast())R"
@@ -144,7 +144,7 @@ import Testing
             try store.sign(certificates: [store.certificates[0], store.certificates[1], store.certificates[2] + [0]])
         },
         Fault("a leaf in BER", .certificateMalformed) { store in
-            // The same certificate with a length of one byte more than needed: 30 83 00 hi lo for 30 82 hi lo.
+            // A length with an unnecessary byte: 30 83 00 hi lo in place of 30 82 hi lo.
             let leaf = store.certificates[0]
             try #require(leaf[1] == 0x82)
             return try store.sign(certificates: [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignedData
 
-/// What a verifier remembers may make it faster, never more trusting.
+/// Checks that the caches of a verifier do not change its results.
 @Suite struct RepetitionTests {
     let store: TestStore
 
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 64])
-    func `answers do not depend on how much is remembered`(capacity: Int) throws {
+    func `results do not depend on the size of the cache`(capacity: Int) throws {
         var configuration = store.configuration
         configuration.rememberedChains = capacity
         configuration.rememberedDocuments = capacity
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `many threads get the answers one would`() async throws {
+    @Test func `many threads get the same results as one`() async throws {
         let verifier = store.verifier
         let good = try (0..<8).map { try store.signer.sign(TestStore.transaction(id: String($0))) }
         let bad = try store.signed(signature: { [UInt8]($0.reversed()) })

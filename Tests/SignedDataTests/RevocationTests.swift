@@ -6,7 +6,7 @@ import Testing
 
 @testable import SignedData
 
-/// Whether certificates were revoked, asked of OpenSSL's own responder.
+/// Requests the revocation status from OpenSSL's own responder.
 @Suite struct RevocationTests {
     let clock = StillClock()
 
@@ -30,7 +30,7 @@ import Testing
         return SignedDataVerifier(configuration: configuration)
     }
 
-    /// The refusal of a transaction verified online.
+    /// Returns the error of a transaction that is verified online.
     private func outcome(_ verifier: SignedDataVerifier, _ jws: String) async -> SignedDataError? {
         do {
             _ = try await verifier.online { verifier throws(SignedDataError) in try verifier.transaction(jws) }
@@ -42,9 +42,9 @@ import Testing
         try responder.store.signer.sign(TestStore.transaction(id: id))
     }
 
-    // MARK: - The way of a question
+    // MARK: - Requests
 
-    @Test func `leaf and intermediate are asked for once, and the answers kept for all documents of the chain`()
+    @Test func `leaf and intermediate are requested once, and the answers are cached for all documents of the chain`()
         async throws
     {
         let responder = try await OCSPResponder()
@@ -71,13 +71,13 @@ import Testing
         #expect(refusal { try verifier.transaction(jws) } == nil)
     }
 
-    @Test func `without revocation in the configuration nothing is asked`() async throws {
+    @Test func `without revocation in the configuration no request is sent`() async throws {
         let responder = try await OCSPResponder(leaf: .revoked)
         #expect(await outcome(responder.store.verifier, try document(responder)) == nil)
         #expect(responder.questions.isEmpty)
     }
 
-    @Test func `nothing is asked about what is refused anyway`() async throws {
+    @Test func `no request is sent about a document that is refused anyway`() async throws {
         let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         var other = TestStore.transaction()
@@ -103,7 +103,7 @@ import Testing
         #expect(responder.questions.count == 4)
     }
 
-    @Test func `an answer that ends earlier counts no longer`() async throws {
+    @Test func `an answer that ends earlier is not used longer`() async throws {
         let responder = try await OCSPResponder()
         responder.change { $0.options = ["-nmin", "2"] }
         let verifier = verifier(responder) { $0.tolerance = 30 }
@@ -115,7 +115,7 @@ import Testing
         #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
     }
 
-    @Test func `a clock set back makes nothing valid longer`() async throws {
+    @Test func `a clock that is set back makes no answer valid for longer`() async throws {
         let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
@@ -145,7 +145,7 @@ import Testing
         #expect((1...2).contains(remembered.count))
     }
 
-    @Test func `every chain within a notification is asked about`() async throws {
+    @Test func `every chain within a notification is requested`() async throws {
         let (outer, inner) = (try await OCSPResponder(), try await OCSPResponder())
         let data = try AppStoreServerAPI.NotificationData {
             $0.bundleId = "com.example"
@@ -156,7 +156,6 @@ import Testing
         let serials = Locked<[String]>([])
         var revocation = RevocationChecker.Configuration { url, request in
             serials.withLock { $0.append(url.path) }
-            // Each responder knows its own certificates only; the one whose issuer is meant answers more than a line.
             for responder in [outer, inner] {
                 let answer = try await responder.answer(url, request)
                 if try await OCSPTexts.text(of: answer).contains("Cert Status: good") { return answer }
@@ -173,7 +172,7 @@ import Testing
         #expect(serials.withLock { $0.count } == 4)
     }
 
-    @Test func `nobody is asked about a development machine's certificate`() async throws {
+    @Test func `no request is sent about a local certificate`() async throws {
         let local = try LocalChainTests()
         var payload = TestStore.transaction()
         payload.environment = .xcode
@@ -184,7 +183,7 @@ import Testing
         #expect(await outcome(SignedDataVerifier(configuration: configuration), jws) == nil)
     }
 
-    // MARK: - What the responder says
+    // MARK: - Answers
 
     @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
         for (leaf, intermediate) in [
@@ -199,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `revoked counts even when the other question got no answer`() async throws {
+    @Test func `revoked counts even if the other request got no answer`() async throws {
         let responder = try await OCSPResponder(leaf: .revoked)
         var configuration = RevocationChecker.Configuration { url, body in
             if url.absoluteString == OCSPResponder.intermediateURL { throw OCSPResponder.Fault() }
@@ -211,7 +210,7 @@ import Testing
         #expect(await outcome(SignedDataVerifier(configuration: accepted), try document(responder))?.code == .revoked)
     }
 
-    @Test func `a certificate the responder does not know is refused, to be asked for again`() async throws {
+    @Test func `a certificate that the responder does not know is refused and requested again`() async throws {
         for (leaf, intermediate) in [
             (OCSPResponder.CertificateStatus.unknown, OCSPResponder.CertificateStatus.good), (.good, .unknown),
         ] {
@@ -240,7 +239,7 @@ import Testing
         #expect(responder.questions.count == 6)
     }
 
-    @Test func `a certificate that names no responder cannot be trusted where asking is demanded`() async throws {
+    @Test func `a certificate without a responder is refused if revocation is checked`() async throws {
         let mute = try await OCSPResponder(store: OCSPResponder.store { leaf, _ in leaf.ocspResponder = nil })
         let foreign = try await OCSPResponder(
             store: OCSPResponder.store { _, intermediate in
@@ -254,7 +253,7 @@ import Testing
     }
 }
 
-/// What `openssl ocsp` prints.
+/// The output of `openssl ocsp`.
 enum OCSPTexts {
     static func text(of response: [UInt8]) async throws -> String {
         try await OpenSSLCommand.run(["ocsp", "-respin", "/dev/stdin", "-noverify", "-resp_text"], input: response)

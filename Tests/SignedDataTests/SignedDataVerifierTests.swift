@@ -11,7 +11,7 @@ import Testing
 
     init() throws { store = try TestStore() }
 
-    @Test func `a transaction comes out as it was signed`() throws {
+    @Test func `a verified transaction has its signed content`() throws {
         let payload = TestStore.transaction()
         let verified = try store.verifier.transaction(store.signer.sign(payload))
         #expect(verified.payload == payload)
@@ -22,7 +22,7 @@ import Testing
         #expect(verified.chain.anchor == store.chain.root)
     }
 
-    @Test func `members nobody knows survive verification`() throws {
+    @Test func `unknown members survive verification`() throws {
         var payload = TestStore.transaction()
         payload.fields["invented"] = ["deep": [1, 2.50]]
         let verified = try store.verifier.transaction(store.signer.sign(payload))
@@ -40,7 +40,7 @@ import Testing
         #expect(verified.payload.receiptType == .sandbox)
     }
 
-    @Test func `the root may be trusted by its fingerprint`() throws {
+    @Test func `a root can be trusted by its fingerprint`() throws {
         let digits = Hex.encode(store.chain.root.fingerprint).uppercased()
         var configuration = store.configuration
         configuration.trustAnchors = TrustAnchor.apple + [try TrustAnchor(fingerprint: digits)]
@@ -49,9 +49,9 @@ import Testing
     }
 
     @Test func `a given root may be another certificate of the same subject and key`() throws {
-        let twin = try CertificateTemplate.root.issue(for: store.chain.rootKey, by: nil)
-        #expect(twin != store.chain.root)
-        let jws = try store.sign(certificates: [store.certificates[0], store.certificates[1], twin.der])
+        let reissued = try CertificateTemplate.root.issue(for: store.chain.rootKey, by: nil)
+        #expect(reissued != store.chain.root)
+        let jws = try store.sign(certificates: [store.certificates[0], store.certificates[1], reissued.der])
         #expect(try store.verifier.transaction(jws).chain.anchor == store.chain.root)
 
         var strict = store.configuration
@@ -69,7 +69,7 @@ import Testing
         #expect(refusal { try TrustAnchor(fingerprint: "12:34") } == .malformed)
     }
 
-    @Test func `bundle and environment are judged only when configured`() throws {
+    @Test func `bundle and environment are checked only when configured`() throws {
         let anything = SignedDataVerifier(
             configuration: .init(
                 bundleIDs: nil, environments: nil, trustAnchors: [TrustAnchor(store.chain.root)]))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `an unverified JWS is taken apart without judging it`() throws {
+    @Test func `an unverified JWS is decoded without a check`() throws {
         let jws = try store.signed(signature: { _ in [UInt8](repeating: 1, count: 64) })
         let unverified = try UnverifiedJWS(unverified: jws)
         #expect(unverified.unverifiedPayload["bundleId"] == "com.example")

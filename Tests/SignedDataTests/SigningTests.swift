@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `what is no P-256 key is refused`() throws {
+    @Test func `a key that is not P-256 is refused`() throws {
         let other = try SigningKey.generate(onCurve: "P-384")
         let pem = try SigningKey.generate().pem
         let cut = pem.replacingOccurrences(of: "MIG", with: "MIX")
@@ -51,7 +51,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
     }
 
-    @Test func `a chain is made once and kept`() throws {
+    @Test func `a chain is created once and stored`() throws {
         defer { removeFolder() }
         #expect(try SigningChain.load(from: folder) == nil)
         let made = try SigningChain.open(in: folder)
@@ -67,7 +67,7 @@ import Testing
         #expect(refusal { try SignedDataVerifier(configuration: configuration).transaction(jws) } == nil)
     }
 
-    @Test func `the root's own file is made again when it is lost or another`() throws {
+    @Test func `the root's file is written again when it is missing or changed`() throws {
         defer { removeFolder() }
         let chain = try SigningChain.open(in: folder)
         for spoil in [{ try FileManager.default.removeItem(at: $0) }, { try Data([1]).write(to: $0) }] {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `of several that open at once all get the same chain`() async throws {
+    @Test func `concurrent calls of open return the same chain`() async throws {
         defer { removeFolder() }
         let folder = folder
         let roots = try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that cannot be made is named`() throws {
+    @Test func `the error names a folder that cannot be created`() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("souk-file-\(UUID().uuidString)")
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `certificates hold from 1970 to 9999 and carry the markers`() throws {
+    @Test func `certificates are valid from 1970 to 9999 and have the markers`() throws {
         let chain = try SigningChain.generate()
         for certificate in chain.certificates {
             #expect(certificate.validity.lowerBound == Date(timeIntervalSince1970: 0))

@@ -5,7 +5,7 @@ import StoreModel
 
 @testable import SignedData
 
-/// A small store that signs for `com.example` in the sandbox, and can be told to do it wrong.
+/// A small store that signs for `com.example` in the sandbox, with or without faults.
 struct TestStore {
     static let signedDate = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -86,12 +86,12 @@ struct TestStore {
         }
     }
 
-    /// The header as it should be, to be changed.
+    /// The valid header, which tests change.
     var header: JSONValue {
         ["alg": "ES256", "x5c": .array(certificates.map { .string(Base64.encode($0)) })]
     }
 
-    /// Signs a transaction under another header.
+    /// Signs a transaction with another header.
     func sign(header: JSONValue, _ payload: JWSTransactionDecodedPayload = transaction()) throws -> String {
         try JWSSigner(key: chain.leafKey, header: header).sign(payload)
     }
@@ -101,20 +101,20 @@ struct TestStore {
         try JWSSigner(key: chain.leafKey, certificates: certificates).sign(TestStore.transaction())
     }
 
-    /// A signed transaction, one of whose three segments is replaced.
+    /// Returns a signed transaction in which one of the three segments is replaced.
     func signed(replacing segment: Int, with change: (String) throws -> String) throws -> String {
         var segments = try signer.sign(TestStore.transaction()).split(separator: ".").map(String.init)
         segments[segment] = try change(segments[segment])
         return segments.joined(separator: ".")
     }
 
-    /// A signed transaction whose signature is replaced.
+    /// Returns a signed transaction with another signature.
     func signed(signature change: ([UInt8]) throws -> [UInt8]) throws -> String {
         try signed(replacing: 2) { Base64.encodeURL(try change(Base64.decodeURL($0) ?? [])) }
     }
 }
 
-/// The code of the refusal, `nil` when nothing was refused.
+/// Returns the code of the error, or `nil` without an error.
 func refusal<Result>(_ body: () throws -> Result) -> SignedDataError.Code? {
     do { _ = try body() } catch { return (error as? SignedDataError)?.code ?? .init(rawValue: "\(error)") }
     return nil

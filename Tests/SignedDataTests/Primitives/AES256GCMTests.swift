@@ -41,7 +41,7 @@ import Testing
     ]
 
     @Test(arguments: vectors)
-    func `the vectors of GCM come out`(vector: Vector) throws {
+    func `the test vectors of GCM pass`(vector: Vector) throws {
         let cipher = try AES256GCM(hexKey: vector.key)
         let nonce = try #require(Hex.decode(vector.nonce))
         let plaintext = try #require(Hex.decode(vector.plaintext))
@@ -74,7 +74,7 @@ import Testing
         #expect(refusal { try cipher.open([], nonce: [UInt8](repeating: 0, count: 12)) } == .decryptionFailed)
     }
 
-    @Test func `no two boxes of one text are the same`() throws {
+    @Test func `two ciphertexts of one text differ`() throws {
         let cipher = try AES256GCM(key: AES256GCM.generateKey())
         #expect(try Set((0..<100).map { _ in try cipher.seal([1, 2, 3]) }).count == 100)
     }

@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: vectors)
-    func `the vectors of RFC 8032 come out`(vector: Vector) throws {
+    func `the test vectors of RFC 8032 pass`(vector: Vector) throws {
         let key = try Ed25519.PrivateKey(raw: #require(Hex.decode(vector.privateKey)))
         let message = try #require(Hex.decode(vector.message))
         let signature = try #require(Hex.decode(vector.signature))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `an answer holds under the key it names and no other`() throws {
+    @Test func `an answer is valid only with the key that it names`() throws {
         let (old, new) = (try Ed25519.PrivateKey.generate(), try Ed25519.PrivateKey.generate())
         let verifier: any AnswerVerifier = Ed25519AnswerVerifier(keys: ["old": old.publicKey, "new": new.publicKey])
         let message = Array("souk-1\nnonce\n/v1/customers/ada".utf8)
@@ -113,7 +113,7 @@ import Testing
         #expect(refusal { try verifier.verify(signature, of: message, keyID: "") } == .unknownKey)
     }
 
-    @Test func `keys do not describe themselves`() throws {
+    @Test func `the description of a key does not contain it`() throws {
         let key = try Ed25519.PrivateKey.generate()
         let hmac = try HMACSHA256(key: Array("a secret of many words".utf8))
         let cipher = try AES256GCM(key: [UInt8](repeating: 77, count: 32))

@@ -19,7 +19,7 @@ import Testing
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         ),
     ])
-    func `the vectors of RFC 4231 come out`(key: [UInt8], message: String, code: String) throws {
+    func `the test vectors of RFC 4231 pass`(key: [UInt8], message: String, code: String) throws {
         let hmac = try HMACSHA256(key: key)
         #expect(Hex.encode(hmac.code(for: Array(message.utf8))) == code)
         #expect(hmac.isValid(try #require(Hex.decode(code)), for: Array(message.utf8)))
@@ -45,7 +45,7 @@ import Testing
         #expect(refusal { try HMACSHA256(key: []) } == .keyMalformed)
     }
 
-    @Test func `random bytes are as many as asked for and not the same`() throws {
+    @Test func `random bytes have the requested length and differ`() throws {
         #expect(try RandomBytes.make(0).isEmpty)
         #expect(try Set((0..<100).map { _ in try RandomBytes.make(16) }).count == 100)
         #expect(try RandomBytes.make(1000).count == 1000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignedData
 
-/// What people give instead of a private key is named to them.
+/// The error for a file without a private key names the kind of the file.
 @Suite struct PrivateKeyFileTests {
     private func reason(_ encoded: [UInt8]) -> String? {
         do { _ = try SigningKey(encoded) } catch { return error.code == .keyMalformed ? error.reason : nil }
@@ -18,7 +18,7 @@ import Testing
         return String(decoding: try #require(written), as: UTF8.self)
     }
 
-    @Test func `an encrypted key is told how to be decrypted`() throws {
+    @Test func `the error for an encrypted key says how to decrypt it`() throws {
         let key = try SigningKey.generate()
         let text = try reason(
             pem { PEM_write_bio_PKCS8PrivateKey($0, key.pointer, EVP_aes_256_cbc(), "secret", 6, nil, nil) })

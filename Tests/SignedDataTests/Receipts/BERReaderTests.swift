@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `the quick way reads what the careful way reads, or nothing`() {
+    @Test func `the fast path decodes the same as the full parser, or nothing`() {
         var random = SeededGenerator(seed: 8)
         for _ in 0..<20_000 {
             let tag: UInt8 = Bool.random(using: &random) ? 0x30 : 4
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an attribute read at once is the one read with care, or none`() {
+    @Test func `an attribute in the common form is decoded as by the full parser, or not at all`() {
         var random = SeededGenerator(seed: 9)
         var (plain, others) = (0, 0)
         for _ in 0..<20_000 {
@@ -96,7 +96,7 @@ import Testing
             [0x30, 0x81], [0x30, 0x81, 1, 0], [0x30, 0x82, 0, 1, 0], [0x30, 0x85, 0, 0, 0, 0, 0],
             [0x30, 0x84, 0x7F, 0xFF, 0xFF, 0xFF],
             [0x30, 0x80, 4, 0x80, 0, 0, 0, 0], [0x30, 0x80, 4, 5, 0, 0],
-        ] as [[UInt8]]) func `what is no element is refused`(_ bytes: [UInt8])
+        ] as [[UInt8]]) func `bytes that are not an element are refused`(_ bytes: [UInt8])
     {
         read(bytes, .indefiniteLengths) { reader in
             #expect(throws: BERError.self) { try reader.read() }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `what is written is read again`() throws {
+    @Test func `encoded elements are decoded`() throws {
         for count in [0, 1, 127, 128, 255, 256, 65_535, 65_536] {
             let content = [UInt8](repeating: 7, count: count)
             try read(DERWriter.element(BERTag.octetString, content), .distinguished) { reader in

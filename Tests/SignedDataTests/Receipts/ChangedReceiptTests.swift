@@ -67,7 +67,6 @@ import Testing
 
     @Test func `lengths in more octets than they need are refused`() throws {
         let bytes = try store.sign()
-        // 30 82 xx xx … becomes 30 83 00 xx xx …
         #expect(bytes[1] == 0x82)
         var longer = bytes
         longer[1] = 0x83
@@ -109,7 +108,6 @@ import Testing
             #expect(refusal { try verifier.verify(bomb) } == .malformed, "\(index)")
             #expect(refusal { try UnverifiedReceipt(unverified: bomb) } == .malformed, "\(index)")
         }
-        // Nested as deep as is read, and one deeper, in a container that would be whole.
         for (depth, isRead) in [(16, true), (17, false), (5000, false)] {
             var container = try store.container()
             container.form = .distinguished

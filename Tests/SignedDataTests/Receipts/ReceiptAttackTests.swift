@@ -6,7 +6,7 @@ import Testing
 
 @testable import SignedData
 
-/// Attacks known from other implementations of CMS and of RSA signatures, each tried on an otherwise good receipt.
+/// Known attacks on implementations of CMS and of RSA signatures, each on an otherwise valid receipt.
 @Suite struct ReceiptAttackTests {
     let store: ReceiptStore
 
@@ -14,8 +14,8 @@ import Testing
 
     // MARK: - The container
 
-    /// What a signature over signed attributes covers is a SET, as a receipt's content is. Neither may be taken for the
-    /// other (RFC 5652 section 5.4 signs both with the same key and nothing that tells them apart).
+    /// Signed attributes are a SET, as is a receipt's content. Neither may be accepted as the other, although RFC 5652
+    /// section 5.4 signs both with the same key.
     @Test func `a signature over attributes is none over content, and the other way round`() throws {
         var container = try store.container()
         let attributes = try container.usualAttributes()
@@ -26,7 +26,7 @@ import Testing
         let receipt = ReceiptStore.receipt().der
         var reader = try store.container()
         reader.signature = try ReceiptContainer.sign(receipt, reader.key, .sha256)
-        // The receipt's own attributes, signed by the store, where signed attributes stand.
+        // The receipt's own attributes, signed by the store, in the place of signed attributes.
         reader.signedAttributes = [Array(receipt.dropFirst(receipt[1] < 0x80 ? 2 : Int(receipt[1] & 0x7F) + 2))]
         reader.payload = ReceiptStore.receipt(purchases: 9).der
         #expect(refusal { try store.verifier.verify(try reader.bytes()) } == .malformed)
@@ -74,7 +74,7 @@ import Testing
         let whole = try store.container().bytes()
         let identity = try store.container().signerIdentity
         let named = DERWriter.element(BERTag.sequence, identity)
-        // RFC 5652 section 5.3: a signer may be named by its key identifier, in version 3. No store does.
+        // A key identifier in place of issuer and serial number, in version 3 (RFC 5652 section 5.3).
         for version: UInt8 in [1, 3] {
             var bytes = whole
             let place = try #require(bytes.lastRange(of: [2, 1, 1] + named))
@@ -109,11 +109,9 @@ import Testing
         let key = try SigningKey.generate()
         #expect(X509_set_pubkey(copy, key.pointer) == 1)
         #expect(X509_sign(copy, chain.intermediateKey.pointer, EVP_sha256()) > 0)
-        let twin = try #require(OpenSSL.der { i2d_X509(copy, $0) })
-        // The true signature under the twin, and the twin beside the true one.
-        #expect(try store.refusal { $0.certificates[0] = twin } == .signatureInvalid)
-        #expect(try store.refusal { $0.certificates.insert(twin, at: 0) } == .chainLength)
-        // A twin that another authority made.
+        let otherKeyed = try #require(OpenSSL.der { i2d_X509(copy, $0) })
+        #expect(try store.refusal { $0.certificates[0] = otherKeyed } == .signatureInvalid)
+        #expect(try store.refusal { $0.certificates.insert(otherKeyed, at: 0) } == .chainLength)
         #expect(X509_sign(copy, key.pointer, EVP_sha256()) > 0)
         let forged = try #require(OpenSSL.der { i2d_X509(copy, $0) })
         #expect(
@@ -125,8 +123,8 @@ import Testing
 
     // MARK: - The signature
 
-    /// PKCS #1 version 1.5 (RFC 8017 section 8.2.2) compares the whole encoded message; whoever parses it instead accepts
-    /// signatures that anybody can compute for small exponents.
+    /// PKCS #1 version 1.5 (RFC 8017 section 8.2.2) compares the whole encoded message. An implementation that parses it
+    /// accepts signatures that anyone can compute for small exponents.
     @Test func `padding of RSA has one form`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         let container = try store.container()
@@ -174,7 +172,7 @@ import Testing
         #expect(try store.refusal { $0.signature = [0] + signature } == .signatureInvalid)
     }
 
-    /// The private key's power of a message of 256 bytes.
+    /// Applies the private key to a message of 256 bytes.
     private static func rawRSA(_ message: [UInt8]) throws -> [UInt8] {
         let context = EVP_PKEY_CTX_new_from_pkey(nil, ReceiptStore.rsaKey.pointer, nil)
         defer { EVP_PKEY_CTX_free(context) }
@@ -220,7 +218,7 @@ import Testing
             container.payload = DERWriter.element(BERTag.set, (more + good).joined())
             return try store.verifier.verify(try container.bytes()).receipt
         }
-        // A number is the number it says, not its last octets: 2⁶³ − 1, −2⁶³, 2³² + 2 and −254 are not 2.
+        // 2⁶³ − 1, −2⁶³, 2³² + 2 and −254 must not be truncated to 2.
         let far: [[UInt8]] = [
             DERWriter.integer(.max), DERWriter.integer(.min), DERWriter.integer(1 << 32 + 2),
             DERWriter.integer(-254), DERWriter.integer(1 << 16 + 2), DERWriter.integer(-1),
@@ -234,7 +232,6 @@ import Testing
             try verified(attribute([2, 9, 1, 0, 0, 0, 0, 0, 0, 0, 2], DERWriter.utf8String("com.attacker")))
         }
         #expect(try verified(attribute([2, 1, 3], DERWriter.utf8String("7"), version: far[0])).appVersion == "7")
-        // Dates no calendar has, of another calendar, far away, and with offsets that lead over an end.
         for text in [
             "2023-02-30T00:00:00Z", "2023-13-01T00:00:00Z", "0000-00-00T00:00:00Z", "2023-11-14T24:00:00Z",
             "-2023-11-14T22:13:20Z", "12023-11-14T22:13:20Z", "2023-11-14T22:13:20", "2023-11-14T22:13:20+99:00",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignedData
 
-/// Receipts of stores that are not ours, in the folder that `SOUK_CONFORMANCE` names, beside what other tools read in them.
+/// Receipts of other stores in the folder `SOUK_CONFORMANCE`, with the content that other tools read in them.
 @Suite(.enabled(if: Conformance.folder != nil, "SOUK_CONFORMANCE names no folder of conformance data"))
 struct ReceiptConformanceTests {
     static func receipt(_ name: String) throws -> [UInt8] {
@@ -17,7 +17,7 @@ struct ReceiptConformanceTests {
         return try #require(all?.first { $0["source"]?.stringValue == name })
     }
 
-    /// Apple's receipts by Apple's root, Xcode's by the one certificate that stands in it.
+    /// Verifies Apple's receipts with Apple's root, and Xcode's with the only certificate in them.
     static func verifier(_ name: String) throws -> ReceiptVerifier {
         guard name.hasPrefix("xcode") else {
             return ReceiptVerifier(configuration: .init(bundleIDs: nil, environments: [.production, .sandbox]))
@@ -30,7 +30,7 @@ struct ReceiptConformanceTests {
 
     static let names = ["production-2024.b64", "xcode-2020.b64"]
 
-    @Test(arguments: names) func `a real receipt is accepted and says what other tools read in it`(_ name: String)
+    @Test(arguments: names) func `a real receipt is accepted with the content that other tools read`(_ name: String)
         throws
     {
         let expected = try expected(name)
@@ -84,7 +84,7 @@ struct ReceiptConformanceTests {
         #expect(unnamed + named == expected["n_attributes"]?.intValue)
     }
 
-    @Test(arguments: names) func `a real receipt is judged at its creation date, not today`(_ name: String) throws {
+    @Test(arguments: names) func `a real receipt is verified at its creation date, not today`(_ name: String) throws {
         var configuration = try Self.verifier(name).configuration
         configuration.chainDate = Date(timeIntervalSince1970: 2_300_000_000)
         let receipt = try Self.receipt(name)
@@ -114,7 +114,7 @@ struct ReceiptConformanceTests {
     }
 }
 
-/// Fields as `expected.json` writes them: empty texts for what is empty, `?` and the number for what has no name.
+/// Fields as in `expected.json`: an empty string for an empty value, `?` and the number for an attribute without a name.
 private struct ExpectedFields {
     private var left: JSONObject
 
@@ -131,7 +131,6 @@ private struct ExpectedFields {
 
     mutating func compare(_ name: String, date: JSONValue?) {
         let expected = left.removeValue(forKey: name)?.stringValue ?? ""
-        // Dates stand as they do in the receipt; an offset has no colon there.
         let text =
             expected.hasSuffix("Z") || expected.isEmpty
             ? expected

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SignedData
 
-/// What OpenSSL says of the same receipts. Nothing may be accepted here that OpenSSL refuses.
+/// Compares with OpenSSL. A receipt that OpenSSL refuses must be refused here.
 @Suite struct ReceiptJudgeTests {
-    /// Every kind of receipt a store makes or made, and Xcode's forms of encoding.
+    /// All kinds of receipts, including old ones, and the encodings of Xcode.
     private static func good() throws -> [(name: String, store: ReceiptStore, bytes: [UInt8])] {
         let receipt = ReceiptStore.receipt(purchases: 3)
         var all: [(String, ReceiptStore, [UInt8])] = []
@@ -100,7 +100,6 @@ import Testing
                 "the embedded root", "before the content", "between certificates and signer", "the signer's name",
                 "the signer's algorithms and signature",
             ])
-        // Changes of more than one byte.
         let lax: [(String, [UInt8])] = [
             ("something behind the end", bytes + [1, 2, 3]),
             ("a certificate nobody needs", changed(container) { $0.certificates.append($0.certificates[2]) }),
@@ -204,7 +203,7 @@ import Testing
             }
             var made = try #require(bytes)
             #expect(OpenSSLJudge.accepts(made, root: store.chain.root))
-            // OpenSSL orders certificates by their bytes, which no signature covers; the store has the leaf first.
+            // OpenSSL orders certificates by their bytes; the store has the leaf first.
             let places = try made.withUnsafeBytes { try CMSSignedData($0).certificateSet }
             made.replaceSubrange(places, with: store.chain.certificates.flatMap(\.der))
             #expect(refusal { try store.verifier.verify(made) } == nil)

@@ -11,7 +11,7 @@ import Testing
             DERWriter.integer(type), DERWriter.integer(version), DERWriter.element(BERTag.octetString, value))
     }
 
-    /// In the order given, which DER would change.
+    /// Encodes attributes in the given order, which DER would change.
     private func set(_ attributes: [[UInt8]]) -> [UInt8] { DERWriter.element(BERTag.set, attributes.joined()) }
 
     private func receipt(_ attributes: [UInt8]...) throws -> AppReceipt {
@@ -39,7 +39,7 @@ import Testing
         #expect(tooLarge.otherAttributes.map(\.type) == [1701], "kept as it came")
     }
 
-    @Test func `the line item id is a text whatever the store writes`() throws {
+    @Test func `the line item id is a string, whatever the store writes`() throws {
         #expect(
             try purchase(attribute(1711, DERWriter.integer(340_000_558_053_130))).webOrderLineItemID
                 == "340000558053130")
@@ -65,7 +65,7 @@ import Testing
             ("2020-13-22T18:33:15Z", nil), ("2020-07-22T24:00:00Z", nil), ("2020-07-22T13:00:00PM+0000", nil),
             ("2020-07-22T00:00:00AM+0000", nil), ("2020-07-22T18:33:15Z ", nil), ("2020-07-22T18:33:15.Z", nil),
             ("2020-07-22T18:33:15+2400", nil), ("2020-07-22T18:60:15Z", nil), ("+020-07-22T18:33:15Z", nil),
-        ] as [(String, String?)]) func `dates are read in every form stores and Xcode write`(
+        ] as [(String, String?)]) func `dates are decoded in every form of stores and Xcode`(
             _ text: String, _ expected: String?
         ) throws
     {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `what is empty is absent`() throws {
+    @Test func `an empty value is missing`() throws {
         let empty = try receipt(
             attribute(0, []), attribute(2, DERWriter.utf8String("")), attribute(3, DERWriter.utf8String("")),
             attribute(4, []), attribute(5, []), attribute(12, DERWriter.ia5String("")), attribute(21, []))

@@ -5,7 +5,7 @@ import StoreModel
 
 @testable import SignedData
 
-/// A small store that makes receipts for `com.example` in the sandbox, and can be told to do it wrong.
+/// A small store that makes receipts for `com.example` in the sandbox, with or without faults.
 struct ReceiptStore {
     static let creationDate = Date(timeIntervalSince1970: 1_700_000_000)
     static let device = DeviceIdentifier(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
@@ -15,7 +15,7 @@ struct ReceiptStore {
     init(leafKey: SigningKey? = nil) throws { chain = try TestStore(leafKey: leafKey).chain }
     init(_ store: TestStore) { chain = store.chain }
 
-    /// Keys of RSA take long to make: one for all tests.
+    /// One RSA key for all tests, because generating one is slow.
     static let rsaKey = SigningKey(owning: souk_generate_rsa_key(2048)!)
 
     static func purchase(_ number: Int) -> AppReceipt.InAppPurchase {
@@ -47,7 +47,7 @@ struct ReceiptStore {
         try ReceiptSigner(chain).sign(receipt, for: device)
     }
 
-    /// The parts of a receipt's container, to be changed before they are signed and put together.
+    /// The parts of a receipt's container, which tests change before they are signed and encoded.
     func container(_ receipt: AppReceipt = receipt()) throws -> ReceiptContainer {
         try ReceiptContainer(payload: receipt.der, certificates: chain.certificates, key: chain.leafKey)
     }
@@ -62,9 +62,9 @@ struct ReceiptStore {
     }
 }
 
-/// A container of signed data (RFC 5652), every part of which can be another.
+/// A container of signed data (RFC 5652) with replaceable parts.
 struct ReceiptContainer {
-    /// How what is around the content is encoded.
+    /// The encoding of the wrappers around the content.
     enum Form { case distinguished, indefinite, pieces }
 
     var payload: [UInt8]
@@ -80,7 +80,7 @@ struct ReceiptContainer {
     var signerIdentity: [UInt8]
     var digestAlgorithm: [UInt8]?
     var signatureAlgorithm: [UInt8]?
-    /// Attributes in their set; `nil` signs the content itself.
+    /// The signed attributes in their set, or `nil` to sign the content itself.
     var signedAttributes: [[UInt8]]?
     var signature: [UInt8]?
     var afterCertificates: [UInt8] = []
@@ -109,7 +109,7 @@ struct ReceiptContainer {
         DERWriter.sequence(DERWriter.objectIdentifier(identifier), DERWriter.set(values))
     }
 
-    /// What signers put into signed attributes: the content's type and digest, and the time.
+    /// The usual signed attributes: the type and digest of the content, and the time.
     func usualAttributes() throws -> [[UInt8]] {
         let time: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x05]
         return [
@@ -150,7 +150,7 @@ struct ReceiptContainer {
         form == .distinguished ? DERWriter.element(tag, content) : [tag, 0x80] + content + [0, 0]
     }
 
-    /// In pieces, pieces of pieces and an empty one.
+    /// Encodes octets in pieces, nested pieces and an empty piece.
     private func octetString(_ bytes: [UInt8]) -> [UInt8] {
         func piece(_ range: Range<Int>) -> [UInt8] {
             DERWriter.element(BERTag.octetString, bytes[range.clamped(to: bytes.indices)])
@@ -177,9 +177,9 @@ struct ReceiptContainer {
     }
 }
 
-/// OpenSSL as a judge of receipts.
+/// Verifies receipts with OpenSSL.
 enum OpenSSLJudge {
-    /// Whether `CMS_verify` accepts a receipt with this one root, at its creation date.
+    /// Returns whether `CMS_verify` accepts a receipt with only this root, at its creation date.
     static func accepts(
         _ receipt: [UInt8], root: Certificate, at date: Date = ReceiptStore.creationDate
     ) -> Bool {
@@ -204,7 +204,7 @@ enum OpenSSLJudge {
     }
 }
 
-/// The same numbers in every run (SplitMix64).
+/// A generator of the same numbers in every run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -10,9 +10,8 @@ import Testing
 
     init() throws { store = try ReceiptStore() }
 
-    @Test func `a receipt is accepted and says what was signed`() throws {
+    @Test func `a receipt is accepted with the signed content`() throws {
         var receipt = ReceiptStore.receipt(purchases: 4)
-        // In the order of their bytes, which is that of the date of purchase here.
         receipt.inAppPurchases.sort { $0.purchaseDate ?? .distantPast < $1.purchaseDate ?? .distantPast }
         let bytes = try store.sign(receipt)
         let verified = try store.verifier.verify(bytes)
@@ -58,7 +57,7 @@ import Testing
         #expect(refused { $0.maximumAttributes = 22 } == nil)
     }
 
-    @Test func `what a receipt must say is missed`() throws {
+    @Test func `a missing required attribute is an error`() throws {
         func refused(_ change: (inout AppReceipt) -> Void) throws -> SignedDataError.Code? {
             var receipt = ReceiptStore.receipt()
             change(&receipt)
@@ -115,7 +114,7 @@ import Testing
         #expect(Mirror(reflecting: ReceiptStore.device).children.isEmpty)
     }
 
-    @Test func `certificates are judged once and their dates for each receipt`() throws {
+    @Test func `certificates are verified once, and their dates for each receipt`() throws {
         var early = CertificateTemplate.leaf
         early.notBefore = "20231101000000Z"
         early.notAfter = "20231201000000Z"
@@ -151,7 +150,7 @@ import Testing
         #expect(refusal { try ReceiptEncoding.bytes(of: [UInt8](repeating: 65, count: 17 << 20)) } == .tooLarge)
     }
 
-    @Test func `a transaction receipt of before iOS 7 is refused by name`() throws {
+    @Test func `a transaction receipt from before iOS 7 is refused as legacyReceipt`() throws {
         let legacy = """
             {
             \t"signature" = "AkTNqLLwBxSh+VdvLj9VJt1xCOQQPvS2dTzTYRHLHpa4";

@@ -98,13 +98,11 @@ import Testing
         for (index, attributes) in malformed.enumerated() {
             #expect(try store.refusal { $0.signedAttributes = attributes } == .malformed, "\(index)")
         }
-        // The content of another receipt under attributes that name the right one.
         #expect(
             try store.refusal {
                 $0.signedAttributes = usual
                 $0.payload = ReceiptStore.receipt(purchases: 2).der
             } == .digestMismatch)
-        // Attributes that were not signed.
         #expect(
             try store.refusal {
                 $0.signature = try ReceiptContainer.sign($0.payload, $0.key, .sha256)
@@ -112,7 +110,7 @@ import Testing
             } == .signatureInvalid)
     }
 
-    @Test func `changed content is told from a changed signature where RSA tells it`() throws {
+    @Test func `changed content is distinguished from a changed signature with RSA`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         let other = ReceiptStore.receipt(purchases: 2).der
         for digest in ReceiptDigest.allCases {
@@ -173,7 +171,7 @@ import Testing
         for (index, (certificates, code)) in cases.enumerated() {
             let refused = try store.refusal { $0.certificates = certificates }
             if code == .chainInvalid {
-                // Which rule is broken first depends on the certificate that stands in the wrong place.
+                // The first broken rule depends on the certificate in the wrong place.
                 let rules: [SignedDataError.Code] = [.chainInvalid, .notACertificateAuthority, .missingMarkerOID]
                 #expect(refused.map { rules.contains($0) } == true, "\(index): \(String(describing: refused))")
             } else if code == .malformed {
@@ -215,9 +213,9 @@ import Testing
         let impostor = try ReceiptStore()
         let bytes = try impostor.sign()
         #expect(refusal { try store.verifier.verify(bytes) } == .untrustedRoot)
-        let twin = try CertificateTemplate.root.issue(for: store.chain.rootKey, by: nil)
-        #expect(try store.refusal { $0.certificates[2] = twin.der } == .untrustedRoot)
-        #expect(twin.isSameAuthority(as: store.chain.root), "what would be enough for a JWS")
+        let reissued = try CertificateTemplate.root.issue(for: store.chain.rootKey, by: nil)
+        #expect(try store.refusal { $0.certificates[2] = reissued.der } == .untrustedRoot)
+        #expect(reissued.isSameAuthority(as: store.chain.root), "what would be enough for a JWS")
         let apple = ReceiptVerifier(configuration: .init(bundleIDs: nil, environments: nil))
         #expect(refusal { try apple.verify(try store.sign()) } == .untrustedRoot)
         var configuration = store.configuration
@@ -254,7 +252,7 @@ import Testing
         #expect(refused(bytes) == .untrustedRoot)
     }
 
-    @Test func `a chain that failed is never kept as one that holds`() throws {
+    @Test func `a failed chain is never cached`() throws {
         var configuration = store.configuration
         configuration.trustAnchors = []
         let bytes = try store.sign()

@@ -18,7 +18,7 @@ import Testing
         .advancedCommerce(Array(#"{ "version":"1","price":1.10 }"#.utf8)),
     ]
 
-    /// What follows `nonce` in each of the requests above.
+    /// The claims after `nonce` in each of the requests above.
     private static let claims = [
         #","productId":"com.example.pro","offerIdentifier":"comeback","transactionId":"1000011859217"}"#,
         #","productId":"com.example.pro","offerIdentifier":"comeback"}"#,
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: zip(requests, claims))
-    func `a request says what Apple asks for, in one order`(request: AppStoreRequest, claims: String) throws {
+    func `a request has the claims that Apple documents, in order`(request: AppStoreRequest, claims: String) throws {
         let jws = try team.serverKey.sign(request, nonce: team.nonce, at: now)
         let parts = jws.split(separator: ".").map(String.init)
         let texts = try parts.prefix(2).map { String(decoding: try #require(Base64.decodeURL($0)), as: UTF8.self) }
@@ -58,7 +58,7 @@ import Testing
         #expect(refusal { try strict.verify(jws, at: issued.addingTimeInterval(300)) } == .notCurrent)
     }
 
-    @Test func `each claim that is missing or another is refused for its own reason`() throws {
+    @Test func `each missing or wrong claim has its own error`() throws {
         func claims(_ changes: [String: JSONValue?]) -> JSONValue {
             var claims: JSONValue = [
                 "iss": .string(team.issuerID), "iat": 1_700_000_000, "aud": "promotional-offer", "bid": "com.example",
@@ -98,7 +98,7 @@ import Testing
         #expect(refusal { try team.tokenVerifier.verify(jws, at: now) } == .claimInvalid)
     }
 
-    @Test func `what cannot be said is not signed`() throws {
+    @Test func `an invalid value is not signed`() throws {
         func code(_ request: AppStoreRequest) -> SignedDataError.Code? {
             refusal { try team.serverKey.sign(request, nonce: team.nonce, at: now) }
         }

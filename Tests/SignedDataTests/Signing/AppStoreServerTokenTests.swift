@@ -10,7 +10,7 @@ import Testing
 
     init() throws { team = try TestTeam() }
 
-    /// A token's claims as they should be, to be changed.
+    /// The valid claims of a token, which tests change.
     private func claims(_ changes: [String: JSONValue?] = [:]) -> JSONValue {
         var claims: JSONValue = [
             "iss": .string(team.issuerID), "iat": 1_700_000_000, "exp": 1_700_000_300, "aud": "appstoreconnect-v1",
@@ -24,7 +24,7 @@ import Testing
         refusal { try team.tokenVerifier.verify(token, at: instant ?? now) }
     }
 
-    @Test func `a token says what Apple asks for, in one order`() throws {
+    @Test func `a token has the claims that Apple documents, in order`() throws {
         let parts = try team.serverKey.token(at: now).split(separator: ".").map(String.init)
         let texts = try parts.prefix(2).map { String(decoding: try #require(Base64.decodeURL($0)), as: UTF8.self) }
         #expect(texts[0] == #"{"alg":"ES256","kid":"2X9R4HXF34","typ":"JWT"}"#)
@@ -38,12 +38,12 @@ import Testing
     }
 
     @Test(arguments: [0, -1, 0.5, 3600.5, 3601, .infinity, .nan])
-    func `a lifetime Apple would refuse is refused`(lifetime: TimeInterval) {
+    func `a lifetime that Apple refuses is refused`(lifetime: TimeInterval) {
         #expect(refusal { try team.serverKey.token(at: now, lifetime: lifetime) } == .claimInvalid)
     }
 
     @Test(arguments: [1, 1200, 3600])
-    func `a token holds as long as it says and no longer`(lifetime: TimeInterval) throws {
+    func `a token is valid for its lifetime`(lifetime: TimeInterval) throws {
         let token = try team.serverKey.token(at: now, lifetime: lifetime)
         let issued = Date(timeIntervalSince1970: 1_700_000_000)
         #expect(code(token, at: issued) == nil)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a\nb", String(repeating: "k", count: 256)])
-    func `ids that cannot be ones are not signed`(id: String) {
+    func `invalid ids are not signed`(id: String) {
         for (keyID, issuerID) in [(id, team.issuerID), (team.keyID, id)] {
             let key = AppStoreConnectKey(
                 team.key, id: keyID, issuerID: issuerID, bundleID: team.bundleID)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `each claim that is missing or another is refused for its own reason`() throws {
+    @Test func `each missing or wrong claim has its own error`() throws {
         #expect(code(try team.token(claims())) == nil)
         #expect(code(try team.token(claims(["iat": nil]))) == nil, "Apple's client leaves iat out")
         for (changes, expected) in [
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what is not signed by a known key with ES256 is refused`() throws {
+    @Test func `a token without an ES256 signature of a known key is refused`() throws {
         let good = try team.serverKey.token(at: now)
         let parts = good.split(separator: ".").map(String.init)
         let none = Base64.encodeURL(Array(#"{"alg":"none","kid":"2X9R4HXF34"}"#.utf8))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SignedData
 
-/// Apple's own Python library signs and we judge; we sign, and PyJWT and cryptography judge. `SOUK_PYTHON` names an
-/// interpreter that has the package `app-store-server-library`.
+/// Verifies signatures of Apple's Python library, and lets PyJWT and cryptography verify ours. `SOUK_PYTHON` is an
+/// interpreter with the package `app-store-server-library`.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleSignerTests {
     let team: TestTeam
@@ -33,7 +33,7 @@ struct AppleSignerTests {
         return try #require(verdict.json)
     }
 
-    @Test func `what Apple's library signs is accepted here, and for nothing else`() async throws {
+    @Test func `a signature of Apple's library is accepted for its content only`() async throws {
         let signed = try #require(try await ask()["signed"])
         func text(_ name: String) throws -> String { try #require(signed[name]?.stringValue) }
 
@@ -62,7 +62,7 @@ struct AppleSignerTests {
         try team.tokenVerifier.verify(text("token"), at: soon)
     }
 
-    @Test func `what is signed here is accepted there, with the same claims`() async throws {
+    @Test func `a signature of ours is accepted by other libraries, with the same claims`() async throws {
         let signature = try PromotionalOfferSignature.sign(
             offer, key: team.key, keyID: team.keyID, nonce: team.nonce, at: now)
         let content = Array(#"{"operation": "CREATE_ONE_TIME_CHARGE", "version": "1"}"#.utf8)
@@ -104,7 +104,7 @@ struct AppleSignerTests {
         #expect(answer["token"]?["claims"]?["aud"] == "appstoreconnect-v1", "\(answer)")
     }
 
-    @Test func `the judges refuse another key and a changed signature`() async throws {
+    @Test func `other libraries refuse another key and a changed signature`() async throws {
         let other = try TestTeam()
         let signature = try PromotionalOfferSignature.sign(
             offer, key: other.key, keyID: team.keyID, nonce: team.nonce, at: now)
@@ -147,7 +147,7 @@ struct TestTeam {
         AppStoreRequestVerifier(keys: [keyID: publicKey], issuerID: issuerID, bundleID: bundleID)
     }
 
-    /// A token with these claims and this header, whatever they are.
+    /// Returns a token with any claims and any header.
     func token(_ claims: JSONValue, header: JSONValue? = nil) throws -> String {
         try JWSSigner(key: key, header: header ?? ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"])
             .sign(claims.encoded())

@@ -23,7 +23,7 @@ import Testing
         try .sign(offer, key: team.key, keyID: keyID ?? team.keyID, nonce: team.nonce, at: now)
     }
 
-    @Test func `the text that is signed is Apple's`() throws {
+    @Test func `the signed text has Apple's format`() throws {
         let signature = try sign(offer)
         let text = [
             "com.example", "2X9R4HXF34", "com.example.pro", "comeback", "f1f0d6b4-1b56-4e2c-9f8c-0d2b6a6e7a11",
@@ -35,7 +35,7 @@ import Testing
         #expect(Base64.decode(signature.base64) == signature.signature)
     }
 
-    @Test func `it holds for its own offer and no other`() throws {
+    @Test func `a signature is valid for its own offer only`() throws {
         let signature = try sign(offer)
         #expect(signature.isValid(for: offer, key: team.publicKey))
         func other(
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `it holds for 24 hours after its timestamp`() throws {
+    @Test func `a signature is valid for 24 hours after its timestamp`() throws {
         let signature = try sign(offer)
         func code(_ seconds: TimeInterval) -> SignedDataError.Code? {
             let instant = Date(timeIntervalSince1970: 1_700_000_000.123 + seconds)
@@ -104,7 +104,7 @@ import Testing
         #expect(refusal { try far.verify(for: offer, key: team.publicKey, at: now) } == .signatureInvalid)
     }
 
-    @Test func `a customer is a lower-case UUID, a name as it stands, or nobody`() throws {
+    @Test func `a customer is a lower-case UUID, an unchanged name, or empty`() throws {
         func name(_ username: String) -> String {
             PromotionalOffer(bundleID: "b", productID: "p", offerID: "o", applicationUsername: username)
                 .applicationUsername
@@ -115,7 +115,7 @@ import Testing
         #expect(try sign(PromotionalOffer(bundleID: "b", productID: "p", offerID: "o")).signature.count > 66)
     }
 
-    @Test func `fields that would run into each other are not signed`() throws {
+    @Test func `a field with the separator is not signed`() throws {
         let mark = "\u{2063}"
         for (offer, keyID) in [
             (PromotionalOffer(bundleID: "b", productID: ProductID(rawValue: "p\(mark)q")!, offerID: "o"), "K"),
