@@ -22,8 +22,6 @@ struct OCSPAnswer: Sendable, Equatable {
     /// Throws `onlineCheckFailed` for an answer that cannot be used: another form, an error of the responder, another
     /// certificate, an unauthorised signature, an answer that is too old, from the future or without the nonce, and the
     /// status `unknown`.
-    ///
-    /// - Parameter anchor: The certificate to which the responder's own certificate must lead.
     init(
         _ response: [UInt8], to request: OCSPRequest, trusting anchor: Certificate, at now: Date, rules: Rules
     ) throws(SignedDataError) {
