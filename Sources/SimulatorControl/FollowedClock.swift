@@ -53,7 +53,7 @@ public final class FollowedClock: WallClock {
     ///   `CancellationError` if the task is cancelled.
     public func start() async throws {
         do {
-            apply(try await ask(after: nil))
+            apply(try await requestState(after: nil))
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -80,7 +80,7 @@ public final class FollowedClock: WallClock {
         var pause = 0.05
         while !Task.isCancelled {
             do {
-                apply(try await ask(after: clock.anchor.revision))
+                apply(try await requestState(after: clock.anchor.revision))
                 pause = 0.05
             } catch {
                 // The network needs pauses in real time, even if `base` is virtual.
@@ -98,7 +98,7 @@ public final class FollowedClock: WallClock {
         var base: Date
     }
 
-    private func ask(after revision: Int64?) async throws -> Answer {
+    private func requestState(after revision: Int64?) async throws -> Answer {
         let query = revision.map { "?after=\($0)&wait=\(Self.longPollSeconds)" } ?? ""
         let request = HTTPRequest(method: .get, url: url + query, timeout: .seconds(Self.longPollSeconds + 10))
         let sent = base.now()

@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Returns the reason of `onlineCheckFailed`, the code of another error, or an empty string without an error.
-    private func complaint(_ body: () throws -> OCSPAnswer) -> String {
+    private func refusalReason(_ body: () throws -> OCSPAnswer) -> String {
         do {
             _ = try body()
             return ""
@@ -86,7 +86,7 @@ import Testing
         ]
         for (name, signer) in refused {
             let response = try await responder.answer(url, request.der, leafSigner: signer)
-            #expect(complaint { try judge(response, to: request) }.hasPrefix("Nobody who may answer"), "\(name)")
+            #expect(refusalReason { try judge(response, to: request) }.hasPrefix("Nobody who may answer"), "\(name)")
         }
     }
 
@@ -99,7 +99,7 @@ import Testing
         let certificate = try template.issue(for: key, by: responder.intermediate)
         let response = try await responder.answer(
             url, request.der, leafSigner: .init(certificate: certificate, key: key))
-        #expect(complaint { try judge(response, to: request) }.hasPrefix("Nobody who may answer"))
+        #expect(refusalReason { try judge(response, to: request) }.hasPrefix("Nobody who may answer"))
     }
 
     @Test func `an answer counts from a little before it was given until it ends`() async throws {
@@ -112,7 +112,7 @@ import Testing
             (900 + 200, endless, ""), (900 + 400, endless, "It was true until"),
         ]
         for (seconds, response, expected) in cases {
-            let words = complaint { try judge(response, to: request, at: now.addingTimeInterval(seconds)) }
+            let words = refusalReason { try judge(response, to: request, at: now.addingTimeInterval(seconds)) }
             #expect(expected.isEmpty ? words.isEmpty : words.hasPrefix(expected), "\(seconds): \(words)")
         }
     }
@@ -128,7 +128,7 @@ import Testing
         let about = try OCSPRequest(about: chain.intermediate, issuedBy: chain.root, withNonce: false)
         let response = try await responder.answer(url, other.der)
         let another = "It is about another certificate."
-        #expect(complaint { try judge(response, to: asked, nonce: .none) } == another)
+        #expect(refusalReason { try judge(response, to: asked, nonce: .none) } == another)
         let intermediateURL = try #require(URL(string: OCSPResponder.intermediateURL))
         let ofIntermediate = try await responder.answer(intermediateURL, about.der)
         #expect(refusal { try judge(ofIntermediate, to: asked, nonce: .none) } == .onlineCheckFailed)
@@ -141,9 +141,9 @@ import Testing
             one: try await responder.answer(url, one.der), none: try await responder.answer(url, none.der)
         )
         #expect(refusal { try judge(answers.one, to: one, nonce: .required) } == nil)
-        #expect(complaint { try judge(answers.one, to: two) }.hasPrefix("Its nonce is not the one sent"))
+        #expect(refusalReason { try judge(answers.one, to: two) }.hasPrefix("Its nonce is not the one sent"))
         #expect(refusal { try judge(answers.none, to: one) } == nil)
-        #expect(complaint { try judge(answers.none, to: one, nonce: .required) }.hasPrefix("Its nonce"))
+        #expect(refusalReason { try judge(answers.none, to: one, nonce: .required) }.hasPrefix("Its nonce"))
         #expect(refusal { try judge(answers.none, to: none, nonce: .none) } == nil)
         #expect(refusal { try judge(answers.one, to: none, nonce: .none) } == nil)
     }

@@ -36,7 +36,7 @@ public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     /// The customer as the app named them at the purchase. A string that is no UUID reads as `nil` and stays in
     /// `fields`.
     public let appAccountToken = PayloadField<UUID>("appAccountToken")
-    /// Whether it was bought, or is shared by the family.
+    /// Whether the customer bought the product or shares it through Family Sharing.
     public let inAppOwnershipType = PayloadField<AppStoreServerAPI.InAppOwnershipType>("inAppOwnershipType")
     /// The date on which the store signed this.
     public let signedDate = PayloadField<Date>("signedDate")
