@@ -304,7 +304,7 @@ let package = Package(
                 path: "Examples/FourPlugins/App",
                 exclude: ["FourPlugins.swift"],
                 resources: ["journey", "domain-model", "network"].map { .copy("Plugins/\($0).policy.json") }
-                    + [.copy("Story/storyteller.policy.json"), .copy("World/harbour.storekit")],
+                    + [.copy("Recording/recorder.policy.json"), .copy("World/harbour.storekit")],
                 swiftSettings: strict),
         ],
     swiftLanguageModes: [.v6]

@@ -19,7 +19,7 @@ let package = Package(
             path: "App",
             exclude: ["Tests"],
             resources: ["journey", "domain-model", "network"].map { .copy("Plugins/\($0).policy.json") }
-                + [.copy("Story/storyteller.policy.json"), .copy("World/harbour.storekit")],
+                + [.copy("Recording/recorder.policy.json"), .copy("World/harbour.storekit")],
             swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
     ],
     swiftLanguageModes: [.v6]

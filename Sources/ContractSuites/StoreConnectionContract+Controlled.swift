@@ -190,7 +190,7 @@ extension StoreConnectionContract {
         try await approve(payment("contract-52"))
         var later = try await session()
         let update = try #require(await later.next { $0.productID == coins })
-        let transaction = try #require(update.transaction, "an approval is told at the next launch")
+        let transaction = try #require(update.transaction, "an approval is reported at the next launch")
         #expect(transaction.id != approved.transaction.id)
         try await later.connection.finish(transaction.id)
         await later.connection.close()
@@ -220,7 +220,7 @@ extension StoreConnectionContract {
     private func verifyPromotion(_ promote: StoreControls.Act<ProductID>) async throws {
         let devices = [try await session(), try await session()]
         try await promote(coins)
-        let told = await withTaskGroup(of: PromotedPurchase?.self) { group in
+        let received = await withTaskGroup(of: PromotedPurchase?.self) { group in
             for device in devices {
                 group.addTask { [connection = device.connection] in
                     for await promoted in connection.promotedPurchases { return promoted }
@@ -231,12 +231,12 @@ extension StoreConnectionContract {
             for device in devices { await device.connection.close() }
             return [first] + (await group.reduce(into: []) { $0.append($1) })
         }
-        #expect(told == [PromotedPurchase(productID: coins), nil], "one device is told")
+        #expect(received == [PromotedPurchase(productID: coins), nil], "one device receives it")
 
         try await promote(pack)
         let later = try await session()
         var promoted = later.connection.promotedPurchases.makeAsyncIterator()
-        #expect(await promoted.next() == PromotedPurchase(productID: pack), "it is told at the next launch")
+        #expect(await promoted.next() == PromotedPurchase(productID: pack), "it is reported at the next launch")
         await later.connection.close()
         #expect(await promoted.next() == nil, "once")
     }
@@ -259,7 +259,7 @@ extension StoreConnectionContract {
         #expect(await updates.next() == home)
         let abroad = try await move()
         #expect(abroad.id != home.id)
-        #expect(await updates.next() == abroad, "a change is told by itself")
+        #expect(await updates.next() == abroad, "a change is reported unasked")
         #expect(try await connection.storefront() == abroad)
         #expect(try await connection.products([pack]) != before, "prices are those of the storefront")
         await connection.close()

@@ -46,7 +46,7 @@ package struct StoreConnectionContract: Sendable {
         [
             Part(name: "questions", body: verifyQuestions), Part(name: "purchase", body: verifyPurchase),
             Part(name: "pairing", body: verifyPairing), Part(name: "refusal", body: verifyRefusal),
-            Part(name: "owned", body: verifyOwned), Part(name: "notices", body: verifyNotices),
+            Part(name: "owned", body: verifyOwned), Part(name: "notifications", body: verifyNotifications),
             Part(name: "closing", body: verifyClosing),
         ]
     }
@@ -134,7 +134,7 @@ package struct StoreConnectionContract: Sendable {
     }
 
     /// Where the customer shops is told by itself, to everybody who listens.
-    private func verifyNotices() async throws {
+    private func verifyNotifications() async throws {
         let connection = try await connect()
         let storefront = try await connection.storefront()
         for _ in 1...2 {

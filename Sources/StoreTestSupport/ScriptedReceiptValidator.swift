@@ -44,7 +44,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
     }
 
     /// From now on it says with each answer what time it is.
-    public func tellTime(by clock: any WallClock) { state.withLock { $0.clock = clock } }
+    public func reportTime(of clock: any WallClock) { state.withLock { $0.clock = clock } }
 
     /// What it says of presented transactions from now on.
     public func judge(_ judge: @escaping Judge) { state.withLock { $0.judge = judge } }

@@ -27,7 +27,7 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public typealias Cashier = @Sendable (Payment, ScriptedStoreConnection) async throws -> Void
 
-    private struct Books {
+    private struct State {
         var products: [StoreProduct]
         var storefront: Storefront
         var unfinished: [StoreTransaction] = []
@@ -45,64 +45,64 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// What was asked, of this connection and of those before it.
     package let calls: CallLog<Call>
     public let updates: AsyncStream<StoreUpdate>
-    private let books: Locked<Books>
-    private let told = StoreNotices()
+    private let state: Locked<State>
+    private let notifications = StoreNotices()
     private let listener: AsyncStream<StoreUpdate>.Continuation
 
     public static let storefront = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
 
     public convenience init(products: [StoreProduct] = [], storefront: Storefront = ScriptedStoreConnection.storefront)
     {
-        self.init(Locked(Books(products: products, storefront: storefront)), CallLog())
+        self.init(Locked(State(products: products, storefront: storefront)), CallLog())
     }
 
-    private init(_ books: Locked<Books>, _ calls: CallLog<Call>) {
-        self.books = books
+    private init(_ state: Locked<State>, _ calls: CallLog<Call>) {
+        self.state = state
         self.calls = calls
         (updates, listener) = AsyncStream.makeStream()
-        told.tell(books.withLock { $0.storefront })
-        for transaction in books.withLock({ $0.unfinished }) {
+        notifications.tell(state.withLock { $0.storefront })
+        for transaction in state.withLock({ $0.unfinished }) {
             listener.yield(
                 StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
         }
     }
 
     /// A new connection to the same store, as after a crash of the app.
-    public func reconnected() -> ScriptedStoreConnection { ScriptedStoreConnection(books, calls) }
+    public func reconnected() -> ScriptedStoreConnection { ScriptedStoreConnection(state, calls) }
 
     // MARK: - What the test says
 
     /// What becomes of a payment; by default it is sold at once.
-    public func whenPaying(_ cashier: @escaping Cashier) { books.withLock { $0.cashier = cashier } }
+    public func whenPaying(_ cashier: @escaping Cashier) { state.withLock { $0.cashier = cashier } }
 
     /// Runs before every answer; what it throws is thrown to who asked.
-    public func before(_ body: @escaping @Sendable (Call) async throws -> Void) { books.withLock { $0.before = body } }
+    public func before(_ body: @escaping @Sendable (Call) async throws -> Void) { state.withLock { $0.before = body } }
 
     /// The customer goes to another storefront; who listens is told.
     public func set(storefront: Storefront) {
-        books.withLock { $0.storefront = storefront }
-        told.tell(storefront)
+        state.withLock { $0.storefront = storefront }
+        notifications.tell(storefront)
     }
 
     /// What the store has to say now.
-    public func set(messages: [StoreMessage]) { told.tell(messages) }
+    public func set(messages: [StoreMessage]) { notifications.tell(messages) }
 
     /// The customer begins a purchase in the store itself.
     public func promote(_ product: ProductID, offer: PaymentOffer? = nil) {
-        told.tell(PromotedPurchase(productID: product, offer: offer))
+        notifications.tell(PromotedPurchase(productID: product, offer: offer))
     }
 
-    public func set(products: [StoreProduct]) { books.withLock { $0.products = products } }
-    public func set(restorable: [StoreTransaction]) { books.withLock { $0.restorable = restorable } }
+    public func set(products: [StoreProduct]) { state.withLock { $0.products = products } }
+    public func set(restorable: [StoreTransaction]) { state.withLock { $0.restorable = restorable } }
     /// Sets what the customer owns as far as the device knows.
-    public func set(owned: [StoreTransaction]) { books.withLock { $0.owned = owned } }
+    public func set(owned: [StoreTransaction]) { state.withLock { $0.owned = owned } }
     /// Sets the latest state of each subscription.
-    public func set(statuses: [StoreSubscriptionStatus]) { books.withLock { $0.statuses = statuses } }
+    public func set(statuses: [StoreSubscriptionStatus]) { state.withLock { $0.statuses = statuses } }
     /// Sets the subscription groups in which the customer may get an introductory offer.
-    public func set(eligibleGroups: Set<String>) { books.withLock { $0.eligibleGroups = eligibleGroups } }
+    public func set(eligibleGroups: Set<String>) { state.withLock { $0.eligibleGroups = eligibleGroups } }
     /// Sets the customer's answer to the next refund requests.
-    public func set(refundAnswer: RefundRequestStatus) { books.withLock { $0.refundAnswer = refundAnswer } }
-    public func set(mayPay: Bool) { books.withLock { $0.mayPay = mayPay } }
+    public func set(refundAnswer: RefundRequestStatus) { state.withLock { $0.refundAnswer = refundAnswer } }
+    public func set(mayPay: Bool) { state.withLock { $0.mayPay = mayPay } }
 
     /// What was finished, in order; once more if it was finished again.
     public var finished: [TransactionID] {
@@ -110,20 +110,20 @@ public final class ScriptedStoreConnection: StoreConnection {
     }
 
     public var payments: [Payment] { calls.all.compactMap { if case .pay(let payment) = $0 { payment } else { nil } } }
-    public var unfinished: [StoreTransaction] { books.withLock { $0.unfinished } }
+    public var unfinished: [StoreTransaction] { state.withLock { $0.unfinished } }
 
     public func send(_ update: StoreUpdate) { listener.yield(update) }
 
     /// Sells: the transaction is unfinished from now on, and reported.
     @discardableResult
     public func sell(_ payment: Payment, reportingTo id: PaymentID?? = nil) -> StoreTransaction {
-        let transaction = books.withLock { books in
-            books.lastNumber += 1
-            let kind = books.products.first { $0.id == payment.productID }?.kind ?? .nonConsumable
+        let transaction = state.withLock { state in
+            state.lastNumber += 1
+            let kind = state.products.first { $0.id == payment.productID }?.kind ?? .nonConsumable
             let transaction = Self.transaction(
-                TransactionID(unchecked: "\(2_000_000_000 + books.lastNumber)"), payment.productID, kind: kind,
+                TransactionID(unchecked: "\(2_000_000_000 + state.lastNumber)"), payment.productID, kind: kind,
                 quantity: payment.quantity, appAccountToken: payment.appAccountToken)
-            books.unfinished.append(transaction)
+            state.unfinished.append(transaction)
             return transaction
         }
         send(
@@ -148,17 +148,17 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public func canMakePayments() async throws -> Bool {
         try await asked(.canMakePayments)
-        return books.withLock { $0.mayPay }
+        return state.withLock { $0.mayPay }
     }
 
     public func storefront() async throws -> Storefront {
         try await asked(.storefront)
-        return books.withLock { $0.storefront }
+        return state.withLock { $0.storefront }
     }
 
-    public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
-    public var messages: AsyncStream<[StoreMessage]> { told.messages }
-    public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
+    public var storefrontUpdates: AsyncStream<Storefront> { notifications.storefronts }
+    public var messages: AsyncStream<[StoreMessage]> { notifications.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { notifications.promotedPurchases }
 
     public func redeem(_ redemption: OfferCodeRedemption) async throws { try await asked(.redeem(redemption)) }
 
@@ -168,33 +168,33 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         try await asked(.products(ids))
-        let known = books.withLock { $0.products }.filter { ids.contains($0.id) }
+        let known = state.withLock { $0.products }.filter { ids.contains($0.id) }
         return ProductAnswer(products: known, invalidProductIDs: ids.subtracting(known.map(\.id)).sorted())
     }
 
     public func add(_ payment: Payment) async throws {
         try await asked(.pay(payment))
-        try await books.withLock { $0.cashier }(payment, self)
+        try await state.withLock { $0.cashier }(payment, self)
     }
 
     public func finish(_ transaction: TransactionID) async throws {
         try await asked(.finish(transaction))
-        books.withLock { $0.unfinished.removeAll { $0.id == transaction } }
+        state.withLock { $0.unfinished.removeAll { $0.id == transaction } }
     }
 
     public func restore() async throws -> [StoreTransaction] {
         try await asked(.restore)
-        return books.withLock { $0.restorable }
+        return state.withLock { $0.restorable }
     }
 
     public func ownedTransactions() async throws -> [StoreTransaction] {
         try await asked(.ownedTransactions)
-        return books.withLock { $0.owned }
+        return state.withLock { $0.owned }
     }
 
     public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
         try await asked(.subscriptionStatuses)
-        return books.withLock { $0.statuses }
+        return state.withLock { $0.statuses }
     }
 
     public func appTransaction() async throws -> String {
@@ -204,7 +204,7 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
         try await asked(.isEligibleForIntroductoryOffer(subscriptionGroupID))
-        return books.withLock { $0.eligibleGroups.contains(subscriptionGroupID) }
+        return state.withLock { $0.eligibleGroups.contains(subscriptionGroupID) }
     }
 
     public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
@@ -213,7 +213,7 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
         try await asked(.beginRefundRequest(transaction))
-        return books.withLock { $0.refundAnswer }
+        return state.withLock { $0.refundAnswer }
     }
 
     public func receipt() async throws -> [UInt8]? {
@@ -224,11 +224,11 @@ public final class ScriptedStoreConnection: StoreConnection {
     public func close() async {
         calls.record(.close)
         listener.finish()
-        told.finish()
+        notifications.finish()
     }
 
     private func asked(_ call: Call) async throws {
         calls.record(call)
-        try await books.withLock { $0.before }(call)
+        try await state.withLock { $0.before }(call)
     }
 }

@@ -37,7 +37,7 @@ struct AppChild {
         if let content = settings["content"] {
             if settings.killAt != nil { WatchedDisk.burn(fuse) }
             listed.contentFetcherParameters = try JSONValue(parsing: Array(content.utf8)).objectValue
-            configuration.contentFolder = try settings.required("shelf")
+            configuration.contentFolder = try settings.required("content-folder")
             configuration.archiveExtractor = ZipExtractor()
             var remote = RemoteContentFetcher.Configuration()
             remote.piece = ContentShop.piece

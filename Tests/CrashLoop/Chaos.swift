@@ -19,7 +19,7 @@ struct Chaos: Sendable {
     let kills: Int
     let store: StoreObserver
     let server: ChaosServer
-    let notices: ChaosNotices
+    let notifications: NotificationRelay
     let witness = ChaosWitness()
 
     static func run(kills: Int) async throws {
@@ -27,12 +27,12 @@ struct Chaos: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let network = CurlTransport.platformDefault()
-        let notices = try ChaosNotices()
+        let notifications = try NotificationRelay()
         var configuration = SimulatedAppStore.Configuration(
             catalogue: try Catalogue(parsing: Array(StoreChild.catalogue.utf8), file: "catalogue"),
             dataDirectory: folder + "/store")
         configuration.timeRate = .frozen
-        configuration.notificationsURL = notices.url
+        configuration.notificationsURL = notifications.url
         configuration.notificationTransport = network
         let store = try await SimulatedAppStore.open(configuration)
         let listener = HTTPListener(handler: store.handler)
@@ -40,7 +40,8 @@ struct Chaos: Sendable {
         let settings = ChaosServer.Settings(folder: folder, store: url, root: store.summary.rootCertificate)
         let chaos = Chaos(
             kills: kills, store: StoreObserver(url: url, network: network),
-            server: try await ChaosServer.start(settings, name: "ledger", network: network), notices: notices)
+            server: try await ChaosServer.start(settings, name: "ledger", network: network),
+            notifications: notifications)
         let clock = ContinuousClock()
         let start = clock.now
         try await chaos.rage()
@@ -50,7 +51,7 @@ struct Chaos: Sendable {
         await chaos.server.kill()
         await store.close()
         await listener.stop()
-        await notices.stop()
+        await notifications.stop()
         chaos.witness.report(kills: kills, facts: facts, customers: Self.customers, elapsed: elapsed)
     }
 
@@ -69,7 +70,7 @@ struct Chaos: Sendable {
             }
             group.addTask { try await letTimePass(while: goesOn) }
             group.addTask {
-                try await notices.pass(on: server, witness)
+                try await notifications.pass(on: server, witness)
             }
             group.addTask {
                 for number in 1...kills {
@@ -79,20 +80,20 @@ struct Chaos: Sendable {
                 }
                 FileHandle.standardError.write(Data("\n".utf8))
                 isOver.withLock { $0 = true }
-                notices.end()
+                notifications.end()
                 witness.endWaiting()
             }
             try await group.waitForAll()
         }
         try await deliver()
-        try await notices.pass(on: server, witness)
+        try await notifications.pass(on: server, witness)
     }
 
     /// Ten days at a time: a month is renewed at most once by each, and the store tells of every renewal.
     private func letTimePass(while goesOn: () -> Bool) async throws {
         while goesOn() {
             await witness.wait(forRequests: 300)
-            try await store.tell("/control/v1/clock/advance", StoreControlWire.Advance(period: .days(10)))
+            try await store.request("/control/v1/clock/advance", StoreControlWire.Advance(period: .days(10)))
         }
     }
 
@@ -184,7 +185,7 @@ final class ChaosWitness: Sendable {
 extension StoreObserver {
     /// Asks for something to happen; `false` when the store says that it cannot, now or at all.
     @discardableResult
-    func tell(_ path: String, _ body: (any Encodable & Sendable)? = nil) async throws -> Bool {
+    func request(_ path: String, _ body: (any Encodable & Sendable)? = nil) async throws -> Bool {
         let bytes = try body.map { try WireJSON.encode($0) } ?? Array("{}".utf8)
         let response = try await network.send(
             HTTPRequest(

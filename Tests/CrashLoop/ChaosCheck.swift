@@ -54,7 +54,9 @@ struct ChaosCheck: Sendable {
     private func replay(_ customers: [String]) async throws -> ChaosServer {
         let server = try await ChaosServer.start(settings, name: "replay", network: network)
         let presented = chaos.witness.state.withLock { $0.presented }
-        for payload in chaos.notices.all.shuffled() { try await ChaosNotices.tell(payload, to: server, chaos.witness) }
+        for payload in chaos.notifications.all.shuffled() {
+            try await NotificationRelay.post(payload, to: server, chaos.witness)
+        }
         for customer in customers.shuffled() {
             let texts = (presented[customer] ?? []).shuffled()
             for start in stride(from: 0, to: texts.count, by: 100) {
@@ -110,11 +112,11 @@ struct ChaosCheck: Sendable {
             facts += page["facts"]?.arrayValue ?? []
             cursor = page["nextCursor"]?.stringValue
         } while cursor != nil
-        let told = facts.map { fact in
+        let keys = facts.map { fact in
             [fact["kind"], fact["transactionID"], fact["originalTransactionID"], fact["signedAt"], fact["payload"]]
                 .map { $0?.text() ?? "" }.joined(separator: " ")
         }
-        guard Set(told).count == told.count else { throw CrashFailure("\(customer): a fact is in the ledger twice") }
+        guard Set(keys).count == keys.count else { throw CrashFailure("\(customer): a fact is in the ledger twice") }
         let known = Set(facts.compactMap { $0["transactionID"]?.stringValue })
         let promised = chaos.witness.state.withLock { $0.acknowledged[customer] ?? [] }.map(\.rawValue)
         guard known.isSuperset(of: promised) else {

@@ -11,7 +11,7 @@ struct ChaosCustomer {
     let chaos: Chaos
 
     func live(while goesOn: () -> Bool) async throws {
-        try await chaos.store.tell("/control/v1/accounts", StoreControlWire.Account(name: name))
+        try await chaos.store.request("/control/v1/accounts", StoreControlWire.Account(name: name))
         try await buy("monthly")
         while goesOn() { try await act() }
     }
@@ -33,7 +33,7 @@ struct ChaosCustomer {
 
     private func buy(_ product: ProductID) async throws {
         let before = Set(try await transactions().map(\.transactionID))
-        let isSold = try await chaos.store.tell(
+        let isSold = try await chaos.store.request(
             "/control/v1/accounts/\(name)/buy",
             StoreControlWire.Buy(productID: product, appAccountToken: CustomerID(unchecked: name).appAccountToken))
         guard isSold else { return }
@@ -45,7 +45,7 @@ struct ChaosCustomer {
     }
 
     private func change(_ word: String) async throws {
-        try await chaos.store.tell(
+        try await chaos.store.request(
             "/control/v1/accounts/\(name)/\(word)", StoreControlWire.OfProduct(productID: "monthly"))
     }
 
@@ -53,7 +53,7 @@ struct ChaosCustomer {
     private func refund(_ word: String) async throws {
         let bought = try await transactions().filter { $0.productID != "monthly" }
         guard let one = bought.randomElement() else { return }
-        try await chaos.store.tell("/control/v1/transactions/\(one.transactionID)/\(word)")
+        try await chaos.store.request("/control/v1/transactions/\(one.transactionID)/\(word)")
     }
 
     private func presentAgain() async throws {
@@ -66,11 +66,11 @@ struct ChaosCustomer {
         guard !transactions.isEmpty else { return }
         let texts = transactions.map(\.signedTransaction)
         let headers: HTTPHeaders = Bool.random() ? ["Idempotency-Key": UUID().uuidString] : [:]
-        let told = try await chaos.witness.insist(
+        let response = try await chaos.witness.insist(
             .post, "/v1/customers/\(name)/transactions", of: chaos.server, key: chaos.server.publicKey,
             headers: headers,
             body: ["signedTransactions": .array(texts.map { .string($0) })])
-        let answer = try JSONValue(parsing: told)
+        let answer = try JSONValue(parsing: response)
         let acknowledged = answer["acknowledgedTransactionIDs"]?.arrayValue?.compactMap(\.stringValue) ?? []
         guard Set(acknowledged) == Set(transactions.map(\.transactionID.rawValue)) else {
             throw CrashFailure("\(name): acknowledged are \(acknowledged) of \(transactions.map(\.transactionID))")

@@ -26,7 +26,7 @@ struct CrashDriver {
         }
         """#
     static let product = "com.example.unlock"
-    private static let patience = 5000
+    private static let maximumPoints = 5000
 
     let folder: String
     private let network: any HTTPTransport
@@ -93,7 +93,7 @@ struct CrashDriver {
             burned += 1
             FileHandle.standardError.write(Data("\r\(side) \(verb) at point \(point)  ".utf8))
             point += every
-            guard point < patience else { throw CrashFailure("the \(side) still dies at point \(point)") }
+            guard point < maximumPoints else { throw CrashFailure("the \(side) still dies at point \(point)") }
         }
         FileHandle.standardError.write(Data("\n".utf8))
         guard burned > 0 else { throw CrashFailure("no fuse of the \(side) ever burned: nothing was tested") }

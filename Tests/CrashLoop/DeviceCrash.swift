@@ -21,14 +21,14 @@ struct DeviceCrash {
     private static let keys = "devices"
 
     /// The content of an earlier run, to be copied to each device.
-    private var formerShelf: String { folder + "/former" }
+    private var earlierContent: String { folder + "/former" }
 
     static func run(every: Int) async throws {
         try await CrashDriver.inWorld { driver, shop in
             let server = try Child(["server"] + driver.serverSettings(keys))
             guard let port = await server.firstLine() else { throw CrashFailure("the server did not start") }
             let crash = DeviceCrash(driver: driver, shop: shop, port: port, folder: driver.folder)
-            try await crash.makeFormerShelf()
+            try await crash.makeEarlierContent()
             let kills = try await CrashDriver.loop("device", every: every) { try await crash.kill(at: $0) }
             var faults = 0
             for error in [ENOSPC, EACCES] {
@@ -45,11 +45,11 @@ struct DeviceCrash {
         }
     }
 
-    private func makeFormerShelf() async throws {
+    private func makeEarlierContent() async throws {
         let source = folder + "/old"
         try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
         for (name, bytes) in ContentShop.old { try Data(bytes).write(to: URL(fileURLWithPath: "\(source)/\(name)")) }
-        let library = ContentLibrary(folder: formerShelf, fetchers: [LocalContentFetcher()], extractor: nil)
+        let library = ContentLibrary(folder: earlierContent, fetchers: [LocalContentFetcher()], extractor: nil)
         let parameters: JSONObject = ["type": "LocalContentFetcher", "URL": .string("file://\(source)")]
         for try await _ in library.fetch(ProductID(unchecked: CrashDriver.product), parameters: parameters) {}
         await library.close()
@@ -62,7 +62,7 @@ struct DeviceCrash {
         let account = "device-\(point)"
         let settings = try await makeDevice(account)
         let wasKilled = try await driver.endsByKill(try Child(settings + ["kill-at=\(point)"]))
-        let left = try shelf(account)
+        let left = try storedContent(account)
         guard left.content == ContentShop.old || left.content == ContentShop.new else {
             throw CrashFailure("\(account): its content is \(left.content.keys.sorted()), neither old nor new")
         }
@@ -88,7 +88,7 @@ struct DeviceCrash {
         guard try await !driver.endsByKill(app), line == "content" else {
             throw CrashFailure("\(account): the next run brought \(line ?? "nothing"): \(app.lastWords)")
         }
-        let left = try shelf(account)
+        let left = try storedContent(account)
         guard left.content == ContentShop.new, left.names == ["content", "record.json"] else {
             throw CrashFailure("\(account): the next run left \(left.names)")
         }
@@ -126,7 +126,7 @@ struct DeviceCrash {
     private func expect(_ isExpected: Bool, _ account: String, _ words: [String]) throws {
         guard isExpected else { throw CrashFailure("\(account): it said \(words)") }
         // What fails after the exchange is told too: writing down what is there now, and making that durable.
-        let content = try shelf(account).content
+        let content = try storedContent(account).content
         guard content == ContentShop.new || words.first != "content" && content == ContentShop.old else {
             throw CrashFailure("\(account): it said \(words), and left \(content.keys.sorted())")
         }
@@ -136,15 +136,15 @@ struct DeviceCrash {
 
     private func makeDevice(_ account: String) async throws -> [String] {
         try await driver.createAccount(account)
-        try FileManager.default.copyItem(atPath: formerShelf, toPath: shelfPath(account))
+        try FileManager.default.copyItem(atPath: earlierContent, toPath: contentFolder(account))
         let content = shop.parameters(at: driver.storeURL, for: account).text()
         return try ["app"] + driver.appSettings(account, port: port, keys: Self.keys)
-            + ["shelf=\(shelfPath(account))", "content=\(content)"]
+            + ["content-folder=\(contentFolder(account))", "content=\(content)"]
     }
 
-    private func shelfPath(_ account: String) -> String { "\(folder)/\(account).shelf" }
+    private func contentFolder(_ account: String) -> String { "\(folder)/\(account).content" }
 
-    private struct Shelf {
+    private struct StoredContent {
         var content: [String: [UInt8]] = [:]
         /// Bytes of the archive that can be resumed.
         var received = 0
@@ -152,19 +152,19 @@ struct DeviceCrash {
     }
 
     /// What is there for the product.
-    private func shelf(_ account: String) throws -> Shelf {
-        let path = "\(shelfPath(account))/\(CrashDriver.product)"
-        var shelf = Shelf()
+    private func storedContent(_ account: String) throws -> StoredContent {
+        let path = "\(contentFolder(account))/\(CrashDriver.product)"
+        var stored = StoredContent()
         for case let name as String in FileManager.default.enumerator(atPath: path + "/content") ?? .init() {
             let file = "\(path)/content/\(name)"
             guard let bytes = FileManager.default.contents(atPath: file) else { continue }
-            shelf.content[URL(fileURLWithPath: name).lastPathComponent] = Array(bytes)
+            stored.content[URL(fileURLWithPath: name).lastPathComponent] = Array(bytes)
         }
-        shelf.names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-        for work in shelf.names where work.hasPrefix("work-") {
+        stored.names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        for work in stored.names where work.hasPrefix("work-") {
             guard FileManager.default.fileExists(atPath: "\(path)/\(work)/archive.json") else { continue }
-            shelf.received = FileManager.default.contents(atPath: "\(path)/\(work)/archive")?.count ?? 0
+            stored.received = FileManager.default.contents(atPath: "\(path)/\(work)/archive")?.count ?? 0
         }
-        return shelf
+        return stored
     }
 }

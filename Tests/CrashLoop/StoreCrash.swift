@@ -29,7 +29,7 @@ enum StoreChild {
         let fuse = Fuse(settings.killAt)
         configuration.database = FusedDatabase(
             database: try SQLiteDatabase(path: folder + "/store.sqlite"), fuse: fuse)
-        configuration.notificationsURL = try settings.required("told")
+        configuration.notificationsURL = try settings.required("receiver")
         configuration.notificationTransport = FusedTransport(network: CurlTransport.platformDefault(), fuse: fuse)
         let store = try await SimulatedAppStore.open(configuration)
         let listener = HTTPListener(handler: store.handler)
@@ -45,13 +45,13 @@ struct StoreCrash {
     private let folder: String
     private let killAt: Int
     private let network: any HTTPTransport
-    private let server: ToldServer
+    private let server: NotificationReceiver
     private var child: Child
     private var url: String
     private(set) var wasKilled = false
     private var device = ""
     private var cursor: String?
-    private var told: [String: TransactionID] = [:]
+    private var answers: [String: TransactionID] = [:]
     private var finished: Set<TransactionID> = []
     private var refunded: TransactionID?
 
@@ -72,8 +72,8 @@ struct StoreCrash {
         self.folder = folder
         self.killAt = killAt
         self.network = network
-        server = try ToldServer()
-        child = try Child(["store", "data=\(folder)", "told=\(server.url)", "kill-at=\(killAt)"])
+        server = try NotificationReceiver()
+        child = try Child(["store", "data=\(folder)", "receiver=\(server.url)", "kill-at=\(killAt)"])
         url = ""
         if let line = await child.firstLine() { url = line } else { try await startAgain() }
     }
@@ -84,7 +84,7 @@ struct StoreCrash {
             throw CrashFailure("point \(killAt): the store ended with \(status): \(child.lastWords)")
         }
         wasKilled = true
-        child = try Child(["store", "data=\(folder)", "told=\(server.url)"])
+        child = try Child(["store", "data=\(folder)", "receiver=\(server.url)"])
         guard let line = await child.firstLine() else {
             throw CrashFailure("point \(killAt): the store did not start again: \(child.lastWords)")
         }
@@ -110,7 +110,7 @@ struct StoreCrash {
         try await change("cancel")
         try await pay("p4", "coins")
         try await change("resume")
-        guard let pack = told["p2"] else { throw CrashFailure("point \(killAt): the pack was not told") }
+        guard let pack = answers["p2"] else { throw CrashFailure("point \(killAt): the pack was not told") }
         try await ask(.post, "/control/v1/transactions/\(pack)/refund", Array("{}".utf8), accepting: 409)
         refunded = pack
         try await pay("p5", "coins")
@@ -140,7 +140,7 @@ struct StoreCrash {
     }
 
     private mutating func finish(_ payment: String) async throws {
-        guard let id = told[payment] else { throw CrashFailure("point \(killAt): \(payment) was not answered") }
+        guard let id = answers[payment] else { throw CrashFailure("point \(killAt): \(payment) was not answered") }
         try await ask(.post, "/store/v1/devices/\(device)/transactions/\(id)/finish")
         finished.insert(id)
     }
@@ -152,10 +152,10 @@ struct StoreCrash {
         cursor = answer.cursor
         for update in answer.updates {
             guard let payment = update.paymentID?.rawValue, let id = update.transaction?.id else { continue }
-            if let before = told[payment], before != id {
+            if let before = answers[payment], before != id {
                 throw CrashFailure("point \(killAt): \(payment) was answered by \(before) and by \(id)")
             }
-            told[payment] = id
+            answers[payment] = id
         }
     }
 
@@ -191,7 +191,7 @@ struct StoreCrash {
         ).transactions
         let known = Set(all.map(\.transactionID))
         guard known.count == all.count else { throw CrashFailure("point \(killAt): a transaction is there twice") }
-        for (payment, id) in told where !known.contains(id) {
+        for (payment, id) in answers where !known.contains(id) {
             throw CrashFailure("point \(killAt): \(payment) was answered by \(id), which is gone")
         }
         let counts = ["coins", "pack"].map { product in all.filter { $0.productID.rawValue == product }.count }
@@ -221,10 +221,10 @@ struct StoreCrash {
 
     private mutating func checkNotifications(_ all: [StoreControlWire.Transaction]) async throws {
         let bytes = try await ask(.get, "/control/v1/notifications?limit=1000")
-        let told = try WireJSON.decode(StoreControlWire.Notifications.self, from: bytes).notifications
+        let notifications = try WireJSON.decode(StoreControlWire.Notifications.self, from: bytes).notifications
         let charges = Set(all.filter { $0.productID != "monthly" }.map(\.transactionID))
         do {
-            try server.check(told, charges: charges, wasKilled: wasKilled)
+            try server.check(notifications, charges: charges, wasKilled: wasKilled)
         } catch let failure as CrashFailure {
             throw CrashFailure("point \(killAt): \(failure)")
         }

@@ -16,7 +16,7 @@ public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
     let rest = Array(input.dropFirst())
     switch way % 4 {
     case 0:
-        if let certificate = try? Certificate(der: rest) { visit(certificate, rest) }
+        if let certificate = try? Certificate(der: rest) { examine(certificate, rest) }
         _ = try? Certificate(rest)
         _ = try? VerificationKey(rest)
         _ = try? SigningKey(rest)
@@ -31,7 +31,7 @@ public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
         let isSame = encoded[place] == good || place == 2 && use == .jws
         Fuzzing.claim(isSame, "no certificate of a chain can be exchanged")
     case 2:
-        for certificate in (try? Certificate.all(inPEM: rest)) ?? [] { visit(certificate, certificate.der) }
+        for certificate in (try? Certificate.all(inPEM: rest)) ?? [] { examine(certificate, certificate.der) }
         _ = try? TrustAnchor.certificates(in: rest)
         _ = try? SigningChain(pem: rest)
         _ = try? Ed25519.PublicKey(rest)
@@ -44,7 +44,7 @@ public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
     return 0
 }
 
-private func visit(_ certificate: Certificate, _ der: [UInt8]) {
+private func examine(_ certificate: Certificate, _ der: [UInt8]) {
     Fuzzing.claim(certificate.der == der, "the bytes are those given")
     Fuzzing.claim(
         (try? Certificate.all(inPEM: Array(certificate.pem.utf8))) == [certificate], "PEM keeps a certificate")

@@ -11,7 +11,7 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     for written in [value.encoded(), Array(value.text(pretty: true).utf8)] {
         Fuzzing.claim((try? JSONValue(parsing: written)) == value, "what was written reads the same")
     }
-    visit(value)
+    examine(value)
     Fuzzing.claim((try? JSONValue(encoding: value)) == value, "a document is encoded as itself")
     for dates in [JSONCodingRules.Dates.seconds, .text, .textOrSeconds] {
         _ = try? JSONValueDecoder.decode(AnyKind.self, from: value, rules: .init(dates: dates, errors: .mismatches))
@@ -45,24 +45,24 @@ private struct AnyKind: Decodable {
     }
 }
 
-private func visit(_ value: JSONValue) {
+private func examine(_ value: JSONValue) {
     switch value {
     case .null, .bool: break
     case .number(let number):
         _ = (number.int, number.double, number.decimal, number.hashValue)
         Fuzzing.claim(JSONNumber(text: number.text) == number, "a number's text is a number")
-    case .string(let text): visit(text)
-    case .array(let elements): elements.forEach(visit)
+    case .string(let text): examine(text)
+    case .array(let elements): elements.forEach(examine)
     case .object(let members):
         for (name, member) in members {
             Fuzzing.claim(value[name] == member, "a name has one value")
-            visit(name)
-            visit(member)
+            examine(name)
+            examine(member)
         }
     }
 }
 
-private func visit(_ text: String) {
+private func examine(_ text: String) {
     if let bytes = Base64.decodeURL(text) {
         Fuzzing.claim(Base64.encodeURL(bytes) == text, "bytes have one base64url")
     }

@@ -6,9 +6,9 @@ import Testing
 
 /// The classical attacks and some more. Each must be refused with its code, and leave all that is on the disk as it was.
 @Suite(.eachExtractor) struct AttackTests {
-    private let surroundings: Surroundings
+    private let fixture: ExtractionFixture
 
-    init() throws { surroundings = try Surroundings() }
+    init() throws { fixture = try ExtractionFixture() }
 
     @Test(arguments: [
         "/etc/passwd", "//etc", "/", "..", "../", "../outside.txt", "a/../../outside.txt", "a/..", "..\u{0}/a", "./a",
@@ -17,9 +17,9 @@ import Testing
         "a\u{0}b", "a\nb", "\u{7F}", "a\u{85}", "",
     ])
     func `a name that leads out, or is read differently elsewhere, is refused`(name: String) async throws {
-        try await surroundings.refuse(ForgedArchive([.file("good"), .file(name)]), as: .unsafeName)
+        try await fixture.refuse(ForgedArchive([.file("good"), .file(name)]), as: .unsafeName)
         if !name.hasSuffix("/") {
-            try await surroundings.refuse(ForgedArchive([.folder(name + "/")]), as: .unsafeName)
+            try await fixture.refuse(ForgedArchive([.folder(name + "/")]), as: .unsafeName)
         }
     }
 
@@ -27,18 +27,18 @@ import Testing
         for name: [UInt8] in [[0x81], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xC0, 0xAE, 0xC0, 0xAE, 0x2F]] {
             for flags in [0, 1 << 11] {
                 let entry = ForgedArchive.Entry.raw(name).saying { $0.flags = flags }
-                try await surroundings.refuse(ForgedArchive([entry]), as: .unsafeName)
+                try await fixture.refuse(ForgedArchive([entry]), as: .unsafeName)
             }
         }
     }
 
     @Test func `a name too long, too deep or with a part too long is refused`() async throws {
         let deep = Array(repeating: "a", count: 33).joined(separator: "/")
-        try await surroundings.refuse(ForgedArchive([.file(deep)]), as: .limitExceeded)
+        try await fixture.refuse(ForgedArchive([.file(deep)]), as: .limitExceeded)
         let long = Array(repeating: String(repeating: "a", count: 200), count: 6).joined(separator: "/")
-        try await surroundings.refuse(ForgedArchive([.file(long)]), as: .limitExceeded)
-        try await surroundings.refuse(ForgedArchive([.file(String(repeating: "ä", count: 128))]), as: .unsafeName)
-        try await surroundings.extract(ForgedArchive([.file(String(deep.dropLast(2)))]))
+        try await fixture.refuse(ForgedArchive([.file(long)]), as: .limitExceeded)
+        try await fixture.refuse(ForgedArchive([.file(String(repeating: "ä", count: 128))]), as: .unsafeName)
+        try await fixture.extract(ForgedArchive([.file(String(deep.dropLast(2)))]))
     }
 
     @Test(arguments: [
@@ -47,15 +47,15 @@ import Testing
     func `a link, a device, a pipe or a socket is refused, wherever it leads`(mode: Int) async throws {
         for target in ["/etc/passwd", "../outside.txt", "good"] {
             let entry = ForgedArchive.Entry.file("link", target).with { $0.attributes = mode << 16 }
-            try await surroundings.refuse(ForgedArchive([.file("good"), entry]), as: .unsafeKind)
-            try await surroundings.refuse(
+            try await fixture.refuse(ForgedArchive([.file("good"), entry]), as: .unsafeKind)
+            try await fixture.refuse(
                 ForgedArchive([.file("good"), entry.with { $0.madeBy = 20 }]), as: .unsafeKind)
         }
     }
 
     @Test func `a link that something is then written through is refused before`() async throws {
         let link = ForgedArchive.Entry.file("way", "../../outside").with { $0.attributes = 0o120777 << 16 }
-        try await surroundings.refuse(ForgedArchive([link, .file("way/file", "changed")]), as: .unsafeKind)
+        try await fixture.refuse(ForgedArchive([link, .file("way/file", "changed")]), as: .unsafeKind)
     }
 
     @Test func `a kind that only libarchive would see is refused`() async throws {
@@ -66,7 +66,7 @@ import Testing
             $0.local.extra = extra
             $0.attributes = 0
         }
-        try await surroundings.refuse(ForgedArchive([entry]), as: .corrupt)
+        try await fixture.refuse(ForgedArchive([entry]), as: .corrupt)
     }
 
     @Test func `a folder with content, and a file that the attributes call a folder, are refused`() async throws {
@@ -74,9 +74,9 @@ import Testing
             $0.say { header in (header.size, header.compressedSize, header.checksum) = (1, 1, CRC32.of([1])) }
             $0.data = [1]
         }
-        try await surroundings.refuse(ForgedArchive([full]), as: .unsafeKind)
+        try await fixture.refuse(ForgedArchive([full]), as: .unsafeKind)
         let file = ForgedArchive.Entry.file("file").with { $0.attributes |= 0x10 }
-        try await surroundings.refuse(ForgedArchive([file]), as: .unsafeKind)
+        try await fixture.refuse(ForgedArchive([file]), as: .unsafeKind)
     }
 
     @Test(arguments: [
@@ -87,41 +87,41 @@ import Testing
     ])
     func `names that are one on some disks are refused`(names: [String]) async throws {
         let entries = names.map { $0.hasSuffix("/") ? ForgedArchive.Entry.folder($0) : .file($0) }
-        try await surroundings.refuse(ForgedArchive(entries), as: .conflictingNames)
-        try await surroundings.refuse(ForgedArchive(entries.reversed()), as: .conflictingNames)
+        try await fixture.refuse(ForgedArchive(entries), as: .conflictingNames)
+        try await fixture.refuse(ForgedArchive(entries.reversed()), as: .conflictingNames)
     }
 
     @Test func `an entry that is both file and folder is refused`() async throws {
         for names in [["a", "a/b"], ["a/b/c", "a/b"]] {
-            try await surroundings.refuse(ForgedArchive(names.map { .file($0) }), as: .conflictingNames)
+            try await fixture.refuse(ForgedArchive(names.map { .file($0) }), as: .conflictingNames)
         }
-        try await surroundings.refuse(ForgedArchive([.file("a"), .folder("a/")]), as: .conflictingNames)
-        try await surroundings.extract(ForgedArchive([.file("a/b/c"), .folder("a/"), .folder("a/b/")]))
+        try await fixture.refuse(ForgedArchive([.file("a"), .folder("a/")]), as: .conflictingNames)
+        try await fixture.extract(ForgedArchive([.file("a/b/c"), .folder("a/"), .folder("a/b/")]))
     }
 
     @Test func `encrypted entries are refused, by whatever they are encrypted`() async throws {
         for flags in [1, 1 | 1 << 6, 1 << 13] {
             let entry = ForgedArchive.Entry.file("a").saying { $0.flags = flags }
-            try await surroundings.refuse(ForgedArchive([entry]), as: .encrypted)
+            try await fixture.refuse(ForgedArchive([entry]), as: .encrypted)
         }
-        try await surroundings.refuse(ForgedArchive([.file("a").saying { $0.method = 99 }]), as: .encrypted)
+        try await fixture.refuse(ForgedArchive([.file("a").saying { $0.method = 99 }]), as: .encrypted)
     }
 
     @Test func `rare compressions are refused, patches and parts of archives too`() async throws {
         for method in [1, 6, 9, 12, 14, 20, 93, 95, 98, 65535] {
-            try await surroundings.refuse(
+            try await fixture.refuse(
                 ForgedArchive([.file("a").saying { $0.method = method }]), as: .unsupportedFeature)
         }
-        try await surroundings.refuse(
+        try await fixture.refuse(
             ForgedArchive([.file("a").saying { $0.flags = 1 << 5 }]), as: .unsupportedFeature)
-        try await surroundings.refuse(ForgedArchive([.file("a").with { $0.disk = 1 }]), as: .unsupportedFeature)
-        try await surroundings.refuse(
+        try await fixture.refuse(ForgedArchive([.file("a").with { $0.disk = 1 }]), as: .unsupportedFeature)
+        try await fixture.refuse(
             ForgedArchive([.file("a").with { $0.versionNeeded = 64 }]), as: .unsupportedFeature)
         var part = ForgedArchive([.file("a")])
         part.end.disk = 1
-        try await surroundings.refuse(part, as: .unsupportedFeature)
+        try await fixture.refuse(part, as: .unsupportedFeature)
         part.end = .init(count: 2, countHere: 1)
-        try await surroundings.refuse(part, as: .unsupportedFeature)
+        try await fixture.refuse(part, as: .unsupportedFeature)
     }
 
     @Test func `an entry's second name is refused unless it is the first`() async throws {
@@ -131,9 +131,9 @@ import Testing
         for place: WritableKeyPath<ForgedArchive.Entry, ForgedArchive.Header> in [\.central, \.local] {
             for name in ["b", "..", "", "a/"] {
                 let entry = ForgedArchive.Entry.file("a").with { $0[keyPath: place].extra = field(name) }
-                try await surroundings.refuse(ForgedArchive([entry]), as: .corrupt)
+                try await fixture.refuse(ForgedArchive([entry]), as: .corrupt)
             }
-            try await surroundings.extract(
+            try await fixture.extract(
                 ForgedArchive([ForgedArchive.Entry.file("a").with { $0[keyPath: place].extra = field("a") }]))
         }
     }

@@ -6,18 +6,18 @@ import Testing
 @testable import ZipExtraction
 
 @Suite(.eachExtractor) struct BombTests {
-    private let surroundings: Surroundings
+    private let fixture: ExtractionFixture
 
-    init() throws { surroundings = try Surroundings() }
+    init() throws { fixture = try ExtractionFixture() }
 
     @Test func `a file that says it grows beyond the ratio is refused unread`() async throws {
         let bomb = ForgedArchive.Entry.deflated("bomb", [1]).saying { $0.size = 5 << 20 }
-        try await surroundings.refuse(ForgedArchive([bomb]), as: .limitExceeded)
+        try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
     }
 
     @Test func `many small files that grow beyond the ratio together are refused`() async throws {
         let files = (0..<12).map { ForgedArchive.Entry.deflated("file\($0)", [1]).saying { $0.size = 1 << 20 } }
-        try await surroundings.refuse(ForgedArchive(files), as: .limitExceeded)
+        try await fixture.refuse(ForgedArchive(files), as: .limitExceeded)
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
@@ -30,9 +30,9 @@ import Testing
             $0.data = small
             $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
         }
-        try await surroundings.refuse(ForgedArchive([bomb]), as: .limitExceeded)
-        try await surroundings.extract(ForgedArchive([bomb]), limits: ExtractionLimits(ratio: 1100))
-        #expect(try surroundings.content()["zeros"]?.utf8.count == zeros.count)
+        try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
+        try await fixture.extract(ForgedArchive([bomb]), limits: ExtractionLimits(ratio: 1100))
+        #expect(try fixture.content()["zeros"]?.utf8.count == zeros.count)
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
@@ -43,13 +43,13 @@ import Testing
             $0.data = small
             $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
         }
-        try await surroundings.refuse(ForgedArchive([liar]), as: .corrupt)
+        try await fixture.refuse(ForgedArchive([liar]), as: .corrupt)
     }
 
     @Test func `more bytes in all than allowed are refused, as many as allowed are not`() async throws {
         let archive = ForgedArchive([.file("a", "123"), .file("b", "4567")])
-        try await surroundings.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(totalBytes: 6))
-        try await surroundings.extract(archive, limits: ExtractionLimits(totalBytes: 7))
+        try await fixture.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(totalBytes: 6))
+        try await fixture.extract(archive, limits: ExtractionLimits(totalBytes: 7))
     }
 
     @Test func `sizes whose sum no number holds are refused`() async throws {
@@ -61,21 +61,21 @@ import Testing
             }
         }
         let limits = ExtractionLimits(totalBytes: .max, ratio: .max)
-        try await surroundings.refuse(ForgedArchive(huge), as: .limitExceeded, limits: limits)
-        try await surroundings.refuse(ForgedArchive(Array(huge.prefix(1))), as: .corrupt, limits: limits)
+        try await fixture.refuse(ForgedArchive(huge), as: .limitExceeded, limits: limits)
+        try await fixture.refuse(ForgedArchive(Array(huge.prefix(1))), as: .corrupt, limits: limits)
     }
 
     @Test func `more entries than allowed are refused, as many as allowed are not`() async throws {
         let archive = ForgedArchive((0..<5).map { .file("\($0)") })
-        try await surroundings.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(entries: 4))
-        try await surroundings.extract(archive, limits: ExtractionLimits(entries: 5))
+        try await fixture.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(entries: 4))
+        try await fixture.extract(archive, limits: ExtractionLimits(entries: 5))
     }
 
     @Test func `a number of entries that is a lie is refused, whichever way it lies`() async throws {
         for count in [0, 1, 3, 4000] {
             var archive = ForgedArchive([.file("a"), .file("b")])
             archive.end.count = count
-            try await surroundings.refuse(archive, as: .corrupt)
+            try await fixture.refuse(archive, as: .corrupt)
         }
     }
 
@@ -83,18 +83,18 @@ import Testing
         let fat = ForgedArchive.Entry.file("a").with {
             $0.central.extra = le(0x9999, 2) + le(60_000, 2) + [UInt8](repeating: 0, count: 60_000)
         }
-        try await surroundings.refuse(ForgedArchive([fat]), as: .limitExceeded)
+        try await fixture.refuse(ForgedArchive([fat]), as: .limitExceeded)
     }
 
     @Test func `entries that share their data are refused`() async throws {
         var twice = ForgedArchive([.file("a"), .file("b")])
         twice.entries[1].offset = 0
-        try await surroundings.refuse(twice, as: .corrupt)
+        try await fixture.refuse(twice, as: .corrupt)
         // One file's data holds the other with its header: each file is read well by itself.
         let inner = ForgedArchive([.file("inner")]).bytes.prefix(30 + 5 + 4)
         var nested = ForgedArchive([.file("outer", Array(inner)), .file("inner")])
         nested.entries[1].offset = 30 + 5
-        let error = await #expect(throws: ExtractionError(.corrupt, "")) { try await surroundings.extract(nested) }
+        let error = await #expect(throws: ExtractionError(.corrupt, "")) { try await fixture.extract(nested) }
         #expect(error?.reason.contains("shares its bytes") == true)
     }
 }

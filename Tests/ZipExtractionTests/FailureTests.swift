@@ -9,35 +9,35 @@ import Testing
 
 /// Disks, permissions, cancellations and kills: the old content stays, and nothing else is left.
 @Suite(.eachExtractor) struct FailureTests {
-    private let surroundings: Surroundings
+    private let fixture: ExtractionFixture
 
-    init() throws { surroundings = try Surroundings() }
+    init() throws { fixture = try ExtractionFixture() }
 
     @Test func `a missing archive, a folder and a pipe are no archives`() async throws {
-        let before = try surroundings.snapshot()
+        let before = try fixture.snapshot()
         let missing = await #expect(throws: ExtractionError(.fileFailed, "")) {
-            try await surroundings.extractor.extract(surroundings.root + "/none.zip", into: surroundings.folder)
+            try await fixture.extractor.extract(fixture.root + "/none.zip", into: fixture.folder)
         }
         #expect(missing?.reason.contains("No such file") == true)
         await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
-            try await surroundings.extractor.extract(surroundings.root, into: surroundings.folder)
+            try await fixture.extractor.extract(fixture.root, into: fixture.folder)
         }
-        #expect(try surroundings.snapshot() == before)
-        let pipe = surroundings.root + "/pipe"
+        #expect(try fixture.snapshot() == before)
+        let pipe = fixture.root + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
-            try await surroundings.extractor.extract(pipe, into: surroundings.folder)
+            try await fixture.extractor.extract(pipe, into: fixture.folder)
         }
     }
 
     @Test func `a place that is a file, a link or below a file is refused`() async throws {
         for place in ["outside.txt", "link", "outside.txt/film", "none/film"] {
-            let before = try surroundings.snapshot()
-            let archive = try surroundings.write(ForgedArchive([.file("a")]).bytes)
+            let before = try fixture.snapshot()
+            let archive = try fixture.write(ForgedArchive([.file("a")]).bytes)
             await #expect(throws: ExtractionError(.fileFailed, "")) {
-                try await surroundings.extractor.extract(archive, into: "\(surroundings.root)/\(place)")
+                try await fixture.extractor.extract(archive, into: "\(fixture.root)/\(place)")
             }
-            #expect(try surroundings.snapshot() == before)
+            #expect(try fixture.snapshot() == before)
         }
     }
 
@@ -54,35 +54,35 @@ import Testing
 
     @Test(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"))
     func `a full disk is told as such, and keeps the old content`() async throws {
-        let disk = try TinyDisk(at: surroundings.root + "/disk", bytes: 1 << 20)
+        let disk = try TinyDisk(at: fixture.root + "/disk", bytes: 1 << 20)
         defer { disk.remove() }
         let folder = disk.path + "/film"
-        let small = try surroundings.write(ForgedArchive([.file("a", "old")]).bytes)
-        try await surroundings.extractor.extract(small, into: folder)
+        let small = try fixture.write(ForgedArchive([.file("a", "old")]).bytes)
+        try await fixture.extractor.extract(small, into: folder)
         let files = (0..<9).map { ForgedArchive.Entry.file("\($0)", [UInt8](repeating: 1, count: 200_000)) }
-        let large = try surroundings.write(ForgedArchive(files).bytes)
+        let large = try fixture.write(ForgedArchive(files).bytes)
         await #expect(throws: ExtractionError(.diskFull, "")) {
-            try await surroundings.extractor.extract(large, into: folder)
+            try await fixture.extractor.extract(large, into: folder)
         }
-        #expect(try Surroundings.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
+        #expect(try ExtractionFixture.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
         try disk.makeReadOnly()
         await #expect(throws: ExtractionError(.notPermitted, "")) {
-            try await surroundings.extractor.extract(small, into: folder)
+            try await fixture.extractor.extract(small, into: folder)
         }
-        #expect(try Surroundings.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
+        #expect(try ExtractionFixture.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may do everything"))
     func `a folder that one may not write to, and an archive one may not read, are told as such`() async throws {
-        let archive = try surroundings.write(ForgedArchive([.file("a")]).bytes)
-        chmod(surroundings.root + "/content", 0o500)
+        let archive = try fixture.write(ForgedArchive([.file("a")]).bytes)
+        chmod(fixture.root + "/content", 0o500)
         await #expect(throws: ExtractionError(.notPermitted, "")) {
-            try await surroundings.extractor.extract(archive, into: surroundings.folder)
+            try await fixture.extractor.extract(archive, into: fixture.folder)
         }
-        chmod(surroundings.root + "/content", 0o700)
+        chmod(fixture.root + "/content", 0o700)
         chmod(archive, 0)
         await #expect(throws: ExtractionError(.notPermitted, "")) {
-            try await surroundings.extractor.extract(archive, into: surroundings.folder)
+            try await fixture.extractor.extract(archive, into: fixture.folder)
         }
     }
 
@@ -91,13 +91,13 @@ import Testing
     {
         let content = [UInt8](repeating: 1, count: 600_000)
         let bytes = ForgedArchive([.file("a", content), .file("b", content)]).bytes
-        let before = try surroundings.snapshot()
+        let before = try fixture.snapshot()
         for moment in 0..<5 {
             let steps = Locked(0)
             let (started, task) = (AsyncStream<Void>.makeStream(), Locked<Task<Void, any Error>?>(nil))
             let extraction = Task {
                 for await _ in started.stream {}
-                try await surroundings.extract(bytes: bytes) { _ in
+                try await fixture.extract(bytes: bytes) { _ in
                     let step = steps.withLock { count in
                         defer { count += 1 }
                         return count
@@ -108,24 +108,24 @@ import Testing
             task.withLock { $0 = extraction }
             started.continuation.finish()
             await #expect(throws: CancellationError.self) { try await extraction.value }
-            #expect(try surroundings.snapshot() == before)
+            #expect(try fixture.snapshot() == before)
         }
     }
 
     @Test func `a task that is cancelled before it begins extracts nothing`() async throws {
-        let before = try surroundings.snapshot()
+        let before = try fixture.snapshot()
         let extraction = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await surroundings.extract(ForgedArchive([.file("a")]))
+            try await fixture.extract(ForgedArchive([.file("a")]))
         }
         await #expect(throws: CancellationError.self) { try await extraction.value }
-        #expect(try surroundings.snapshot() == before)
+        #expect(try fixture.snapshot() == before)
     }
 
     @Test func `a fault in the last entry leaves nothing of the ones before`() async throws {
         var archive = ForgedArchive((0..<20).map { .file("folder\($0)/file") })
         archive.entries[19].data[0] ^= 1
-        try await surroundings.refuse(archive, as: .corrupt)
+        try await fixture.refuse(archive, as: .corrupt)
     }
 
     @Test func `a process killed at any moment leaves the old content, and what else it left is removed next time`()
@@ -133,8 +133,8 @@ import Testing
     {
         let content = [UInt8](repeating: 1, count: 600_000)
         let bytes = ForgedArchive([.file("a", content), .file("b", content)]).bytes
-        let (root, moments) = (surroundings.root, Locked(0))
-        try await surroundings.extract(bytes: bytes) { _ in
+        let (root, moments) = (fixture.root, Locked(0))
+        try await fixture.extract(bytes: bytes) { _ in
             // What lies on the disk now is what a kill now would leave.
             let number = moments.withLock { count in
                 count += 1
@@ -148,46 +148,46 @@ import Testing
             let folder = "\(root)/killed-\(number)"
             let names = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(names.count { $0.hasPrefix(".film.new-") } == 1)
-            #expect(try Surroundings.snapshot(of: folder)["film/old.txt"] == "file 644: content/film/old.txt")
-            let archive = try surroundings.write(ForgedArchive([.file("new")]).bytes)
-            try await surroundings.extractor.extract(archive, into: folder + "/film")
-            #expect(Set(try Surroundings.snapshot(of: folder).keys) == ["film", "film/new", "outside.txt"])
+            #expect(try ExtractionFixture.snapshot(of: folder)["film/old.txt"] == "file 644: content/film/old.txt")
+            let archive = try fixture.write(ForgedArchive([.file("new")]).bytes)
+            try await fixture.extractor.extract(archive, into: folder + "/film")
+            #expect(Set(try ExtractionFixture.snapshot(of: folder).keys) == ["film", "film/new", "outside.txt"])
         }
     }
 
     @Test func `many extractions into one folder end with one of them whole`() async throws {
         let archives = try (0..<8).map { number in
-            try surroundings.write(
+            try fixture.write(
                 ForgedArchive([.file("a", "\(number)"), .file("b", "\(number)")]).bytes, "\(number)")
         }
-        let folder = surroundings.folder
+        let folder = fixture.folder
         try await withThrowingTaskGroup(of: Void.self) { group in
             for archive in archives {
-                group.addTask { for _ in 0..<5 { try await surroundings.extractor.extract(archive, into: folder) } }
+                group.addTask { for _ in 0..<5 { try await fixture.extractor.extract(archive, into: folder) } }
             }
             try await group.waitForAll()
         }
-        let content = try surroundings.content()
+        let content = try fixture.content()
         #expect(content.count == 2 && content["a"] == content["b"])
-        #expect(try FileManager.default.contentsOfDirectory(atPath: surroundings.root + "/content").count == 2)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.root + "/content").count == 2)
     }
 
     @Test func `an archive that is exchanged while it is extracted changes nothing`() async throws {
-        let archive = try surroundings.write(ForgedArchive([.file("a", "judged")]).bytes)
+        let archive = try fixture.write(ForgedArchive([.file("a", "judged")]).bytes)
         let other = ForgedArchive([.file("b", "never judged")]).bytes
-        try await surroundings.extractor.extract(archive, into: surroundings.folder, limits: ExtractionLimits()) { _ in
+        try await fixture.extractor.extract(archive, into: fixture.folder, limits: ExtractionLimits()) { _ in
             unlink(archive)
             try? Data(other).write(to: URL(fileURLWithPath: archive))
         }
-        #expect(try surroundings.content() == ["a": "judged"])
+        #expect(try fixture.content() == ["a": "judged"])
     }
 }
 
 /// Opens files without an extractor.
 @Suite struct ArchiveFileTests {
-    private let surroundings: Surroundings
+    private let fixture: ExtractionFixture
 
-    init() throws { surroundings = try Surroundings() }
+    init() throws { fixture = try ExtractionFixture() }
 
     @Test func `what is no archive is closed once, so that nobody else's file is closed`() async throws {
         let (isOver, lost) = (Locked(false), Locked(0))
@@ -201,7 +201,7 @@ import Testing
             }
         }
         for _ in 0..<20_000 {
-            #expect(throws: ExtractionError(.unsupportedFormat, "")) { try ArchiveFile(surroundings.root) }
+            #expect(throws: ExtractionError(.unsupportedFormat, "")) { try ArchiveFile(fixture.root) }
         }
         isOver.withLock { $0 = true }
         await neighbour

@@ -15,23 +15,23 @@ import Testing
         .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"),
         arguments: 0..<((Int(ProcessInfo.processInfo.environment["SOUK_ARCHIVES"] ?? "") ?? 600) + 599) / 600)
     func `a randomly changed archive is refused, or means the same to zipfile`(batch: Int) async throws {
-        let surroundings = try Surroundings()
+        let fixture = try ExtractionFixture()
         var numbers = SeededNumbers(state: 5 + UInt64(batch))
         let rounds = 600
-        let outside = try surroundings.outside()
+        let outside = try fixture.outside()
         var accepted: [(file: String, content: ArchiveJudge.Listing)] = []
         for round in 0..<rounds {
             let bytes = Self.mutated(Self.seeds.randomElement(using: &numbers)!, with: &numbers)
-            let file = try surroundings.write(bytes, "mutated-\(round)")
-            let before = try ArchiveJudge.listing(of: surroundings.folder)
+            let file = try fixture.write(bytes, "mutated-\(round)")
+            let before = try ArchiveJudge.listing(of: fixture.folder)
             do {
-                try await surroundings.extractor.extract(file, into: surroundings.folder)
-                accepted.append((file, try ArchiveJudge.listing(of: surroundings.folder)))
+                try await fixture.extractor.extract(file, into: fixture.folder)
+                accepted.append((file, try ArchiveJudge.listing(of: fixture.folder)))
             } catch is ExtractionError {
-                #expect(try ArchiveJudge.listing(of: surroundings.folder) == before)
+                #expect(try ArchiveJudge.listing(of: fixture.folder) == before)
                 try FileManager.default.removeItem(atPath: file)
             }
-            #expect(try surroundings.outside() == outside)
+            #expect(try fixture.outside() == outside)
         }
         #expect(accepted.count > rounds / 50 && accepted.count < rounds)
         for (ours, theirs) in zip(accepted, try await ArchiveJudge.read(accepted.map(\.file))) {

@@ -6,9 +6,9 @@ import Testing
 
 /// Archives that programs read in more ways than one, and broken ones.
 @Suite(.eachExtractor) struct TwoReadingsTests {
-    private let surroundings: Surroundings
+    private let fixture: ExtractionFixture
 
-    init() throws { surroundings = try Surroundings() }
+    init() throws { fixture = try ExtractionFixture() }
 
     @Test func `a local header that says something else than the directory is refused`() async throws {
         let changes: [(inout ForgedArchive.Header) -> Void] = [
@@ -24,10 +24,10 @@ import Testing
                 {
                     let forged = entry.with { change(&$0[keyPath: side]) }
                     await #expect(throws: ExtractionError.self) {
-                        try await surroundings.extract(ForgedArchive([forged]))
+                        try await fixture.extract(ForgedArchive([forged]))
                     }
                 }
-                #expect(try surroundings.content() == ["old.txt": "content/film/old.txt"])
+                #expect(try fixture.content() == ["old.txt": "content/film/old.txt"])
             }
         }
     }
@@ -40,13 +40,13 @@ import Testing
                 $0.say { $0.flags |= 8 }
                 ($0.local.checksum, $0.local.size, $0.local.compressedSize) = (0, 0, 0)
             }
-            try await surroundings.extract(ForgedArchive([entry, .file("b")]))
-            #expect(try surroundings.content() == ["a": "text", "b": "text"])
+            try await fixture.extract(ForgedArchive([entry, .file("b")]))
+            #expect(try fixture.content() == ["a": "text", "b": "text"])
             for index in entry.descriptor.indices {
                 let lying = entry.with { $0.descriptor[index] ^= 1 }
-                await #expect(throws: ExtractionError.self) { try await surroundings.extract(ForgedArchive([lying])) }
+                await #expect(throws: ExtractionError.self) { try await fixture.extract(ForgedArchive([lying])) }
             }
-            try await surroundings.refuse(ForgedArchive([entry.with { $0.descriptor = [] }]), as: .corrupt)
+            try await fixture.refuse(ForgedArchive([entry.with { $0.descriptor = [] }]), as: .corrupt)
         }
     }
 
@@ -60,42 +60,42 @@ import Testing
         var archive = ForgedArchive([large])
         archive.zip64 = .init()
         archive.end = .init(count: 0xFFFF, size: 0xFFFF_FFFF, offset: 0xFFFF_FFFF)
-        try await surroundings.extract(archive)
-        #expect(try surroundings.content() == ["a": "text"])
+        try await fixture.extract(archive)
+        #expect(try fixture.content() == ["a": "text"])
 
         for lie: ForgedArchive.End in [
             .init(count: 2), .init(size: 9), .init(offset: 9), .init(count: .max), .init(size: .max),
             .init(offset: .max),
         ] {
             archive.zip64 = lie
-            await #expect(throws: ExtractionError.self) { try await surroundings.extract(archive) }
+            await #expect(throws: ExtractionError.self) { try await fixture.extract(archive) }
         }
         archive.zip64 = .init()
         for lie: ForgedArchive.End in [.init(count: 0), .init(size: 9), .init(offset: 0)] {
             archive.end = lie
-            try await surroundings.refuse(archive, as: .corrupt)
+            try await fixture.refuse(archive, as: .corrupt)
         }
         archive.end = .init(count: 0xFFFF)
         archive.zip64 = nil
-        try await surroundings.refuse(archive, as: .corrupt)
-        try await surroundings.refuse(ForgedArchive([large.with { $0.central.extra = [] }]), as: .corrupt)
+        try await fixture.refuse(archive, as: .corrupt)
+        try await fixture.refuse(ForgedArchive([large.with { $0.central.extra = [] }]), as: .corrupt)
     }
 
     @Test func `what precedes or follows an archive makes it two, and is refused`() async throws {
         var archive = ForgedArchive([.file("a")])
         archive.suffix = [0]
-        try await surroundings.refuse(archive, as: .corrupt)
+        try await fixture.refuse(archive, as: .corrupt)
         archive.suffix = ForgedArchive([.file("b")]).bytes
-        try await surroundings.refuse(archive, as: .corrupt)
+        try await fixture.refuse(archive, as: .corrupt)
         archive.suffix = []
         archive.end.comment = Array("a remark".utf8)
-        try await surroundings.extract(archive)
+        try await fixture.extract(archive)
         archive.end.comment = Array("PK\u{5}\u{6}".utf8) + [UInt8](repeating: 0, count: 18)
-        await #expect(throws: ExtractionError.self) { try await surroundings.extract(archive) }
+        await #expect(throws: ExtractionError.self) { try await fixture.extract(archive) }
         archive.end.comment = []
         for offset in [1, 9, 0xFFFF_FFF0] {
             archive.end.offset = offset
-            try await surroundings.refuse(archive, as: .corrupt)
+            try await fixture.refuse(archive, as: .corrupt)
         }
     }
 
@@ -103,11 +103,11 @@ import Testing
         let whole = ForgedArchive([.file("a", "some text"), .deflated("b/c", Array("more".utf8)), .folder("d/")]).bytes
         for count in whole.indices {
             let error = await #expect(throws: ExtractionError.self) {
-                try await surroundings.extract(bytes: Array(whole[..<count]))
+                try await fixture.extract(bytes: Array(whole[..<count]))
             }
             #expect(error?.code == (count < 4 ? .unsupportedFormat : .corrupt))
         }
-        #expect(try surroundings.content() == ["old.txt": "content/film/old.txt"])
+        #expect(try fixture.content() == ["old.txt": "content/film/old.txt"])
     }
 
     @Test func `any changed byte of the data is noticed`() async throws {
@@ -117,7 +117,7 @@ import Testing
                     let changed = entry.with { $0.data[index] ^= 1 << bit }
                     // Three bits of a stored block's first byte are looked at, the rest is padding.
                     if entry.central.method == 8, index == 0, bit > 2 { continue }
-                    try await surroundings.refuse(ForgedArchive([changed]), as: .corrupt)
+                    try await fixture.refuse(ForgedArchive([changed]), as: .corrupt)
                 }
             }
         }
@@ -128,7 +128,7 @@ import Testing
             $0.data += [0, 0]
             $0.say { $0.compressedSize += 2 }
         }
-        try await surroundings.refuse(ForgedArchive([entry]), as: .corrupt)
+        try await fixture.refuse(ForgedArchive([entry]), as: .corrupt)
     }
 
     @Test(arguments: [
@@ -136,14 +136,14 @@ import Testing
     ])
     func `what is no zip archive is refused by name`(text: String) async throws {
         let error = await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
-            try await surroundings.extract(
+            try await fixture.extract(
                 bytes: Array(text.utf8) + [UInt8](repeating: 0, count: text.isEmpty ? 0 : 600))
         }
         #expect(error?.reason.contains("zip") == true)
     }
 
     @Test func `an empty archive makes an empty folder`() async throws {
-        try await surroundings.extract(ForgedArchive([]))
-        #expect(try surroundings.content().isEmpty)
+        try await fixture.extract(ForgedArchive([]))
+        #expect(try fixture.content().isEmpty)
     }
 }

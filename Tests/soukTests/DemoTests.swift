@@ -61,9 +61,9 @@ import Testing
             let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
             #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o022 } == 0, "\(name)")
         }
-        let told = outcome.errors.split(separator: "\n").filter { $0.contains("fetching content:") }
+        let progress = outcome.errors.split(separator: "\n").filter { $0.contains("fetching content:") }
         #expect(
-            told.map { $0.split(separator: ":").last }
+            progress.map { $0.split(separator: ":").last }
                 == [" 0.0", " 0.8", " 1.6", " 2.4", " 3.0"].map { "\($0) of 3.0 MB" })
         #expect(!outcome.errors.contains("\r"), "no bar")
         #expect(outcome.output.contains("its content fetched, 3.0 MB, SHA-256 as the product list says"))

@@ -68,11 +68,11 @@ import Testing
         let updates = try await get(service.url + "/api/updates")
         guard case .stream(let stream) = updates.body else { throw HTTPError(.protocolError, "This is no stream.") }
         await storage.store(Record(HTTPRequest(method: .get, url: "http://a.example/recorded")))
-        var told = ""
-        while !told.contains("/recorded"), let piece = try await stream.next() {
-            told += String(decoding: piece, as: UTF8.self)
+        var received = ""
+        while !received.contains("/recorded"), let piece = try await stream.next() {
+            received += String(decoding: piece, as: UTF8.self)
         }
-        #expect(told.contains("event: changes"))
+        #expect(received.contains("event: changes"))
         #expect(await service.stop() == 0)
         await storage.close()
     }

@@ -203,11 +203,11 @@ import Testing
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
         ])
         #expect(await simulator.stop() == 0)
-        let books = try #require(
+        let database = try #require(
             try FileManager.default.contentsOfDirectory(atPath: folder.file("store")).first { $0.hasSuffix(".sqlite") })
         #expect(try await serve().stop() == 0)
         #expect(try await souk("backup", folder.file("backup")).status == 0)
-        for file in ["records", "store/" + books] {
+        for file in ["records", "store/" + database] {
             let path = folder.file(file)
             let before = FileManager.default.contents(atPath: path)
             for words in [

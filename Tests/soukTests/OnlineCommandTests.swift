@@ -31,19 +31,19 @@ import Testing
                 ["receipt", "verify", try folder.write("receipt", receipt)] + root,
             ]
             for command in commands {
-                responder.standing.withLock { $0 = "V" }
+                responder.certificateStatus.withLock { $0 = "V" }
                 #expect(try await SoukExecutable.run(command).status == 0)
                 #expect(responder.questions.withLock { $0.isEmpty }, "nobody is asked unless that is wanted")
                 let good = try await SoukExecutable.run(command + ["--online"])
                 #expect(good.status == 0, "\(good.output)")
                 #expect(responder.questions.withLock { Set($0) } == ["/leaf", "/intermediate"])
 
-                responder.standing.withLock { $0 = "R" }
+                responder.certificateStatus.withLock { $0 = "R" }
                 let revoked = try await SoukExecutable.run(command + ["--online"])
                 #expect(revoked.status == 1 && revoked.json?["error"]?["code"] == "revoked", "\(revoked.output)")
                 #expect(revoked.json?["error"]?["retryable"] == false)
 
-                responder.standing.withLock { $0 = "" }
+                responder.certificateStatus.withLock { $0 = "" }
                 let silent = try await SoukExecutable.run(command + ["--online"])
                 #expect(silent.status == 1 && silent.json?["error"]?["code"] == "onlineCheckFailed")
                 #expect(silent.json?["error"]?["retryable"] == true)
@@ -57,7 +57,7 @@ import Testing
 private final class Responder: HTTPHandler {
     let folder: TemporaryFolder
     /// What it says of the leaf, as `openssl ca` writes it: `V` is valid, `R` revoked; empty for a fault of the server.
-    let standing = Locked("V")
+    let certificateStatus = Locked("V")
     let questions = Locked<[String]>([])
     private let made = Locked<SigningChain?>(nil)
 
@@ -75,17 +75,18 @@ private final class Responder: HTTPHandler {
     func respond(to request: HTTPRequest) -> HTTPReply {
         .suspended { [self] in
             questions.withLock { $0.append(request.path) }
-            let standing = standing.withLock { $0 }
-            guard let question = request.body.buffered, !standing.isEmpty,
+            let certificateStatus = certificateStatus.withLock { $0 }
+            guard let question = request.body.buffered, !certificateStatus.isEmpty,
                 request.headers["Content-Type"] == "application/ocsp-request",
-                let answer = try? await answer(to: question, ofLeaf: request.path == "/leaf", standing)
+                let answer = try? await answer(to: question, ofLeaf: request.path == "/leaf", certificateStatus)
             else { return HTTPResponse(status: 503) }
             return HTTPResponse(
                 status: 200, headers: ["Content-Type": "application/ocsp-response"], body: .bytes(answer))
         }
     }
 
-    private func answer(to question: [UInt8], ofLeaf isLeaf: Bool, _ standing: String) async throws -> [UInt8] {
+    private func answer(to question: [UInt8], ofLeaf isLeaf: Bool, _ certificateStatus: String) async throws -> [UInt8]
+    {
         let chain = try #require(made.withLock { $0 })
         let name = UUID().uuidString
         let (certificate, issuer, key) =
@@ -95,7 +96,7 @@ private final class Responder: HTTPHandler {
         let openssl = try #require(OutsideJudge.path(of: "openssl"))
         let subject = try await OutsideJudge.run(openssl, ["x509", "-noout", "-serial"], input: certificate.pem)
         let serial = subject.output.trimmingCharacters(in: .whitespacesAndNewlines).drop { $0 != "=" }.dropFirst()
-        let isRevoked = isLeaf && standing == "R"
+        let isRevoked = isLeaf && certificateStatus == "R"
         let row =
             "\(isRevoked ? "R" : "V")\t491231235959Z\t\(isRevoked ? "231114221320Z" : "")\t\(serial)\tunknown\t/CN=x\n"
         let answer = folder.file(name + ".answer")

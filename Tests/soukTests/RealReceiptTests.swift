@@ -36,11 +36,11 @@ struct RealReceiptTests {
         let purchases = try #require(receipt.removeValue(forKey: "inAppPurchases")?.arrayValue)
         let unknown = try #require(receipt["unknownAttributes"]?.objectValue)
         let read = Fields(receipt)
-        let told = Fields(expected: try #require(expected["fields"]?.objectValue))
-        #expect(read.named == told.named)
-        for (number, value) in told.unnamed { #expect(read.unnamed[number] == value, "\(number)") }
+        let expectedFields = Fields(expected: try #require(expected["fields"]?.objectValue))
+        #expect(read.named == expectedFields.named)
+        for (number, value) in expectedFields.unnamed { #expect(read.unnamed[number] == value, "\(number)") }
         // The others' list leaves out what is neither a number nor a text.
-        let binary = Set(read.unnamed.keys).subtracting(told.unnamed.keys)
+        let binary = Set(read.unnamed.keys).subtracting(expectedFields.unnamed.keys)
         #expect(binary.allSatisfy { read.unnamed[$0] == nil || ["6", "7"].contains($0) }, "\(binary)")
         #expect(unknown.count + read.named.count + purchases.count == expected["n_attributes"]?.intValue)
 
@@ -48,9 +48,9 @@ struct RealReceiptTests {
         #expect(purchases.count == others.count)
         for (purchase, other) in zip(purchases, others) {
             let read = Fields(try #require(purchase.objectValue))
-            let told = Fields(expected: try #require(other.objectValue))
-            #expect(read.named == told.named)
-            #expect(read.unnamed == told.unnamed)
+            let expectedFields = Fields(expected: try #require(other.objectValue))
+            #expect(read.named == expectedFields.named)
+            #expect(read.unnamed == expectedFields.unnamed)
         }
     }
 

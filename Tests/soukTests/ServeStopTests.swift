@@ -10,7 +10,7 @@ import Testing
 /// How `souk serve` ends, and what is there afterwards.
 @Suite struct ServeStopTests {
     /// What became of purchases that were presented, by customer.
-    private struct Told {
+    private struct Outcome {
         var acknowledged: [String: Set<String>] = [:]
         /// Presented without an answer.
         var open: [String: Set<String>] = [:]
@@ -23,17 +23,17 @@ import Testing
         var server = try await shop.serve()
         let (idle, sending) = (try RawSocket(to: server.url), try RawSocket(to: server.url))
         sending.send(Array("POST /v1/customers/a/transactions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{".utf8))
-        let told = Locked(Told())
+        let results = Locked(Outcome())
         await withTaskGroup { group in
             for number in 0..<16 {
-                group.addTask { [server] in await buy(as: "customer-\(number)", from: shop, at: server, told) }
+                group.addTask { [server] in await buy(as: "customer-\(number)", from: shop, at: server, results) }
             }
         }
-        try #require(told.withLock { $0.count } >= 100)
+        try #require(results.withLock { $0.count } >= 100)
         #expect(await server.waitForEnd() == 0)
         #expect(await idle.receive().isEmpty)
         #expect(await sending.receive().isEmpty)
-        let outcome = told.withLock { $0 }
+        let outcome = results.withLock { $0 }
         #expect(outcome.otherStatuses.isSubset(of: [503]))
 
         server = try await shop.serve()
@@ -57,7 +57,9 @@ import Testing
 
     /// Buys one thing after the other until the server does not answer any more. Asks it to stop once a hundred purchases of
     /// all customers were acknowledged.
-    private func buy(as customer: String, from shop: SignedShop, at server: SoukService, _ told: Locked<Told>) async {
+    private func buy(as customer: String, from shop: SignedShop, at server: SoukService, _ results: Locked<Outcome>)
+        async
+    {
         let network = CurlTransport.platformDefault()
         for number in 0... {
             let id = "\(customer.split(separator: "-")[1])\(1000 + number)"
@@ -65,20 +67,20 @@ import Testing
                 let status = try await network.send(
                     try shop.presentation(of: shop.purchase(id), by: customer, to: server)
                 ).status
-                let count = told.withLock { told in
+                let count = results.withLock { outcome in
                     if status == 200 {
-                        told.acknowledged[customer, default: []].insert(id)
-                        told.count += 1
+                        outcome.acknowledged[customer, default: []].insert(id)
+                        outcome.count += 1
                     } else {
-                        told.otherStatuses.insert(status)
-                        told.open[customer, default: []].insert(id)
+                        outcome.otherStatuses.insert(status)
+                        outcome.open[customer, default: []].insert(id)
                     }
-                    return told.count
+                    return outcome.count
                 }
                 guard status == 200 else { return }
                 if count == 100 { server.terminate() }
             } catch {
-                told.withLock { _ = $0.open[customer, default: []].insert(id) }
+                results.withLock { _ = $0.open[customer, default: []].insert(id) }
                 return
             }
         }

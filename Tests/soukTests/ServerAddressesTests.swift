@@ -70,8 +70,8 @@ import Testing
             let before = asked.withLock { $0 }
             #expect(before > 0)
             for _ in 0..<5 {
-                let told = try await client.customer("ada")
-                #expect(told.purchases.map(\.transactionID) == ["100"])
+                let customer = try await client.customer("ada")
+                #expect(customer.purchases.map(\.transactionID) == ["100"])
             }
             #expect(try await client.customer("nobody").purchases.isEmpty)
             #expect(asked.withLock { $0 } == before, "nobody else is asked any more")

@@ -53,11 +53,11 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `figures have a port of their own`() async throws {
+    @Test func `metrics have a port of their own`() async throws {
         let server = try await serve("--metrics-port", "0")
         let url = try #require(server.greeting["metrics"]?.stringValue)
-        let figures = try await get(url)
-        #expect(figures.status == 200 && figures.headers["Content-Type"]?.hasPrefix("text/plain") == true)
+        let metrics = try await get(url)
+        #expect(metrics.status == 200 && metrics.headers["Content-Type"]?.hasPrefix("text/plain") == true)
         #expect(try await get(server.url + "/metrics").status == 404)
         #expect(await server.stop() == 0)
     }

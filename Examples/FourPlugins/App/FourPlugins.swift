@@ -22,17 +22,17 @@ enum FourPlugins {
         }
         let inMermaid = !arguments.isEmpty
         let app = try await App.launch()
-        tell("Launch", app.launch, inMermaid)
+        show("Launch", app.launch, inMermaid)
         if !inMermaid { for finding in app.findings { print("  \(finding)") } }
         for scene in Scene.all {
             let (seen, arrows) = try await app.play(scene)
-            tell(scene.title, arrows, inMermaid)
+            show(scene.title, arrows, inMermaid)
             if !inMermaid { print("  The user sees: \(seen)") }
         }
         await app.close()
     }
 
-    private static func tell(_ title: String, _ arrows: [Arrow], _ inMermaid: Bool) {
+    private static func show(_ title: String, _ arrows: [Arrow], _ inMermaid: Bool) {
         if inMermaid {
             print("\n%% \(title)\nsequenceDiagram")
             for arrow in arrows { print("    \(arrow.mermaid)") }

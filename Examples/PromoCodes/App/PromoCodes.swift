@@ -6,13 +6,13 @@ import Purchases
 @main
 enum PromoCodes {
     /// What the backend gives away.
-    static let book = PromoCodeBook([
+    static let store = PromoCodeStore([
         "SUMMER": .init(title: "A summer of filters", feature: "filters", days: 30, uses: 100),
         "FRIEND": .init(title: "Everything, for a friend", feature: "pro", days: nil, uses: 1),
     ])
 
     static func main() async throws {
-        let listener = HTTPListener(handler: PromoCodeBackend(book, key: "pk_promo"))
+        let listener = HTTPListener(handler: PromoCodeBackend(store, key: "pk_promo"))
         let address = try listener.start()
         if CommandLine.arguments.dropFirst() == ["serve"] {
             // The backend alone, until whoever started it is gone.

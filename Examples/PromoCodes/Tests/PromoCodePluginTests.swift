@@ -12,12 +12,12 @@ import Testing
 /// The plugin in a client, over HTTP to its backend.
 @Suite(.timeLimit(.minutes(2))) struct PromoCodePluginTests {
     /// Half past nine on a day in summer.
-    private struct StandingClock: WallClock {
+    private struct FixedClock: WallClock {
         func now() -> Date { Date(timeIntervalSince1970: 1_781_861_400) }
         func sleep(until deadline: Date) async throws {}
     }
 
-    private static let now = StandingClock().now()
+    private static let now = FixedClock().now()
     private static let summerEnds = now.addingTimeInterval(30 * 86_400)
 
     private struct World {
@@ -29,7 +29,7 @@ import Testing
             _ user: UserId? = .string("ada"), key: String = "pk_promo", beside others: [any PurchasePlugin] = []
         ) async throws -> PurchaseClient {
             let promo = PromoCodePlugin(
-                baseURL: url, key: key, transport: CurlTransport(), clock: StandingClock())
+                baseURL: url, key: key, transport: CurlTransport(), clock: FixedClock())
             let client = PurchaseClient()
             try await client.setup(with: others + [promo], appUserId: user)
             return client
@@ -38,13 +38,13 @@ import Testing
 
     private func withBackend(at port: ReservedPort? = nil, _ body: (World) async throws -> Void) async throws {
         defer { withExtendedLifetime(port) {} }
-        let book = PromoCodeBook([
+        let store = PromoCodeStore([
             "SUMMER": .init(title: "A summer of filters", feature: "filters", days: 30, uses: 100),
             "FRIEND": .init(title: "Everything, for a friend", feature: "pro", days: nil, uses: 1),
             "A/B é": .init(title: "Odd letters", feature: "odd", days: nil, uses: 1),
         ])
         let listener = HTTPListener(
-            handler: PromoCodeBackend(book, key: "pk_promo", clock: StandingClock()),
+            handler: PromoCodeBackend(store, key: "pk_promo", clock: FixedClock()),
             configuration: .init(port: port?.number ?? 0))
         let world = World(url: try listener.start().url, listener: listener)
         do {

@@ -295,7 +295,7 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // The log is cut back to 64 MiB after a long reader made it grow; `SQLiteLogFolding` sees to the rest. What is
+            // The log is cut back to 64 MiB after a long reader made it grow; `SQLiteCheckpointer` sees to the rest. What is
             // deleted is overwritten, and what is set aside to undo one member of a group stays in memory: a file would
             // cost more than all else of a write. On Apple systems only F_FULLFSYNC reaches the disk; elsewhere those two
             // lines do nothing.
@@ -310,7 +310,7 @@ final class SQLiteConnection: @unchecked Sendable {
                 PRAGMA temp_store = MEMORY;
                 PRAGMA foreign_keys = ON;
                 """)
-            watchLog()
+            observeLog()
         case .plain:
             try runInternal("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON")
         }
@@ -318,22 +318,22 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     /// Folds the log into the file and does without one from now on. Throws `busy` when somebody else has the file open.
-    func leaveWriteAheadLog(within patience: Duration) throws(SQLError) {
+    func leaveWriteAheadLog(within timeout: Duration) throws(SQLError) {
         isEngineSpeaking = true
         defer { isEngineSpeaking = false }
-        guard try setJournalMode("delete", within: patience) == "delete" else {
+        guard try setJournalMode("delete", within: timeout) == "delete" else {
             throw SQLError(.busy, "The database \(path) is in use by another process; end that one and try again.")
         }
     }
 
     /// SQLite does not wait by itself where another connection changes the mode of the same new file: this waits.
-    private func setJournalMode(_ mode: String, within patience: Duration) throws(SQLError) -> String {
+    private func setJournalMode(_ mode: String, within timeout: Duration) throws(SQLError) -> String {
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, "PRAGMA journal_mode = \(mode)", -1, &prepared, nil) == SQLITE_OK else {
             throw failure()
         }
         defer { sqlite3_finalize(prepared) }
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         var status = sqlite3_step(prepared)
         while status & 0xFF == SQLITE_BUSY, ContinuousClock.now < deadline {
             sqlite3_reset(prepared)

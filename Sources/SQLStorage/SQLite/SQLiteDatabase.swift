@@ -30,7 +30,7 @@ public final class SQLiteDatabase: SQLDatabase {
 
         /// How many pages are written to the log until it is folded into the file: 48 MiB, so that a page which many
         /// writes touch is copied once for all of them.
-        var foldedPages = 12_000
+        var checkpointPages = 12_000
 
         public init() {}
     }
@@ -99,15 +99,16 @@ public final class SQLiteDatabase: SQLDatabase {
             return another
         }
         readers = SQLiteReaders(path: path, idleLimit: configuration.idleReaders) { try connect(.read) }
-        let folding = SQLiteLogFolding(pages: configuration.foldedPages, check: file.check) {
+        let checkpointer = SQLiteCheckpointer(pages: configuration.checkpointPages, check: file.check) {
             try connect(.write(durability))
         }
         writer = SQLiteWriter(
-            connection: connection, file: file, groupLimit: configuration.groupLimit, whenCommitted: folding.committed
+            connection: connection, file: file, groupLimit: configuration.groupLimit,
+            whenCommitted: checkpointer.committed
         ) { [readers] in
             // The readers go first: the last connection to close must be one that may fold the log into the file.
             readers.close()
-            folding.close()
+            checkpointer.close()
             // While the file is open still: a number that a removed file gives up belongs to the next one at once.
             file.release()
             connection.close()
@@ -143,7 +144,7 @@ public final class SQLiteDatabase: SQLDatabase {
 
     /// What is deleted is overwritten in the file; the log still has the pages of before, until it is cut off here.
     public func removeDeleted() async throws -> Bool {
-        try await writer.runBetweenCommits { try $0.cutLog() }
+        try await writer.runBetweenCommits { try $0.truncateLog() }
     }
 
     /// Looks at the names and sizes of the file and its log, and at nothing in them. Every write does the same.

@@ -34,23 +34,23 @@ struct ProgressBar {
 
     private let what: String
     private let total: Int?
-    private let patience: Duration
+    private let delay: Duration
     private let began = ContinuousClock.now
     private var shown: ContinuousClock.Instant?
 
     /// - Parameters:
     ///   - total: how much there is to do; `nil` when nobody knows.
     ///   - patience: how long it stays away, for work that is over before anybody looks.
-    init(_ what: String, of total: Int?, after patience: Duration = .milliseconds(500)) {
+    init(_ what: String, of total: Int?, after delay: Duration = .milliseconds(500)) {
         self.what = what
-        self.patience = patience
+        self.delay = delay
         self.total = total.flatMap { $0 > 0 ? $0 : nil }
     }
 
     /// Shows `done` of the total and `details`, at most ten times a second.
     mutating func show(_ done: Int, _ details: String) {
         let now = ContinuousClock.now
-        guard Terminal.showsProgress, now - began > patience, shown.map({ now - $0 > .milliseconds(100) }) ?? true
+        guard Terminal.showsProgress, now - began > delay, shown.map({ now - $0 > .milliseconds(100) }) ?? true
         else { return }
         shown = now
         var line = what

@@ -41,19 +41,19 @@ struct AppStoreOptions: Sendable {
     /// A client for a server whose answers wait for it.
     func impatientClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
         client(
-            for: bundle, in: environment, patience: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))
+            for: bundle, in: environment, backoff: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))
     }
 
     /// Asks about one app in one environment.
     func client(
-        for bundle: BundleID, in environment: StoreEnvironment, patience: Backoff = Backoff(),
+        for bundle: BundleID, in environment: StoreEnvironment, backoff: Backoff = Backoff(),
         timeout: Duration = .seconds(30)
     ) -> AppStoreServerAPIClient {
         let apple =
             environment == .production ? AppStoreServerAPIClient.productionURL : AppStoreServerAPIClient.sandboxURL
         var configuration = AppStoreServerAPIClient.Configuration(
             key: AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundle), baseURL: url ?? apple)
-        configuration.backoff = patience
+        configuration.backoff = backoff
         configuration.timeout = timeout
         return AppStoreServerAPIClient(configuration: configuration, transport: CurlTransport.platformDefault())
     }

@@ -28,7 +28,7 @@ enum BackupCommands {
             }
         }
         share.end()
-        try tell(arguments, ["backup": .string(target), "bytes": .number(size(of: target))], "\(target) is whole")
+        try report(arguments, ["backup": .string(target), "bytes": .number(size(of: target))], "\(target) is whole")
         return .success
     }
 
@@ -82,12 +82,12 @@ enum BackupCommands {
             : restored.isIncomplete
                 ? "\(ledger.path) did not know everything that happened since the backup." : obstacle ?? damage
         if let revived { Terminal.note("\(revived) Revoke the keys that must not be valid: souk keys list.") }
-        var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
-        if hadLedger { told["former"] = .string(former) }
-        for (name, value) in restored.members { told[name] = value }
+        var members: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
+        if hadLedger { members["former"] = .string(former) }
+        for (name, value) in restored.members { members[name] = value }
         let later: TerminalText =
             hadLedger ? "; what was there is \(former), without later erasures: delete it when you need it no more" : ""
-        try tell(arguments, told, "\(ledger.path) is what \(source) holds\(later)\n\(restored.sentence)")
+        try report(arguments, members, "\(ledger.path) is what \(source) holds\(later)\n\(restored.sentence)")
         return .success
     }
 
@@ -190,7 +190,7 @@ enum BackupCommands {
         return (result.withLock { $0 }, nil)
     }
 
-    private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: TerminalText) throws {
+    private static func report(_ arguments: Arguments, _ members: JSONMembers, _ sentence: TerminalText) throws {
         if arguments.has("json") { try Terminal.print(json: .object(members)) } else { try Terminal.print(sentence) }
     }
 

@@ -49,14 +49,14 @@ enum HubCommands {
             let file = try PolicyFile(reading: path)
             switch file.content {
             case .success(let policy): return policy
-            case .failure(let flaw):
-                throw Misuse("\(flaw.pointer.isEmpty ? path : "\(path) \(flaw.pointer)"): \(flaw.reason)")
+            case .failure(let finding):
+                throw Misuse("\(finding.pointer.isEmpty ? path : "\(path) \(finding.pointer)"): \(finding.reason)")
             }
         }
-        let flaw = Policy.placedFindings(among: policies, isPartialSet: true).first {
+        let placed = Policy.placedFindings(among: policies, isPartialSet: true).first {
             $0.finding.code == .invalidPolicy
         }
-        if let flaw { throw Misuse("\(paths[flaw.index]) \(flaw.pointer): \(flaw.finding.sentence)") }
+        if let placed { throw Misuse("\(paths[placed.index]) \(placed.pointer): \(placed.finding.sentence)") }
         return HubGraph(policies: policies, isPartialSet: isPartialSet)
     }
 }

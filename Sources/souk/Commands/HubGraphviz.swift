@@ -5,15 +5,15 @@ import Primitives
 /// Graphviz, if it is installed: its `dot` as a child process, without a shell.
 enum Graphviz {
     /// The picture of a graph. Throws `Misuse` when there is no `dot`, `Failure` when it cannot draw this graph or takes
-    /// longer than `patience`.
-    static func svg(of dot: String, patience: Double = 30) async throws -> String {
+    /// longer than `timeout`.
+    static func svg(of dot: String, timeout: Double = 30) async throws -> String {
         guard let executable else {
             throw Misuse("--format svg needs Graphviz: install the package graphviz, or take --format html")
         }
-        let drawing = try await run(executable, input: Array(dot.utf8), patience: patience)
+        let drawing = try await run(executable, input: Array(dot.utf8), timeout: timeout)
         guard drawing.hasEnded else {
             throw Failure(
-                "dot did not finish within \(Int(patience)) seconds: give it fewer policies, or take --format html")
+                "dot did not finish within \(Int(timeout)) seconds: give it fewer policies, or take --format html")
         }
         guard drawing.status == 0, let text = String(utf8: drawing.output), !text.isEmpty else {
             let words = String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it said nothing"
@@ -37,15 +37,15 @@ enum Graphviz {
     }
 
     /// Blocks a thread of its own, not the caller's.
-    private static func run(_ executable: URL, input: [UInt8], patience: Double) async throws -> Drawing {
+    private static func run(_ executable: URL, input: [UInt8], timeout: Double) async throws -> Drawing {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(with: Result { try runAndWait(executable, input: input, patience: patience) })
+                continuation.resume(with: Result { try runAndWait(executable, input: input, timeout: timeout) })
             }
         }
     }
 
-    private static func runAndWait(_ executable: URL, input: [UInt8], patience: Double) throws -> Drawing {
+    private static func runAndWait(_ executable: URL, input: [UInt8], timeout: Double) throws -> Drawing {
         let process = Process()
         let (toChild, fromChild, complaints) = (Pipe(), Pipe(), Pipe())
         process.executableURL = executable
@@ -64,7 +64,7 @@ enum Graphviz {
             isLate.withLock { $0 = true }
             child.kill()
         }
-        DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: alarm)
+        DispatchQueue.global().asyncAfter(deadline: .now() + timeout, execute: alarm)
         let errors = Locked(Data())
         let readers = DispatchGroup()
         // Both pipes are served at once: a full one would stop the child.

@@ -81,7 +81,7 @@ final class InspectorService: Sendable {
     /// The page's address, with the token that it needs where others can reach it.
     let address: String
     let page: InspectorPage
-    private let doorway: Doorway
+    private let listener: ServiceListener
 
     /// Throws `Misuse` when the address cannot be listened on.
     init(
@@ -101,20 +101,20 @@ final class InspectorService: Sendable {
         var listening = HTTPListener.Configuration(host: host ?? "127.0.0.1", port: port)
         // A request that is sent again may have a long body.
         listening.maximumBodyBytes = 8 << 20
-        doorway = try Doorway(listening)
+        listener = try ServiceListener(listening)
         page = InspectorPage(interceptor, configuration: configuration)
-        address = doorway.url + "/" + (token.map { "?token=\($0)" } ?? "")
-        doorway.open(to: page)
+        address = listener.url + "/" + (token.map { "?token=\($0)" } ?? "")
+        listener.open(to: page)
     }
 
     /// The first line that a command with an inspector prints.
-    var announcement: JSONValue { ["listening": .string(doorway.url), "inspector": .string(address)] }
+    var announcement: JSONValue { ["listening": .string(listener.url), "inspector": .string(address)] }
 
     /// Says where the page was, on standard error: what came since has moved the announcement out of sight.
     func repeatAddress() { Terminal.note("The inspector was at \(address)") }
 
     func close() async {
         page.close()
-        await doorway.close()
+        await listener.close()
     }
 }

@@ -53,8 +53,8 @@ enum InterceptCommand {
         let transport = CurlTransport()
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         listening.maximumHeldBytes = configuration.maximumHeldBytes
-        let proxyDoor = try Doorway(listening)
-        let (inspector, interceptor, records) = try await proxyDoor.whileClosed {
+        let proxyDoor = try ServiceListener(listening)
+        let (inspector, interceptor, records) = try await proxyDoor.whileStarting {
             try checkUpstream(
                 upstream, isNot: listening.host, port: URL(string: proxyDoor.url)?.port, over: transport)
             let port = try arguments.integer("inspector-port", in: 0...65535) ?? 0

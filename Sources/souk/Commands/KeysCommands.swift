@@ -112,9 +112,9 @@ enum KeysCommands {
     }
 
     /// Runs `tell`; when what it has to say cannot be written, no key was made, and its file goes.
-    private static func keeping(_ file: String?, _ tell: () throws -> Void) throws {
+    private static func keeping(_ file: String?, _ output: () throws -> Void) throws {
         do {
-            try tell()
+            try output()
         } catch {
             if let file { unlink(file) }
             throw error

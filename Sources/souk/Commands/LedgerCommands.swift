@@ -50,7 +50,7 @@ enum LedgerCommands {
             purchase more than once before this was refused are listed, and are no difference.
             """
     ) { arguments in
-        let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
+        let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
         let clock = try await FollowedClock.started(by: arguments)
         let report = try await LedgerPlace(arguments).beside { database in
             let apps = try LedgerReplay.apps(in: database).map {
@@ -60,7 +60,7 @@ enum LedgerCommands {
             return try await shown(replay)
         }
         await clock?.stop()
-        try tell(report, asJSON: arguments.has("json"))
+        try printReport(report, asJSON: arguments.has("json"))
         return report.differenceCount == 0 ? .success : .doesNotHold
     }
 
@@ -77,7 +77,7 @@ enum LedgerCommands {
         }
     }
 
-    private static func tell(_ report: LedgerReplay.Report, asJSON: Bool) throws {
+    private static func printReport(_ report: LedgerReplay.Report, asJSON: Bool) throws {
         guard !asJSON else {
             try Terminal.print(json: [
                 "ok": .bool(report.differenceCount == 0), "facts": .number(report.facts),

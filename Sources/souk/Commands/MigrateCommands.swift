@@ -23,7 +23,7 @@ enum MigrateCommands {
             } else {
                 try ledger.schema()
             }
-        try tell(status, of: ledger.name, asJSON: arguments.has("json"))
+        try report(status, of: ledger.name, asJSON: arguments.has("json"))
         return .success
     }
 
@@ -42,7 +42,7 @@ enum MigrateCommands {
                 }
             }
         }
-        try tell(ledger.schema(), of: ledger.name, asJSON: arguments.has("json"))
+        try report(ledger.schema(), of: ledger.name, asJSON: arguments.has("json"))
         return .success
     }
 
@@ -90,7 +90,7 @@ enum MigrateCommands {
         guard case .postgres(let to) = try LedgerPlace(naming: arguments.required("to")) else {
             throw Misuse("--to is postgres://user@host:port/name")
         }
-        let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
+        let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
         let clock = try await FollowedClock.started(by: arguments)
         guard from.exists else { throw Misuse("There is no ledger \(from.path)") }
         let (source, isServed) = try open(from)
@@ -213,7 +213,7 @@ enum MigrateCommands {
         migrations.map { "The migration \($0) is not applied: souk migrate apply does it." }
     }
 
-    private static func tell(_ status: SQLSchemaStatus, of ledger: String, asJSON: Bool) throws {
+    private static func report(_ status: SQLSchemaStatus, of ledger: String, asJSON: Bool) throws {
         if asJSON {
             try Terminal.print(json: [
                 "database": .string(ledger), "applied": .array(status.applied.map { .string($0) }),

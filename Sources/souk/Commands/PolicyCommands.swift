@@ -31,10 +31,10 @@ enum PolicyCommands {
         return files.indices.flatMap { index in
             let file = files[index]
             var findings: [LintReport.Finding] = []
-            if case .failure(let flaw) = file.content {
-                findings.append(.init(isError: true, file: file.path, pointer: flaw.pointer, reason: flaw.reason))
+            if case .failure(let finding) = file.content {
+                findings.append(.init(isError: true, file: file.path, pointer: finding.pointer, reason: finding.reason))
             }
-            findings += file.strangers.map {
+            findings += file.unknownMembers.map {
                 .init(isError: false, file: file.path, pointer: $0.pointer, reason: $0.reason)
             }
             return findings

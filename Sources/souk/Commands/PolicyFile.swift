@@ -5,12 +5,12 @@ import Primitives
 /// A policy that a person named on the command line, or why the file holds none.
 struct PolicyFile {
     let path: String
-    let content: Result<Policy, Flaw>
+    let content: Result<Policy, Finding>
     /// Members that nobody reads: most likely misspelt.
-    let strangers: [Flaw]
+    let unknownMembers: [Finding]
 
     /// What is wrong at one place of a file.
-    struct Flaw: Error {
+    struct Finding: Error {
         let pointer: String
         let reason: String
     }
@@ -22,33 +22,33 @@ struct PolicyFile {
         do {
             let document = try Self.document(bytes)
             content = .success(try Self.policy(document))
-            strangers = Self.strangers(in: document)
+            unknownMembers = Self.unknownMembers(in: document)
         } catch {
             content = .failure(error)
-            strangers = []
+            unknownMembers = []
         }
     }
 
-    private static func document(_ bytes: [UInt8]) throws(Flaw) -> JSONValue {
+    private static func document(_ bytes: [UInt8]) throws(Finding) -> JSONValue {
         do {
             return try JSONValue(parsing: bytes)
         } catch {
-            throw Flaw(pointer: "", reason: "this is not JSON: \(error)")
+            throw Finding(pointer: "", reason: "this is not JSON: \(error)")
         }
     }
 
-    private static func policy(_ document: JSONValue) throws(Flaw) -> Policy {
+    private static func policy(_ document: JSONValue) throws(Finding) -> Policy {
         do {
             return try document.decode(Policy.self)
         } catch let DecodingError.keyNotFound(key, context) {
-            throw Flaw(
+            throw Finding(
                 pointer: pointer(context.codingPath), reason: "this is no policy: it has no \"\(key.stringValue)\"")
         } catch let DecodingError.typeMismatch(type, context) {
-            throw Flaw(pointer: pointer(context.codingPath), reason: "this must be \(noun(type))")
+            throw Finding(pointer: pointer(context.codingPath), reason: "this must be \(noun(type))")
         } catch let DecodingError.valueNotFound(type, context) {
-            throw Flaw(pointer: pointer(context.codingPath), reason: "this must be \(noun(type))")
+            throw Finding(pointer: pointer(context.codingPath), reason: "this must be \(noun(type))")
         } catch {
-            throw Flaw(pointer: "", reason: "this is no policy: \(error)")
+            throw Finding(pointer: "", reason: "this is no policy: \(error)")
         }
     }
 
@@ -68,19 +68,19 @@ struct PolicyFile {
         "subscribeAtAppLaunch": ["events"], "name": [],
     ]
 
-    private static func strangers(in document: JSONValue) -> [Flaw] {
+    private static func unknownMembers(in document: JSONValue) -> [Finding] {
         guard case .object(let top) = document else { return [] }
-        return top.flatMap { member -> [Flaw] in
+        return top.flatMap { member -> [Finding] in
             guard let known = members[member.key] else {
-                return [stranger(["", member.key], among: members.keys.sorted())]
+                return [unknownMember(["", member.key], among: members.keys.sorted())]
             }
             guard case .object(let inner) = member.value else { return [] }
-            return inner.keys.filter { !known.contains($0) }.map { stranger(["", member.key, $0], among: known) }
+            return inner.keys.filter { !known.contains($0) }.map { unknownMember(["", member.key, $0], among: known) }
         }
     }
 
-    private static func stranger(_ path: [String], among known: [String]) -> Flaw {
-        Flaw(
+    private static func unknownMember(_ path: [String], among known: [String]) -> Finding {
+        Finding(
             pointer: path.map(JSONPointer.escaped).joined(separator: "/"),
             reason: "nobody reads \"\(path.last ?? "")\"; here may stand \(known.joined(separator: ", "))")
     }

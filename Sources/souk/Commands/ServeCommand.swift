@@ -38,32 +38,32 @@ enum ServeCommand {
         }
         let clock = try await FollowedClock.started(by: arguments)
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
-        let doorway = try Doorway(configuration)
-        let figures = try await doorway.whileClosed {
-            try plan.options.metrics.map { try Doorway($0) }
+        let listener = try ServiceListener(configuration)
+        let metricsListener = try await listener.whileStarting {
+            try plan.options.metrics.map { try ServiceListener($0) }
         }
-        let database = try await doorway.whileClosed { try ledger.open(exclusively: true) }
-        let standby = try await doorway.whileClosed { try ledger.standby(arguments, typed: typed) }
-        let (service, keys) = try await doorway.whileClosed {
+        let database = try await listener.whileStarting { try ledger.open(exclusively: true) }
+        let standby = try await listener.whileStarting { try ledger.standby(arguments, typed: typed) }
+        let (service, keys) = try await listener.whileStarting {
             let service = try await plan.service(
                 database: database, standby: standby, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
-            doorway.open(to: service)
-            figures?.open(to: service.metricsHandler)
+            listener.open(to: service)
+            metricsListener?.open(to: service.metricsHandler)
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
         let announced = Terminal.announce(
-            announcement(doorway.url, metrics: figures?.url, database: ledger.name, path: path, keys: keys))
-        let chores = Task {
+            announcement(listener.url, metrics: metricsListener?.url, database: ledger.name, path: path, keys: keys))
+        let backgroundJobs = Task {
             // Where they end by themselves, nothing is to be served any more.
             defer { stop.request() }
             try await service.run()
         }
         if announced.isWritten { await stop.wait() }
         // Streams of events end with the chores, so that closing need not wait for them.
-        chores.cancel()
-        let end = await chores.result
-        await doorway.close()
-        await figures?.close()
+        backgroundJobs.cancel()
+        let end = await backgroundJobs.result
+        await listener.close()
+        await metricsListener?.close()
         await clock?.stop()
         await standby?.close()
         await database.close()

@@ -36,7 +36,7 @@ enum SimulateCommand {
             name another host, or come from another site's web page, are refused.
             """
     ) { arguments in
-        let catalogue = try CatalogCommands.catalogue(in: try arguments.required("catalog"))
+        let catalogue = try CatalogueCommands.catalogue(in: try arguments.required("catalog"))
         for warning in catalogue.warnings { Terminal.note("warning: \(warning)") }
         let folder = DataFolder(arguments.text("data"))
         defer { folder.removeIfTemporary() }
@@ -64,8 +64,8 @@ enum SimulateCommand {
         var listening = HTTPListener.Configuration(port: try arguments.integer("port", in: 0...65535) ?? 0)
         // A whole state is imported at once; everything else has its own, lower limit.
         listening.maximumBodyBytes = 256 << 20
-        let doorway = try Doorway(listening)
-        let store = try await doorway.whileClosed {
+        let listener = try ServiceListener(listening)
+        let store = try await listener.whileStarting {
             try folder.make()
             do {
                 return try await SimulatedAppStore.open(configuration)
@@ -75,11 +75,11 @@ enum SimulateCommand {
                 throw Misuse(error.description)
             }
         }
-        doorway.open(to: store.handler)
-        let announced = Terminal.announce(store.summary.announcement(listeningAt: doorway.url))
+        listener.open(to: store.handler)
+        let announced = Terminal.announce(store.summary.announcement(listeningAt: listener.url))
         if announced.isWritten { await stop.wait() }
         store.endWaiting()
-        await doorway.close()
+        await listener.close()
         await store.close()
         try announced.check()
         return .success

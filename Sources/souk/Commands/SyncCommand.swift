@@ -45,7 +45,7 @@ enum SyncCommand {
         }
         let sync = StoreSync(
             store: options.client(
-                for: bundle, in: environment, patience: Backoff(attempts: 8, maximum: .seconds(300))),
+                for: bundle, in: environment, backoff: Backoff(attempts: 8, maximum: .seconds(300))),
             server: try FactSender(arguments))
         let report: FactReport
         do {

@@ -20,10 +20,10 @@ enum WaitCommand {
             are not judged. Exit 1 when the time is over. A name, a password and a query in URL are sent, and not printed.
             """
     ) { arguments in
-        let patience = try timeout(arguments.text("timeout") ?? "30s")
+        let limit = try timeout(arguments.text("timeout") ?? "30s")
         let place = try Place(arguments.operands[0])
         let clock = ContinuousClock()
-        let wait = Wait(place: place, end: clock.now + patience, clock: clock)
+        let wait = Wait(place: place, end: clock.now + limit, clock: clock)
         guard let greeting = try await Progress.shown("waiting for \(place.name)", wait.run) else {
             throw Failure("\(place.complaint) after \(arguments.text("timeout") ?? "30s")")
         }

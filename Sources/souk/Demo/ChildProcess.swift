@@ -17,14 +17,14 @@ final class ChildProcess: Sendable {
     private let name: String
     private let process: RunningProcess
 
-    /// Starts `souk` with `arguments` and waits for its first line, for `patience` at most.
+    /// Starts `souk` with `arguments` and waits for its first line, for `timeout` at most.
     ///
     /// Throws `Failure` with the child's own last words when it ends instead.
     static func start(
-        _ arguments: [String], named name: String, log: String, patience: Duration = .seconds(20)
+        _ arguments: [String], named name: String, log: String, timeout: Duration = .seconds(20)
     ) async throws -> ChildProcess {
         let process = try RunningProcess(arguments + ["--stop-with-parent"], log: log)
-        guard let line = await process.firstLine(patience: patience), let greeting = try? JSONValue(parsing: line)
+        guard let line = await process.firstLine(timeout: timeout), let greeting = try? JSONValue(parsing: line)
         else {
             await process.end(SIGKILL)
             let words = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
@@ -112,7 +112,7 @@ private final class RunningProcess: @unchecked Sendable {
     }
 
     /// The first line of standard output; `nil` when the process ends or the patience does. What follows is thrown away.
-    func firstLine(patience: Duration) async -> [UInt8]? {
+    func firstLine(timeout: Duration) async -> [UInt8]? {
         let (lines, continuation) = AsyncStream.makeStream(of: [UInt8]?.self)
         let handle = output.fileHandleForReading
         Thread.detachNewThread {
@@ -131,7 +131,7 @@ private final class RunningProcess: @unchecked Sendable {
             continuation.yield(nil)
         }
         let timer = Task {
-            try? await Task.sleep(for: patience)
+            try? await Task.sleep(for: timeout)
             continuation.yield(nil)
         }
         defer { timer.cancel() }

@@ -27,10 +27,10 @@ enum DemoCommand {
         }
         let bundleID: BundleID = try arguments.identifier("bundle-id") ?? "com.example.souk"
         let folder = DataFolder(named)
-        if let file = arguments.text("catalog"), file != "-" { _ = try CatalogCommands.catalogue(in: file) }
+        if let file = arguments.text("catalog"), file != "-" { _ = try CatalogueCommands.catalogue(in: file) }
         try folder.make()
         defer { folder.removeIfTemporary() }
-        let goods = try DemoGoods(arguments.text("catalog"), in: folder)
+        let demoProducts = try DemoProducts(arguments.text("catalog"), in: folder)
         let stop = try StopSignal()
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
@@ -38,7 +38,7 @@ enum DemoCommand {
         if let inspector { try inspector.announce(isQuiet: isQuiet) }
         do {
             let world = try await DemoWorld.begin(
-                goods, bundleID: bundleID, folder: folder,
+                demoProducts, bundleID: bundleID, folder: folder,
                 contentPause: Terminal.showsProgress && !isQuiet ? .milliseconds(40) : nil, inspector: inspector)
             let status = try await play(
                 in: world, isQuiet: isQuiet, isKept: arguments.has("keep") || inspector != nil, inspector, until: stop)
@@ -54,7 +54,7 @@ enum DemoCommand {
     private static func play(
         in world: DemoWorld, isQuiet: Bool, isKept: Bool, _ inspector: DemoInspector?, until stop: StopSignal
     ) async throws -> ExitStatus {
-        let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
+        let (report, isInterrupted) = await runScenario(in: world, isQuiet: isQuiet, until: stop)
         do {
             if let failure = report.outputFailure { throw failure }
             if isQuiet { try Terminal.print(json: report.json) } else { try await conclude(report, world) }
@@ -69,11 +69,11 @@ enum DemoCommand {
     }
 
     /// The story up to its end, its first fault or the wish to stop.
-    private static func story(
+    private static func runScenario(
         in world: DemoWorld, isQuiet: Bool, until stop: StopSignal
     ) async -> (report: DemoReport, isInterrupted: Bool) {
         await withTaskGroup(of: DemoReport?.self) { group in
-            group.addTask { await story(in: world, isQuiet: isQuiet) }
+            group.addTask { await runScenario(in: world, isQuiet: isQuiet) }
             group.addTask {
                 await stop.wait()
                 return nil
@@ -88,14 +88,14 @@ enum DemoCommand {
         }
     }
 
-    private static func story(in world: DemoWorld, isQuiet: Bool) async -> DemoReport {
+    private static func runScenario(in world: DemoWorld, isQuiet: Bool) async -> DemoReport {
         var report = DemoReport(isQuiet: isQuiet)
         do {
             let phone = try await world.launchDevice("phone")
-            var story = DemoStory(world: world, phone: phone, isQuiet: isQuiet)
-            await story.tell(to: &report)
+            var scenario = DemoScenario(world: world, phone: phone, isQuiet: isQuiet)
+            await scenario.run(reportingTo: &report)
         } catch {
-            _ = await report.tell(.products) { throw error }
+            _ = await report.run(.products) { throw error }
             report.close()
         }
         return report

@@ -11,7 +11,7 @@ import ZipExtraction
 /// An app on a device, as an app developer would compose it: a store, a purchase client over three plugins, a hub, and a
 /// screen that knows none of them.
 final class DemoDevice: Sendable {
-    struct Surroundings: Sendable {
+    struct Context: Sendable {
         var storeURL: String
         var serverURL: String
         var publicKey: String
@@ -33,27 +33,27 @@ final class DemoDevice: Sendable {
     private let hub: Hub
     private let screen: ScreenPlugin
 
-    static func launch(_ surroundings: Surroundings) async throws -> DemoDevice {
-        let watch = PurchaseWatch(surroundings.network)
+    static func launch(_ context: Context) async throws -> DemoDevice {
+        let watch = PurchaseWatch(context.network)
         var configuration = StoreConfiguration(productListPath: "")
-        configuration.productList = surroundings.products
+        configuration.productList = context.products
         configuration.connection = RemoteStoreConnection(
-            configuration: .init(url: surroundings.storeURL, account: surroundings.account, transport: watch))
+            configuration: .init(url: context.storeURL, account: context.account, transport: watch))
         configuration.validator = EntitlementServiceClient(
             configuration: .init(
-                baseURL: surroundings.serverURL, key: APIKey(surroundings.publicKey), environment: .sandbox),
+                baseURL: context.serverURL, key: APIKey(context.publicKey), environment: .sandbox),
             transport: watch)
-        configuration.storage = try FileSecureStorage(directory: surroundings.folder)
-        configuration.storageName = surroundings.folder
-        configuration.contentFolder = surroundings.folder + ".content"
+        configuration.storage = try FileSecureStorage(directory: context.folder)
+        configuration.storageName = context.folder
+        configuration.contentFolder = context.folder + ".content"
         configuration.archiveExtractor = ZipExtractor()
-        configuration.contentFetchers = [contentFetcher(surroundings)]
-        configuration.customer = CustomerID(rawValue: surroundings.customer)
-        configuration.clock = surroundings.clock
+        configuration.contentFetchers = [contentFetcher(context)]
+        configuration.customer = CustomerID(rawValue: context.customer)
+        configuration.clock = context.clock
         configuration.retryPause = { .milliseconds(50 << min($0 - 1, 4)) }
         let store = try Store(configuration: configuration)
         var remote = RemotePurchasePlugin.Configuration(
-            baseURL: surroundings.serverURL, key: APIKey(surroundings.publicKey))
+            baseURL: context.serverURL, key: APIKey(context.publicKey))
         // What was changed at the server is looked for at once.
         remote.freshness = .none
         remote.sellsOnTheWeb = false
@@ -64,17 +64,17 @@ final class DemoDevice: Sendable {
             with: [
                 InAppStorePurchasePlugin(store: store),
                 RemotePurchasePlugin(configuration: remote, transport: line), DemoGiftCards(),
-            ], appUserId: .string(surroundings.customer))
+            ], appUserId: .string(context.customer))
         return try DemoDevice(store: store, client: client, watch: watch, remoteLine: line)
     }
 
     /// In small pieces, so that there is something to be seen of a small archive.
-    private static func contentFetcher(_ surroundings: Surroundings) -> RemoteContentFetcher {
+    private static func contentFetcher(_ context: Context) -> RemoteContentFetcher {
         var configuration = RemoteContentFetcher.Configuration()
         configuration.piece = 128 << 10
-        let network = surroundings.network
+        let network = context.network
         return RemoteContentFetcher(
-            transport: surroundings.contentPause.map { UnhurriedTransport(network: network, pause: $0) } ?? network,
+            transport: context.contentPause.map { UnhurriedTransport(network: network, pause: $0) } ?? network,
             configuration: configuration)
     }
 

@@ -27,7 +27,7 @@ final class DemoLine: HTTPTransport {
     }
 }
 
-extension DemoStory {
+extension DemoScenario {
     /// Merges what three sources say, then has one of them fail: nothing is missing, and the report says who failed.
     func sources() async throws -> String {
         let all = try await phone.client.collectPaidFeatures()

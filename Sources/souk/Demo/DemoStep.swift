@@ -37,7 +37,7 @@ struct DemoReport: Sendable {
     var isFine: Bool { entries.allSatisfy(\.isFine) }
 
     /// Runs `body`, whose words say what happened and what was checked. Returns whether the story can go on.
-    mutating func tell(_ step: DemoStep, _ body: () async throws -> String) async -> Bool {
+    mutating func run(_ step: DemoStep, _ body: () async throws -> String) async -> Bool {
         let entry: Entry
         do {
             entry = Entry(step: step, isFine: true, isSkipped: false, detail: try await body())

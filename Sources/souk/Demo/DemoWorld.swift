@@ -22,7 +22,7 @@ actor DemoWorld {
     let publicKey: String
     let rootFile: String
     let simulatorFolder: String
-    nonisolated let goods: DemoGoods
+    nonisolated let demoProducts: DemoProducts
     nonisolated let content: DemoContent
     private let folder: DataFolder
     private let contentPause: Duration?
@@ -38,20 +38,20 @@ actor DemoWorld {
     /// Starts the simulator and the server, and an account at the store.
     ///
     /// - Parameters:
-    ///   - contentPause: see `DemoDevice.Surroundings`.
+    ///   - contentPause: see `DemoDevice.Context`.
     ///   - inspector: shows what the devices send and what their hubs decide.
     static func begin(
-        _ goods: DemoGoods, bundleID: BundleID, folder: DataFolder, contentPause: Duration?,
+        _ demoProducts: DemoProducts, bundleID: BundleID, folder: DataFolder, contentPause: Duration?,
         inspector: DemoInspector? = nil
     ) async throws -> DemoWorld {
         let content = try DemoContent(in: folder)
         let simulator = try await ChildProcess.start(
             [
-                "simulate", "--catalog", goods.file, "--bundle-id", bundleID.rawValue, "--data",
+                "simulate", "--catalog", demoProducts.file, "--bundle-id", bundleID.rawValue, "--data",
                 folder.file("store"), "--time-rate", "frozen", "--content", content.folder,
             ], named: "simulator", log: folder.file("simulator.log"))
         do {
-            return try await DemoWorld(goods, content, bundleID, folder, simulator, contentPause, inspector)
+            return try await DemoWorld(demoProducts, content, bundleID, folder, simulator, contentPause, inspector)
         } catch {
             await simulator.stop()
             throw error
@@ -59,20 +59,20 @@ actor DemoWorld {
     }
 
     private init(
-        _ goods: DemoGoods, _ content: DemoContent, _ bundleID: BundleID, _ folder: DataFolder,
+        _ demoProducts: DemoProducts, _ content: DemoContent, _ bundleID: BundleID, _ folder: DataFolder,
         _ simulator: ChildProcess, _ contentPause: Duration?, _ inspector: DemoInspector?
     ) async throws {
         let greeting = simulator.greeting
         guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
         else { throw Failure("the simulator did not say where it listens") }
-        let products = content.added(to: goods.catalogue.productList, servedAt: storeURL)
+        let products = content.added(to: demoProducts.catalogue.productList, servedAt: storeURL)
         try OutputFile.replace(folder.file("products.json"), with: products.text(pretty: true))
         let (list, findings) = ProductList.lint(products.encoded(), file: "products.json")
         guard let list else { throw Failure(findings.map(\.description).joined(separator: "; ")) }
         network = CurlTransport.platformDefault()
         clock = FollowedClock(url: storeURL, transport: network)
         try await clock.start()
-        let server = try await Self.startServer(goods, bundleID, folder, port: 0, root: root, storeURL: storeURL)
+        let server = try await Self.startServer(demoProducts, bundleID, folder, port: 0, root: root, storeURL: storeURL)
         do {
             guard let serverURL = server.greeting["listening"]?.stringValue,
                 let publicKey = server.greeting["publicKey"]?.stringValue,
@@ -85,11 +85,11 @@ actor DemoWorld {
             await server.stop()
             throw error
         }
-        self.goods = goods
+        self.demoProducts = demoProducts
         self.content = content
         self.contentPause = contentPause
         self.inspector = inspector
-        catalogue = goods.catalogue
+        catalogue = demoProducts.catalogue
         self.bundleID = bundleID
         self.products = list
         rootFile = root
@@ -103,13 +103,15 @@ actor DemoWorld {
     }
 
     private static func startServer(
-        _ goods: DemoGoods, _ bundleID: BundleID, _ folder: DataFolder, port: Int, root: String, storeURL: String
+        _ demoProducts: DemoProducts, _ bundleID: BundleID, _ folder: DataFolder, port: Int, root: String,
+        storeURL: String
     ) async throws -> ChildProcess {
         try await ChildProcess.start(
             [
                 "serve", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--bundle-id", bundleID.rawValue,
                 "--environment", "sandbox", "--root", root, "--clock", storeURL, "--port", "\(port)",
-            ] + (goods.featureFile.map { ["--features", $0] } ?? []), named: "server", log: folder.file("server.log"))
+            ] + (demoProducts.featureFile.map { ["--features", $0] } ?? []), named: "server",
+            log: folder.file("server.log"))
     }
 
     // MARK: - The processes
@@ -122,7 +124,8 @@ actor DemoWorld {
     /// Starts the server again on the same port and the same ledger.
     func restartServer() async throws {
         let port = serverURL.split(separator: ":").last.flatMap { Int($0) } ?? 0
-        server = try await Self.startServer(goods, bundleID, folder, port: port, root: rootFile, storeURL: storeURL)
+        server = try await Self.startServer(
+            demoProducts, bundleID, folder, port: port, root: rootFile, storeURL: storeURL)
         isServerKilled = false
     }
 

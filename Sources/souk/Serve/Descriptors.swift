@@ -21,7 +21,7 @@ struct Descriptors {
     /// - Parameter tell: is told in a sentence that there will be fewer than usual, and why.
     ///
     /// Throws `Misuse` when there cannot be as many as were asked for.
-    static func connections(_ asked: Int?, tell: (String) -> Void) throws -> Int {
+    static func connections(_ asked: Int?, warn: (String) -> Void) throws -> Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return asked ?? usualConnections }
         let most = connections(within: limit.rlim_max)
@@ -29,7 +29,7 @@ struct Descriptors {
         let why = "the system lets this process open \(limit.rlim_max) files (ulimit -Hn, LimitNOFILE)"
         if let asked, asked > granted { throw Misuse("--max-connections can be \(most) at most: \(why)") }
         if granted < usualConnections, asked == nil {
-            tell("at most \(granted) connections instead of \(usualConnections): \(why)")
+            warn("at most \(granted) connections instead of \(usualConnections): \(why)")
         }
         let needed = rlim_t(granted + others)
         if limit.rlim_cur < needed {

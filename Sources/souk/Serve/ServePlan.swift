@@ -60,11 +60,11 @@ struct ServePlan {
         var app = EntitlementService.Configuration.App(
             bundleID: bundle, appAppleID: try arguments.integer("app-apple-id", in: 1...Int.max))
         if let path = arguments.text("features") {
-            app.features = try CatalogCommands.featureMap(in: path)
+            app.features = try CatalogueCommands.featureMap(in: path)
             app.credits = try credits(in: path)
         }
         if let path = arguments.text("catalog") {
-            app.pricePoints = try CatalogCommands.catalogue(in: path).storeProducts.map { PricePointInternal($0) }
+            app.pricePoints = try CatalogueCommands.catalogue(in: path).storeProducts.map { PricePointInternal($0) }
         }
         app.transferMode = try arguments.choice("transfer-mode") ?? .transfer
         app.requiresCustomerTokens = try arguments.choice("customer-tokens") == Tokens.required

@@ -208,9 +208,9 @@ extension StoreCommand {
             action("consumption TRANSACTION", "what the app's server said about its use") { client, arguments in
                 try await client.ask(
                     .get, "/transactions/\(arguments.operands[0])/consumption", as: StoreControlWire.Consumption.self
-                ) { told in
-                    guard let information = told.information else { return "nothing was said" }
-                    return "\(StoreText.date(told.sentAt)): \(information.text())"
+                ) { consumption in
+                    guard let information = consumption.information else { return "nothing was said" }
+                    return "\(StoreText.date(consumption.sentAt)): \(information.text())"
                 }
             },
         ]

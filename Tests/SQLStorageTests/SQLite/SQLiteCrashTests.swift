@@ -12,12 +12,15 @@ import Testing
 
     @Test(arguments: [(1, 12_000), (2, 12_000), (10, 12_000), (100, 12_000), (500, 12_000), (500, 5), (2000, 5)])
     func `a killed process loses nothing that was acknowledged and leaves nothing half done`(
-        _ acknowledgements: Int, foldedPages: Int
+        _ acknowledgements: Int, checkpointPages: Int
     ) async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) {
-            [path = folder.file() as String, journal = folder.file("journal") as String, acknowledgements, foldedPages]
+            [
+                path = folder.file() as String, journal = folder.file("journal") as String, acknowledgements,
+                checkpointPages
+            ]
             in
-            try await Victim(path: path, journal: journal, foldedPages: foldedPages)
+            try await Victim(path: path, journal: journal, checkpointPages: checkpointPages)
                 .writeUntilKilled(after: acknowledgements)
         }
         let acknowledged = try Victim.acknowledged(in: folder.file("journal"))
@@ -112,11 +115,11 @@ private struct Victim: Sendable {
 
     let path: String
     let journal: String
-    let foldedPages: Int
+    let checkpointPages: Int
 
     func writeUntilKilled(after limit: Int) async throws {
         var configuration = SQLiteDatabase.Configuration()
-        configuration.foldedPages = foldedPages
+        configuration.checkpointPages = checkpointPages
         let database = try SQLiteDatabase(path: path, configuration: configuration)
         try database.migrate([Self.schema])
         // What write(2) has taken survives the process, though not a power failure: enough for a witness.

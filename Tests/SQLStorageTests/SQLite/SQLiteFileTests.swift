@@ -145,14 +145,14 @@ import Testing
         }
         var number: Int64 = 2
         for copy in 0..<5 {
-            var told: [Double] = []
+            var progress: [Double] = []
             // Between any two parts of the copy, without waiting.
             try file().backUp(to: folder.file("copy \(copy)"), pagesAtOnce: 4) { part in
-                told.append(part)
+                progress.append(part)
                 #expect(throws: Never.self) { try move(number) }
                 number += 1
             }
-            #expect(told.last == 1 && told == told.sorted() && told.count > 5)
+            #expect(progress.last == 1 && progress == progress.sorted() && progress.count > 5)
         }
         for copy in 0..<5 {
             let copied = try SQLiteDatabase(path: folder.file("copy \(copy)"))

@@ -45,11 +45,11 @@ struct OutageOperation: Sendable {
     /// In the order in which each life has them.
     static let all = [
         OutageOperation("`logIn`") { life in
-            told("logged in", try await life.client.logIn(appUserId: .string(life.customer)))
+            describe("logged in", try await life.client.logIn(appUserId: .string(life.customer)))
         },
         OutageOperation("`getFeatures`") { life in
             let answer = try await life.client.collectFeatures()
-            return told(names(answer.value.activeFeatures().map(\.name)), answer.reports)
+            return describe(names(answer.value.activeFeatures().map(\.name)), answer.reports)
         },
         OutageOperation("`getPaidFeatures`") { life in try await paidFeatures(of: life.client) },
         OutageOperation("`getSubscriptions`") { life in
@@ -69,7 +69,7 @@ struct OutageOperation: Sendable {
         },
         OutageOperation("`restorePurchases`") { life in
             let result = try await life.client.restorePurchases()
-            return told(names(result.paidFeatures), result.reports)
+            return describe(names(result.paidFeatures), result.reports)
         },
         OutageOperation("`getPromotionalOffer`") { life in
             let discount = ProductDiscount(identifier: "summer", type: .promotional)
@@ -123,7 +123,7 @@ struct OutageOperation: Sendable {
 
     private static func paidFeatures(of client: PurchaseClient) async throws -> String {
         let answer = try await client.collectPaidFeatures()
-        return told(names(answer.value), answer.reports)
+        return describe(names(answer.value), answer.reports)
     }
 
     private static func strictOrBestEffort(_ ask: (ReadMode) async throws -> String) async throws -> String {
@@ -144,7 +144,7 @@ struct OutageOperation: Sendable {
         return short.isEmpty ? "nothing" : short.sorted().joined(separator: ", ")
     }
 
-    private static func told(_ what: String, _ reports: [PluginReport]) -> String {
+    private static func describe(_ what: String, _ reports: [PluginReport]) -> String {
         let failed = reports.compactMap { report in
             report.error.map { error in
                 let used = report.usedLastKnownAnswer ? ", from \(report.origin?.source.rawValue ?? "?")" : ""

@@ -30,7 +30,7 @@ struct AppTests {
     @Test func `nothing is wrong but that nobody wants all the store can tell`() async throws {
         try await withApp { app in
             #expect(app.findings.allSatisfy { $0.severity == .warning && $0.plugin == "store" })
-            #expect(app.hub.report.running == ["Storyteller", "JourneyPlugin", "DomainModel", "Network", "store"])
+            #expect(app.hub.report.running == ["Recorder", "JourneyPlugin", "DomainModel", "Network", "store"])
         }
     }
 

@@ -8,7 +8,7 @@ struct App: Sendable {
     let hub: Hub
     let journey: JourneyPlugin
     let server: InfoServer
-    let story: Story
+    let recorder: SequenceRecorder
     /// What happened at launch, and what the hub found then.
     let launch: [Arrow]
     let findings: [Hub.Finding]
@@ -17,23 +17,24 @@ struct App: Sendable {
     static func launch() async throws -> App {
         let shop = try await Shop.open(catalogue: try file("harbour", "storekit"))
         let server = try InfoServer()
-        let story = Story()
-        let hub = Hub(configuration: .init(elapsed: story.elapsed))
+        let recorder = SequenceRecorder()
+        let hub = Hub(configuration: .init(elapsed: recorder.elapsed))
 
         // First, so that it hears of everything before what comes of it.
-        hub.register(configurationFiles: try policy("storyteller")) { sender, files in
-            try StorytellerPlugin(messageSender: sender, configurationFiles: files, story: story)
+        hub.register(configurationFiles: try policy("recorder")) { sender, files in
+            try RecorderPlugin(messageSender: sender, configurationFiles: files, recorder: recorder)
         }
         hub.register(configurationFiles: try policy("journey")) { sender, files in
             try JourneyPlugin(
-                messageSender: sender, configurationFiles: files, log: story.note("JourneyPlugin"))
+                messageSender: sender, configurationFiles: files, log: recorder.note("JourneyPlugin"))
         }
         hub.register(configurationFiles: try policy("domain-model")) { sender, files in
             try DomainModelPlugin(
-                messageSender: sender, configurationFiles: files, log: story.note("DomainModel"))
+                messageSender: sender, configurationFiles: files, log: recorder.note("DomainModel"))
         }
         hub.register(configurationFiles: try policy("network")) { sender, files in
-            let network = ToldTransport(base: CurlTransport.platformDefault(), story: story, client: "Network")
+            let network = RecordingTransport(
+                base: CurlTransport.platformDefault(), recorder: recorder, client: "Network")
             return try NetworkPlugin(
                 messageSender: sender, configurationFiles: files, server: server.url, transport: network)
         }
@@ -41,19 +42,19 @@ struct App: Sendable {
             StoreHubPlugin(messageSender: sender, store: shop.store, client: shop.client)
         }
 
-        let (report, launch) = await story.arrows(in: hub) { hub.start() }
+        let (report, launch) = await recorder.arrows(in: hub) { hub.start() }
         guard !report.hasErrors, let journey = hub.plugin(named: "JourneyPlugin") as? JourneyPlugin else {
             throw Scene.Fault(description: report.findings.map(\.description).joined(separator: "\n"))
         }
         return App(
-            hub: hub, journey: journey, server: server, story: story, launch: launch, findings: report.findings,
+            hub: hub, journey: journey, server: server, recorder: recorder, launch: launch, findings: report.findings,
             shop: shop)
     }
 
     /// Plays `scene`; returns what the user sees in the end and everything that happened on the way.
     func play(_ scene: Scene) async throws -> (seen: String, arrows: [Arrow]) {
         defer { journey.close() }
-        let (seen, arrows) = try await story.arrows(in: hub) { try await scene.play(self) }
+        let (seen, arrows) = try await recorder.arrows(in: hub) { try await scene.play(self) }
         return (seen, arrows)
     }
 

@@ -7,10 +7,10 @@ import StoreModel
 final class PromoCodeBackend: HTTPHandler {
     private let key: String
     private let clock: any WallClock
-    private let book: Locked<PromoCodeBook>
+    private let store: Locked<PromoCodeStore>
 
-    init(_ book: PromoCodeBook, key: String, clock: any WallClock = SystemClock()) {
-        self.book = Locked(book)
+    init(_ store: PromoCodeStore, key: String, clock: any WallClock = SystemClock()) {
+        self.store = Locked(store)
         self.key = key
         self.clock = clock
     }
@@ -26,12 +26,12 @@ final class PromoCodeBackend: HTTPHandler {
         var router = Router()
         router.on(.get, "/codes/{code}") { [self] _, path in
             let code = path["code"]
-            guard let offer = book.withLock({ $0.offer(code) }) else { return .ready(Self.unknownCode) }
+            guard let offer = store.withLock({ $0.offer(code) }) else { return .ready(Self.unknownCode) }
             return .ready(Self.answer(200, CodeDescription(code: code, title: offer.title)))
         }
         router.on(.get, "/customers/{customer}/redemptions") { [self] _, path in
             guard let customer = CustomerID(rawValue: path["customer"]) else { return .ready(Self.malformed) }
-            let redemptions = book.withLock { $0.redemptions(of: customer) }
+            let redemptions = store.withLock { $0.redemptions(of: customer) }
             return .ready(Self.answer(200, RedemptionsAnswer(redemptions: redemptions)))
         }
         router.on(.post, "/redemptions") { [self] request, _ in
@@ -50,8 +50,8 @@ final class PromoCodeBackend: HTTPHandler {
         do {
             return Self.answer(
                 201,
-                try book.withLock { book throws(PromoCodeBook.Refusal) in
-                    try book.redeem(asked.code, for: asked.customer, at: now)
+                try store.withLock { store throws(PromoCodeStore.Refusal) in
+                    try store.redeem(asked.code, for: asked.customer, at: now)
                 })
         } catch {
             switch error {

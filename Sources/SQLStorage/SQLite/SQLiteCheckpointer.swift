@@ -8,7 +8,7 @@ import Primitives
 /// What is written meanwhile stays in the log, which begins anew only when all of it is in the file. So the writer folds
 /// the rest itself, between two commits; there is little left then. And it waits where the log grows faster than it is
 /// folded.
-final class SQLiteLogFolding: Sendable {
+final class SQLiteCheckpointer: Sendable {
     /// What the writer has to do after a commit.
     enum Step: Equatable {
         case goOn
@@ -27,19 +27,19 @@ final class SQLiteLogFolding: Sendable {
         private(set) var isRunning = false
         var isDone = false
         /// The length at the last folding; a log that is shorter began anew.
-        private var folded = 0
+        private var lastLength = 0
 
         init(pages: Int) { self.pages = pages }
 
         mutating func step(at length: Int) -> Step {
-            if length < folded { folded = 0 }
+            if length < lastLength { lastLength = 0 }
             if isDone {
                 (isRunning, isDone) = (false, false)
-                folded = length
+                lastLength = length
                 return .finish
             }
-            if isRunning { return length - folded >= 2 * pages ? .wait : .goOn }
-            guard length - folded >= pages else { return .goOn }
+            if isRunning { return length - lastLength >= 2 * pages ? .wait : .goOn }
+            guard length - lastLength >= pages else { return .goOn }
             isRunning = true
             return .start
         }
@@ -67,20 +67,20 @@ final class SQLiteLogFolding: Sendable {
     func committed(on writer: SQLiteConnection) {
         switch schedule.withLock({ $0.step(at: writer.logLength) }) {
         case .goOn: break
-        case .start: queue.async { [self] in fold() }
+        case .start: queue.async { [self] in runCheckpoint() }
         case .wait:
             queue.sync {}
             committed(on: writer)
-        case .finish: writer.foldLog()
+        case .finish: writer.checkpoint()
         }
     }
 
     /// Without a connection nothing is folded here, and everything by the writer.
-    private func fold() {
+    private func runCheckpoint() {
         let present = connection.withLock { $0 }
-        if let folder = present ?? (try? open()) {
-            connection.withLock { $0 = folder }
-            if (try? check()) != nil { folder.foldLog() }
+        if let own = present ?? (try? open()) {
+            connection.withLock { $0 = own }
+            if (try? check()) != nil { own.checkpoint() }
         }
         schedule.withLock { $0.isDone = true }
     }
@@ -95,14 +95,14 @@ final class SQLiteLogFolding: Sendable {
 extension SQLiteConnection {
     /// Copies what it can of the log into the file, without waiting for anybody. What fails is tried again with the next
     /// pages: until then the log has them.
-    fileprivate func foldLog() {
+    fileprivate func checkpoint() {
         guard !DamagedFiles.contains(path) else { return }
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
     /// Copies all of the log into the file and cuts the log to nothing. Waits for nobody: `false` when somebody reads an
     /// older state or is at the log.
-    func cutLog() throws(SQLError) -> Bool {
+    func truncateLog() throws(SQLError) -> Bool {
         sqlite3_busy_timeout(handle, 0)
         defer { sqlite3_busy_timeout(handle, busyTimeout) }
         let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
@@ -113,7 +113,7 @@ extension SQLiteConnection {
     }
 
     /// Has `logLength` set by each commit, and the log not folded by SQLite itself.
-    func watchLog() {
+    func observeLog() {
         _ = sqlite3_wal_hook(handle, noteLogLength, Unmanaged.passUnretained(self).toOpaque())
     }
 }

@@ -5,7 +5,7 @@ import Primitives
 import StoreModel
 
 /// `souk catalog`: the files that say what is sold.
-enum CatalogCommands {
+enum CatalogueCommands {
     static let lint = Command(
         words: ["catalog", "lint"], summary: "check StoreKit catalogues, product lists and feature maps",
         operands: ["FILE…"],
@@ -19,7 +19,7 @@ enum CatalogCommands {
             A key is needed for encrypted product lists only.
             """
     ) { arguments in
-        let linter = try CatalogLint(arguments)
+        let linter = try CatalogueLint(arguments)
         let findings = try arguments.operands.flatMap { try linter.findings(in: $0) }
         return try LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
     }

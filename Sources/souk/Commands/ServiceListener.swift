@@ -5,15 +5,15 @@ import Primitives
 
 /// A service's place on the network, taken before the service touches anything: if the port is in use, nothing was
 /// changed. Until the service is there, requests are answered 503.
-final class Doorway: Sendable {
+final class ServiceListener: Sendable {
     let url: String
     private let listener: HTTPListener
-    private let entrance: Entrance
+    private let startingHandler: StartingHandler
 
     /// Throws `Misuse` naming the address and the reason.
     init(_ configuration: HTTPListener.Configuration) throws {
-        entrance = Entrance()
-        listener = HTTPListener(handler: entrance, configuration: configuration)
+        startingHandler = StartingHandler()
+        listener = HTTPListener(handler: startingHandler, configuration: configuration)
         do {
             url = try listener.start().url
         } catch let error as HTTPListenerError {
@@ -22,13 +22,13 @@ final class Doorway: Sendable {
     }
 
     /// From now on `handler` answers.
-    func open(to handler: any HTTPHandler) { entrance.handler.withLock { $0 = handler } }
+    func open(to handler: any HTTPHandler) { startingHandler.handler.withLock { $0 = handler } }
 
     /// Stops accepting, lets what is being answered end, and closes.
     func close() async { await listener.stop() }
 
     /// What `body` makes behind the door; the door is closed again when it throws.
-    func whileClosed<Value>(_ body: () async throws -> Value) async throws -> Value {
+    func whileStarting<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch {
@@ -37,7 +37,7 @@ final class Doorway: Sendable {
         }
     }
 
-    private final class Entrance: HTTPHandler {
+    private final class StartingHandler: HTTPHandler {
         let handler = Locked<(any HTTPHandler)?>(nil)
 
         func respond(to request: HTTPRequest) -> HTTPReply {

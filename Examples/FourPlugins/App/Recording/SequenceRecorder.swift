@@ -4,8 +4,8 @@ import Primitives
 
 /// Writes down what happens in an app: the calls from the hub's trace, the outputs of events as they are sent, and what
 /// the plugins say of themselves; all in the order in which it happened.
-final class Story: Sendable {
-    static let teller = "Storyteller"
+final class SequenceRecorder: Sendable {
+    static let pluginName = "Recorder"
 
     private let state = Locked(State())
 
@@ -57,8 +57,8 @@ final class Story: Sendable {
         let trace = hub.trace.values(.unbounded)
         let value = try await body()
         trace.cancel()
-        for await entry in trace where entry.sender != Self.teller { read(entry) }
-        return (value, told())
+        for await entry in trace where entry.sender != Self.pluginName { read(entry) }
+        return (value, recordedArrows())
     }
 
     private func read(_ entry: TraceEntry) {
@@ -93,7 +93,7 @@ final class Story: Sendable {
         }
     }
 
-    private func told() -> [Arrow] {
+    private func recordedArrows() -> [Arrow] {
         state.withLock { state in
             var arrows: [Arrow] = []
             for (_, fact) in state.facts.sorted(by: { $0.at < $1.at }) {
@@ -133,43 +133,44 @@ final class Story: Sendable {
 }
 
 extension Duration {
-    /// What `Story.elapsed` counted.
+    /// What `SequenceRecorder.elapsed` counted.
     fileprivate var instant: Int {
         Int(components.attoseconds / 1_000_000_000) + Int(components.seconds) * 1_000_000_000
     }
 }
 
 /// Listens to every event from the launch on. The other plugins do not know it is there.
-final class StorytellerPlugin: PluginProtocol {
+final class RecorderPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending
-    private let story: Story
+    private let recorder: SequenceRecorder
 
     convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
-        try self.init(messageSender: messageSender, configurationFiles: configurationFiles, story: Story())
+        try self.init(
+            messageSender: messageSender, configurationFiles: configurationFiles, recorder: SequenceRecorder())
     }
 
-    init(messageSender: any MessageSending, configurationFiles: [String: String], story: Story) throws {
-        policy = try Policy(contentsOfFile: configurationFiles["policy"] ?? "storyteller.policy.json")
+    init(messageSender: any MessageSending, configurationFiles: [String: String], recorder: SequenceRecorder) throws {
+        policy = try Policy(contentsOfFile: configurationFiles["policy"] ?? "recorder.policy.json")
         hub = messageSender
-        self.story = story
+        self.recorder = recorder
     }
 
     func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {
-        hub.context?.keep(publisher.sink { [story] in story.hear($0, of: event.name) })
+        hub.context?.keep(publisher.sink { [recorder] in recorder.hear($0, of: event.name) })
     }
 }
 
 /// A transport whose requests and answers are part of the story.
-struct ToldTransport: HTTPTransport {
+struct RecordingTransport: HTTPTransport {
     let base: any HTTPTransport
-    let story: Story
+    let recorder: SequenceRecorder
     let client: String
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        story.note(Arrow(from: client, to: "Server", what: "\(request.method) \(request.target)"))
+        recorder.note(Arrow(from: client, to: "Server", what: "\(request.method) \(request.target)"))
         let answer = try await base.send(request)
-        story.note(Arrow(from: "Server", to: client, what: "\(answer.status)", isDeferred: true))
+        recorder.note(Arrow(from: "Server", to: client, what: "\(answer.status)", isDeferred: true))
         return answer
     }
 }

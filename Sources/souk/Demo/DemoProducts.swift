@@ -3,7 +3,7 @@ import Foundation
 import StoreModel
 
 /// What the demonstration sells: the catalogue that was named, or the photo app that comes with `souk`.
-struct DemoGoods: Sendable {
+struct DemoProducts: Sendable {
     let catalogue: Catalogue
     /// Where the catalogue lies.
     let file: String
@@ -19,7 +19,7 @@ struct DemoGoods: Sendable {
             try OutputFile.replace(file, with: PackageResources.darkroom_storekit)
             let map = folder.file("darkroom.features.json")
             try OutputFile.replace(map, with: PackageResources.darkroom_features_json)
-            features = try CatalogCommands.featureMap(in: map)
+            features = try CatalogueCommands.featureMap(in: map)
             featureFile = map
         case "-":
             file = folder.file("catalogue.storekit")
@@ -29,7 +29,7 @@ struct DemoGoods: Sendable {
             file = path
             (features, featureFile) = (FeatureMap(), nil)
         }
-        catalogue = try CatalogCommands.catalogue(in: file)
+        catalogue = try CatalogueCommands.catalogue(in: file)
     }
 
     /// The first feature that an item gives; its own name where the map has none.

@@ -7,7 +7,7 @@ import StoreKitAdapter
 import StoreModel
 
 /// The app's server: it outlives the store, refuses every second notification the first time, and keeps what came.
-final class ToldServer: Sendable {
+final class NotificationReceiver: Sendable {
     private struct State {
         /// What came of each notification, by its UUID.
         var payloads: [String: [String]] = [:]
@@ -41,13 +41,13 @@ final class ToldServer: Sendable {
         return (try? JSONValue(parsing: bytes))?["notificationUUID"]?.stringValue
     }
 
-    /// Throws unless everything in `told` has arrived, nothing else has, and nothing more often than it was written down.
-    func check(_ told: [StoreControlWire.Notification], charges: Set<TransactionID>, wasKilled: Bool) throws {
+    /// Throws unless everything in `recorded` has arrived, nothing else has, and nothing more often than it was written down.
+    func check(_ recorded: [StoreControlWire.Notification], charges: Set<TransactionID>, wasKilled: Bool) throws {
         let arrived = state.withLock { $0.payloads }
-        guard Set(arrived.keys).isSubset(of: told.map(\.uuid)) else {
+        guard Set(arrived.keys).isSubset(of: recorded.map(\.uuid)) else {
             throw CrashFailure("a notification arrived that is not in the books")
         }
-        for notification in told {
+        for notification in recorded {
             let name = "the notification \(notification.number), \(notification.type),"
             let results = notification.attempts.map { $0.result ?? "none" }
             guard results.last == "SUCCESS", notification.due == nil else {
@@ -63,9 +63,9 @@ final class ToldServer: Sendable {
             }
             try Self.checkSchedule(notification, name)
         }
-        let charged = told.filter { $0.type == "ONE_TIME_CHARGE" }.compactMap(\.transactionID)
+        let charged = recorded.filter { $0.type == "ONE_TIME_CHARGE" }.compactMap(\.transactionID)
         guard charged.count == charges.count, Set(charged) == charges else {
-            throw CrashFailure("\(charges.count) charges were made, \(charged.count) told")
+            throw CrashFailure("\(charges.count) charges were made, \(charged.count) were reported")
         }
     }
 

@@ -11,7 +11,7 @@ import StoreKitAdapter
 import StoreModel
 
 /// What happens in the demonstration, step by step. Each returns what it did and checked, or throws a `DemoFault`.
-struct DemoStory {
+struct DemoScenario {
     let world: DemoWorld
     let phone: DemoDevice
     private let isQuiet: Bool
@@ -26,9 +26,9 @@ struct DemoStory {
     }
 
     /// Tells the whole story, up to the first step that does not hold.
-    mutating func tell(to report: inout DemoReport) async {
+    mutating func run(reportingTo report: inout DemoReport) async {
         for step in DemoStep.allCases {
-            let isFine = await report.tell(step) {
+            let isFine = await report.run(step) {
                 let detail: String
                 do {
                     detail = try await perform(step)
@@ -93,7 +93,7 @@ struct DemoStory {
             throw DemoFault("the server does not know an active subscription of \(item.id)")
         }
         try await checkActive(item, true)
-        return "\(detail); gives \(world.goods.feature(of: item)) until \(RFC3339.string(from: entry.expiresAt))"
+        return "\(detail); gives \(world.demoProducts.feature(of: item)) until \(RFC3339.string(from: entry.expiresAt))"
     }
 
     private mutating func nonConsumable() async throws -> String {
@@ -202,7 +202,7 @@ struct DemoStory {
             throw DemoFault("the grant does not appear among the app's features")
         }
         let bought = [subscribed, hasUnlocked ? try cheapest(.nonConsumable) : nil].compactMap { item in
-            item.map(world.goods.feature)
+            item.map(world.demoProducts.feature)
         }
         for name in bought where !merged.hasActiveFeature(with: name, at: now) {
             throw DemoFault("\(name) is missing beside the grant")
@@ -212,7 +212,7 @@ struct DemoStory {
 
     /// Checks that server and app agree on whether what `item` gives may be used now.
     private func checkActive(_ item: CatalogueItem, _ expected: Bool) async throws {
-        let name = world.goods.feature(of: item)
+        let name = world.demoProducts.feature(of: item)
         let isActive = try await world.customerAnswer().features.contains { $0.name == name && $0.isActive }
         guard isActive == expected else {
             throw DemoFault("the server says \(name) is \(isActive ? "active" : "not active")")
@@ -269,7 +269,7 @@ struct DemoStory {
         try await world.advance(to: entry.expiresAt)
         try await checkActive(item, false)
         return
-            "\(world.goods.feature(of: item)) is active a millisecond before \(RFC3339.string(from: entry.expiresAt)), off at that instant"
+            "\(world.demoProducts.feature(of: item)) is active a millisecond before \(RFC3339.string(from: entry.expiresAt)), off at that instant"
     }
 
     // MARK: - Trouble

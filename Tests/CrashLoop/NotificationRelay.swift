@@ -5,7 +5,7 @@ import Primitives
 
 /// Stands between the store and the server: takes every notification at once, and passes them on in any order, some of
 /// them more than once.
-final class ChaosNotices: Sendable {
+final class NotificationRelay: Sendable {
     private struct State {
         var waiting: [String] = []
         var all: [String] = []
@@ -52,7 +52,7 @@ final class ChaosNotices: Sendable {
             for _ in 0..<3 {
                 group.addTask {
                     for await _ in self.changes.stream(keeping: 1) {
-                        while let payload = self.take() { try await Self.tell(payload, to: server, witness) }
+                        while let payload = self.take() { try await Self.post(payload, to: server, witness) }
                         if self.isDone { return }
                     }
                 }
@@ -63,7 +63,7 @@ final class ChaosNotices: Sendable {
 
     private var isDone: Bool { state.withLock { $0.isOver && $0.waiting.isEmpty } }
 
-    static func tell(_ payload: String, to server: ChaosServer, _ witness: ChaosWitness) async throws {
+    static func post(_ payload: String, to server: ChaosServer, _ witness: ChaosWitness) async throws {
         _ = try await witness.insist(
             .post, "/v1/notifications/app-store", of: server, body: ["signedPayload": .string(payload)])
     }

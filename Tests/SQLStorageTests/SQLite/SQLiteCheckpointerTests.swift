@@ -5,9 +5,9 @@ import Testing
 @testable import SQLStorage
 
 /// When the log is folded into the file, and that nobody notices.
-@Suite struct SQLiteLogFoldingTests {
+@Suite struct SQLiteCheckpointerTests {
     @Test func `it is folded beside the writer, and the rest by the writer`() {
-        var schedule = SQLiteLogFolding.Schedule(pages: 100)
+        var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 99) == .goOn)
         #expect(schedule.step(at: 100) == .start)
         #expect(schedule.step(at: 101) == .goOn)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `a writer that is faster than the folding waits for it`() {
-        var schedule = SQLiteLogFolding.Schedule(pages: 100)
+        var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 120) == .start)
         #expect(schedule.step(at: 200) == .wait)
         schedule.isDone = true
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a log that a reader keeps is not folded after every commit`() {
-        var schedule = SQLiteLogFolding.Schedule(pages: 100)
+        var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 100) == .start)
         schedule.isDone = true
         #expect(schedule.step(at: 150) == .finish)
@@ -39,7 +39,7 @@ import Testing
 
     private static func database(_ folder: TestFolder, pages: Int) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
-        configuration.foldedPages = pages
+        configuration.checkpointPages = pages
         let database = try SQLiteDatabase(path: folder.file(), configuration: configuration)
         try database.migrate([
             SQLMigration("0001", [.sqlite: "CREATE TABLE thing (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT"])

@@ -5,7 +5,7 @@ import Primitives
 import StoreModel
 
 /// Checks files that say what is sold, each by what it is.
-struct CatalogLint {
+struct CatalogueLint {
     typealias Finding = LintReport.Finding
 
     private let rules: ProductListRules
@@ -21,7 +21,7 @@ struct CatalogLint {
         }
         rules = ProductListRules(
             matching: pattern, ownFetchers: Set(arguments.texts("fetcher")),
-            sold: try arguments.text("catalog").map { try CatalogCommands.catalogue(in: $0).storeProducts })
+            sold: try arguments.text("catalog").map { try CatalogueCommands.catalogue(in: $0).storeProducts })
         key = try ProductListKey(arguments)
     }
 
@@ -71,7 +71,7 @@ struct CatalogLint {
     ) -> [Finding] {
         let found = linted.findings.map(Finding.init)
         guard linted.list?.isEmpty == true else { return found }
-        return found + [Finding(isError: true, file: file, pointer: "", reason: CatalogCommands.sellsNothing)]
+        return found + [Finding(isError: true, file: file, pointer: "", reason: CatalogueCommands.sellsNothing)]
     }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import StoreModel
 
 /// Which codes there are, and who has redeemed them. Pure: who calls says what time it is.
-struct PromoCodeBook: Sendable {
+struct PromoCodeStore: Sendable {
     struct Offer: Sendable {
         var title: String
         var feature: String

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import Testing
 
-@Suite struct CatalogLintTests {
+@Suite struct CatalogueLintTests {
     private static let faulty = """
         {
           "products" : [

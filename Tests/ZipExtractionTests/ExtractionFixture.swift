@@ -27,7 +27,7 @@ extension Trait where Self == EachExtractor {
 /// A folder with content in it, and around it what no archive may ever touch.
 ///
 ///     surroundings/outside.txt, outside/file, link -> outside, content/film/old.txt
-final class Surroundings: Sendable {
+final class ExtractionFixture: Sendable {
     let root: String
     /// What archives are extracted into; has `old.txt` at first.
     var folder: String { root + "/content/film" }
