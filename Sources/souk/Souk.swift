@@ -32,7 +32,7 @@ enum Souk {
     private static let table = CommandTable(commands: commands, notBuilt: ["bench"])
 
     static func main() async {
-        // Who reads our output may leave, and a file may become too long: what was begun is still ended properly.
+        // A closed pipe and a file over the size limit are reported by the write, so that the command can clean up.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         Terminal.occupyClosedStreams()
@@ -50,7 +50,7 @@ enum Souk {
         exit(status.rawValue)
     }
 
-    /// Runs the command that was typed, and says in one sentence on standard error why it could not.
+    /// Runs the command that the arguments name, and prints one sentence on standard error if it fails.
     static func run(_ typed: [String]) async -> ExitStatus {
         do throws(OutputFailure) {
             let status: ExitStatus
@@ -91,7 +91,7 @@ enum Souk {
         }
     }
 
-    /// Says why a command ended. Throws `OutputFailure` when that was its output, or cannot be said on standard output.
+    /// Prints the reason of a failure. Throws `OutputFailure` if the failure was the output, or cannot be printed.
     private static func explain(_ error: any Error, asJSON: Bool) throws(OutputFailure) -> ExitStatus {
         switch error {
         case let failure as OutputFailure: throw failure

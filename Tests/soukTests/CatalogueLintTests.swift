@@ -88,7 +88,7 @@ import Testing
         ] {
             let outcome = try await SoukExecutable.run(arguments)
             #expect(outcome.status == 2 && outcome.output.isEmpty, "\(arguments): \(outcome)")
-            #expect(outcome.errors.contains("nothing is sold"), "\(arguments): \(outcome.errors)")
+            #expect(outcome.errors.contains("the file has no products"), "\(arguments): \(outcome.errors)")
             #expect(outcome.errors.split(separator: "\n").count == 1)
         }
         #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")))

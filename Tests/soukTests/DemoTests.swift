@@ -128,7 +128,7 @@ import Testing
         let server = try #require(try await demo.child(running: "serve"))
         kill(server, SIGKILL)
         #expect(await demo.status() == 1)
-        #expect(await demo.complained("the server has died"))
+        #expect(await demo.complained("the server has ended"))
         #expect(try await demo.child(running: "simulate") == nil)
     }
 

@@ -39,7 +39,7 @@ import Testing
         #expect(await slow.stop() == 0)
         let server = try await shop.serve()
         let outcome = try await SoukExecutable.run(words(server))
-        #expect(outcome.status == 0 && outcome.errors.contains("going on after line "), "\(outcome.errors)")
+        #expect(outcome.status == 0 && outcome.errors.contains("continuing after line "), "\(outcome.errors)")
         #expect(outcome.json?["lines"] == .number(lines.count) && outcome.json?["rejected"] == 0)
         #expect(outcome.json?["accepted"] == .number(lines.count))
         for customer in 0..<20 {

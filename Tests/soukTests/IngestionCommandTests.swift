@@ -207,7 +207,7 @@ private func line(_ customer: String, _ signed: String) -> String {
     func `a state file that no import wrote is refused`(state: String) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await importOffline(try folder.write("p.jsonl", "{\n"), state: state, in: folder)
-        #expect(outcome.status == 2 && outcome.errors.contains("this is no state of this command"), "\(outcome)")
+        #expect(outcome.status == 2 && outcome.errors.contains("this is no state file of this command"), "\(outcome)")
         #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty, "\(outcome)")
     }
 
@@ -241,7 +241,7 @@ private func line(_ customer: String, _ signed: String) -> String {
         let state: JSONValue = ["report": ["accepted": 0, "rejections": ["a": half, "b": half]]]
         let file = try folder.write("p.jsonl", "{\n")
         let outcome = try await importOffline(file, state: state.text(), in: folder)
-        #expect(outcome.status == 2 && outcome.errors.contains("this is no state of this command"), "\(outcome)")
+        #expect(outcome.status == 2 && outcome.errors.contains("this is no state file of this command"), "\(outcome)")
     }
 
     @Test func `a folder or a file that cannot be read is misuse, told in one sentence`() async throws {
@@ -343,7 +343,7 @@ private func line(_ customer: String, _ signed: String) -> String {
             "report": ["accepted": .number(Int.max), "rejections": [:]],
         ]
         let outcome = try await counter.sync(["--state", try counter.folder.write("sync.json", state.text())])
-        #expect(outcome.status == 2 && outcome.errors.contains("this is no state of this command"), "\(outcome)")
+        #expect(outcome.status == 2 && outcome.errors.contains("this is no state file of this command"), "\(outcome)")
     }
 
     @Test func `an interrupted sync ends the span it began, and counts what was done before`() async throws {

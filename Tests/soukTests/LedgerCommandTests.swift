@@ -83,7 +83,9 @@ import Testing
         #expect(await server.end() == 0)
         let log = await server.errors.text()
         for name in before.keys {
-            let warning = log.split(separator: "\n").first { $0.contains("\(name) is of a ledger that is missing") }
+            let warning = log.split(separator: "\n").first {
+                $0.contains("\(name) belongs to a ledger that is missing")
+            }
             #expect(warning?.contains("\(name).before-") == true, "\(log)")
         }
         for text in before.values { #expect(!log.contains(text.trimmingCharacters(in: .newlines))) }

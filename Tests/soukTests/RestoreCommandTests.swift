@@ -217,7 +217,7 @@ import Testing
         #expect(await server.stop() == 0)
         let before = try await souk("keys", "list").json
         let refused = try await souk("restore", backup)
-        #expect(refused.status == 2 && refused.errors.contains("founded anew"), "\(refused.errors)")
+        #expect(refused.status == 2 && refused.errors.contains("created later"), "\(refused.errors)")
         #expect(refused.errors.contains("--accept-revived"))
         #expect(try await souk("keys", "list").json == before)
         let restored = try await souk("restore", backup, "--accept-revived")

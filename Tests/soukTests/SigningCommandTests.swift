@@ -179,7 +179,7 @@ import Testing
             (create + ["--key", try folder.write("key.p8", key.pem), "--bundle-id", "b"], "--key-id"),
             (create + ["--simulator", list], "this is not the first line of souk simulate"),
             (create + ["--simulator", "/nowhere"], "no such file"),
-            (create + ["--simulator", list, "--key", file], "--key has no place here"),
+            (create + ["--simulator", list, "--key", file], "--key cannot be given here"),
             (create, "needs --key"), (create + ["--key", file], "needs --bundle-id"),
             (create + ["--key", file, "--bundle-id", "b"], "needs --issuer-id"),
             (create + ["--key", file, "--bundle-id", "b", "--issuer-id", ""], "issuer id"),
@@ -205,7 +205,7 @@ import Testing
             (sign + identity + ["--intro-eligibility", "maybe", "--product", "p"], "true or false"),
             (sign + identity + ["--intro-eligibility", "true", "--product", "p"], "needs --transaction-id"),
             (sign + identity + ["--advanced-commerce", list], "JSON object"),
-            (sign + identity + ["--advanced-commerce", list, "--product", "p"], "--product has no place"),
+            (sign + identity + ["--advanced-commerce", list, "--product", "p"], "--product cannot be given"),
         ] as [([String], String)] {
             let outcome = try await run(arguments)
             #expect(outcome.status == 2 && outcome.output.isEmpty, "\(arguments)")

@@ -57,7 +57,7 @@ import Testing
         let list = try await store(service, ["--json", "transactions", "ada"])
         #expect(list.json?["transactions"]?.arrayValue?.count == 1)
         let clock = try await store(service, ["clock"])
-        #expect(clock.output.contains("time stands still"))
+        #expect(clock.output.contains("time is stopped"))
         let later = try await store(service, ["advance", "100000s", "--json"])
         #expect(later.json?["revision"]?.intValue ?? 0 > 1)
         let refused = try await store(service, ["buy", "nobody", Self.monthly, "--json"])

@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What was typed after a command's words, checked against what the command takes. Options may stand anywhere, as
-/// `--name value` or `--name=value`; after `--` everything is an operand.
+/// The arguments after a command's words, checked against the command's options and operands. Options may be anywhere,
+/// as `--name value` or `--name=value`; after `--` every argument is an operand.
 struct Arguments: Sendable {
     let operands: [String]
     private let values: [String: [String]]
@@ -76,17 +76,17 @@ struct Arguments: Sendable {
         self.values = values
     }
 
-    /// The same, with `more` for the options that were not typed.
+    /// Returns these arguments with the values in `more` for options that were not given.
     func filled(with more: [String: [String]]) -> Arguments {
         Arguments(self, values: values.merging(more) { typed, _ in typed })
     }
 
-    /// The same, with `others` in the place of what there is.
+    /// Returns these arguments with the values in `others` in place of those that were given.
     func replacing(with others: [String: [String]]) -> Arguments {
         Arguments(self, values: values.merging(others) { _, other in other })
     }
 
-    /// One of a few words. Throws `Misuse` naming them all.
+    /// The value of an option that takes one of several words. Throws `Misuse` with all of them for any other value.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
     where Choice.RawValue == String {
         guard let text = text(name) else { return nil }
@@ -135,7 +135,7 @@ struct Arguments: Sendable {
         return value
     }
 
-    /// A duration as CLI.md writes them: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`.
+    /// Parses a duration: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`. Throws `Misuse`.
     static func period(_ text: String) throws -> SubscriptionPeriod {
         guard let period = SubscriptionPeriod(duration: text) else {
             throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \(text.quoted)")

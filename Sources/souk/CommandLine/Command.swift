@@ -1,16 +1,17 @@
 import Foundation
 
-/// One command of `souk`: what it is called, what it takes, what it does. The same value parses and prints the help.
+/// A command of `souk`, with its options and operands. Arguments are parsed with it and the help text is printed from
+/// it.
 struct Command: Sendable {
-    /// The words that choose it, for example `["jws", "verify"]`.
+    /// The words that select the command, for example `["jws", "verify"]`.
     let words: [String]
     let summary: String
-    /// What stands after the words, for example `["FILE|-"]`; a name in brackets is optional, `…` at its end repeats.
+    /// The operands after the words, for example `["FILE|-"]`. A name in brackets is optional, `…` at its end repeats.
     var operands: [String] = []
     var options: [Option] = []
-    /// More to read below the options.
+    /// Text that the help prints below the options.
     var details = ""
-    /// Narrower commands whose further words may stand anywhere among the operands (`souk store --url U account list`).
+    /// Subcommands whose further words may be anywhere among the operands (`souk store --url U account list`).
     var actions: [Command] = []
     let run: @Sendable (Arguments) async throws -> ExitStatus
 
@@ -20,15 +21,16 @@ struct Command: Sendable {
         var value: String?
         var repeats = false
         let help: String
-        /// Not shown in the help: for one part of Souk starting another.
+        /// Not shown in the help, because only another part of Souk uses it.
         var isHidden = false
-        /// Whether there is anything behind it yet.
+        /// Whether the option is implemented.
         var isBuilt = true
     }
 
     var name: String { (["souk"] + words).joined(separator: " ") }
 
-    /// The action that was typed and what was typed beside its words; the command itself where none was.
+    /// Returns the action that the arguments name, and the arguments without its words. Returns the command itself when
+    /// no action is named.
     func chosen(by typed: [String]) -> (command: Command, rest: [String]) {
         guard !actions.isEmpty else { return (self, typed) }
         let places = operandPlaces(in: typed)
@@ -39,7 +41,8 @@ struct Command: Sendable {
         return (action, typed.indices.filter { !taken.contains($0) }.map { typed[$0] })
     }
 
-    /// Where operands stand, as far as the options of all actions tell them from values.
+    /// Returns the indices of operands. An argument after an option that takes a value, in any action, is not an
+    /// operand.
     private func operandPlaces(in typed: [String]) -> [Int] {
         let valued = Set((options + actions.flatMap(\.options)).filter { $0.value != nil }.map { "--" + $0.name })
         var places: [Int] = []
@@ -64,7 +67,7 @@ struct Command: Sendable {
         return text
     }
 
-    /// Two columns under a title.
+    /// Formats two columns under a title.
     static func table(_ title: String, _ rows: [(String, String)]) -> String {
         let width = rows.map(\.0.count).max() ?? 0
         return rows.reduce("\n\(title):\n") { text, row in
@@ -73,22 +76,23 @@ struct Command: Sendable {
     }
 }
 
-/// How a command ended: 0 held, 1 the thing asked about does not hold, 2 misuse or output that cannot be written.
+/// The exit status of a command: 0 success, 1 a check failed, 2 misuse or output that cannot be written.
 enum ExitStatus: Int32, Sendable {
     case success = 0
     case doesNotHold = 1
     case misuse = 2
-    /// The reader of its output has left: the process ends as by SIGPIPE, for which shells say 128 and its number.
+    /// The reader of standard output closed it. The process ends as by SIGPIPE; shells report 128 plus the signal's
+    /// number.
     case closedPipe = 141
 }
 
-/// The command was called in a way that cannot work; one sentence that says what to do. Exit 2.
+/// A command line that cannot work, with one sentence that says what to do. Exit 2.
 struct Misuse: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }
 }
 
-/// The command could not do its work; one sentence. Exit 1.
+/// A command that failed, with one sentence about the reason. Exit 1.
 struct Failure: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }

@@ -1,21 +1,21 @@
-/// Finds the command that words name, and the help for them.
+/// Finds commands by their words, and prints the help.
 struct CommandTable {
     let commands: [Command]
-    /// Names of commands that later versions will have.
+    /// Names of commands that are planned and not implemented.
     let notBuilt: Set<String>
 
-    /// What words name.
+    /// The result of looking up words.
     enum Topic {
         case overview
         /// Several commands with the same first word.
         case group(String, [Command])
-        /// One command, and the words behind its own.
+        /// One command, and the words after its own.
         case command(Command, rest: [String])
     }
 
     static func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
 
-    /// Throws `Misuse`, with a suggestion where a name is near, when there is no such command.
+    /// Looks up words. Throws `Misuse` when there is no such command, with a suggestion if a name is similar.
     func topic(_ words: [String]) throws -> Topic {
         guard let first = words.first, !Self.isHelp(first) else { return .overview }
         if let general = commands.first(where: { words.starts(with: $0.words) }) {
@@ -34,7 +34,6 @@ struct CommandTable {
         guard !notBuilt.contains(word) else {
             return Misuse("\(word) is not built yet; souk --help lists what is")
         }
-        // `souk lint`: the word is one of a group's.
         let grouped = commands.filter { $0.words.count > 1 && $0.words.last == word }
         let suggestion =
             grouped.isEmpty
@@ -48,7 +47,6 @@ struct CommandTable {
     /// The text of `souk help WORDS`, the same as that of `souk WORDS --help`. Throws `Misuse` as `topic` does.
     func help(on words: [String]) throws -> String {
         let words = words.filter { !Self.isHelp($0) }
-        // `souk help help`
         switch try words == ["help"] ? .overview : topic(words) {
         case .overview: return overview
         case .group(let name, let group): return help(on: name, group)
@@ -72,8 +70,7 @@ struct CommandTable {
 }
 
 extension Command {
-    /// The help text; where `rest` begins the words of several actions, the list of these. Throws `Misuse` for words
-    /// that name nothing.
+    /// Returns the help text, or the list of the actions that begin with `rest`. Throws `Misuse` when no action does.
     fileprivate func help(on rest: [String]) throws -> String {
         guard !rest.isEmpty else { return help }
         let group = actions.filter { $0.words.dropFirst(words.count).starts(with: rest) }
@@ -82,17 +79,16 @@ extension Command {
             + Self.table("Actions", group.map { ($0.usage, $0.summary) })
     }
 
-    /// The words and operands of an action, behind those of its command.
+    /// The words and operands of an action, after those of its command.
     var usage: String { (words.dropFirst() + operands).joined(separator: " ") }
 
-    /// The words name no action of this command, or nothing at all.
+    /// The error for words that name no action of this command.
     func unknownAction(_ typed: [String]) -> Misuse {
         let text = typed.joined(separator: " ")
-        guard !actions.isEmpty else { return Misuse("\(name) has nothing called \(text.quoted); see \(name) --help") }
+        guard !actions.isEmpty else { return Misuse("\(name) takes no \(text.quoted); see \(name) --help") }
         let names = actions.map { $0.words.dropFirst(words.count).joined(separator: " ") }
         let group = names.filter { $0.split(separator: " ").first.map(String.init) == typed.first }
         let known = group.isEmpty ? "see \(name) --help" : "it has \(group.joined(separator: ", "))"
-        // An action of two words is compared with the first two that were typed, then its first word with the first one.
         let suggestion = [2, 1].lazy.compactMap { (count: Int) -> String? in
             let words: [ArraySlice<Substring>] = names.map { $0.split(separator: " ").prefix(count) }
             let known: [String] = words.filter { $0.count == count }.map { $0.joined(separator: " ") }

@@ -4,9 +4,9 @@ import StoreKitAdapter
 import StoreModel
 
 extension FollowedClock {
-    /// The time of the simulator that `--clock` names, followed already; `nil` without one.
+    /// Returns a started clock that follows the simulator that `--clock` names; `nil` without the option.
     ///
-    /// Throws `Misuse` when nothing there tells the time.
+    /// Throws `Misuse` when the URL does not answer with a time.
     static func started(by arguments: Arguments) async throws -> FollowedClock? {
         guard let url = arguments.text("clock") else { return nil }
         let clock = FollowedClock(url: url, transport: CurlTransport.platformDefault())

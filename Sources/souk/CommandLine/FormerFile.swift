@@ -1,10 +1,10 @@
 import Foundation
 import Primitives
 
-/// The name for a file that another takes the place of: what was there is kept.
+/// The name that a file gets before another file replaces it, so that its content is kept.
 enum FormerFile {
-    /// `PATH.before-20261120T144000Z`, or one that begins so where there is a file or a log of that name: what is
-    /// replaced twice in one second is kept twice.
+    /// Returns `PATH.before-20261120T144000Z`. Appends a number when there is a file or a log of that name, so that two
+    /// files replaced in the same second are both kept.
     static func name(for path: String, at date: Date) -> String {
         let wanted = "\(path).before-\(stamp(date))"
         var (name, number) = (wanted, 1)
@@ -15,7 +15,7 @@ enum FormerFile {
         return name
     }
 
-    /// An instant as part of a file's name.
+    /// Formats an instant for a file name.
     private static func stamp(_ date: Date) -> String {
         RFC3339.string(from: date).filter { $0 != "-" && $0 != ":" }.prefix { $0 != "." && $0 != "Z" } + "Z"
     }

@@ -1,16 +1,17 @@
 import Primitives
 
-/// In which line of a JSON text places stand. One walk, which looks only into what leads to a place that is asked for.
+/// The line numbers of values in a JSON text. Reads the text once, and descends only into values that contain a
+/// requested pointer.
 struct JSONLines {
     private var lines: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - pointers: the places, as RFC 6901 writes them.
-    ///   - text: JSON, without a fault.
+    ///   - pointers: the values to find, as RFC 6901 pointers.
+    ///   - text: valid JSON.
     init(of pointers: [String], in text: [UInt8]) {
         var wanted: Set<Substring> = [""]
         for pointer in pointers {
-            // What leads there is wanted too: a place that does not exist is told by the one that should have it.
+            // Parents are found too: a missing value is reported at the line of its parent.
             var rest = pointer[...]
             while wanted.insert(rest).inserted, let slash = rest.lastIndex(of: "/") { rest = rest[..<slash] }
         }
@@ -19,7 +20,7 @@ struct JSONLines {
         lines = walk.lines
     }
 
-    /// The line, counted from 1, of a place or of the nearest one around it that exists.
+    /// The line, counted from 1, of a value or of its nearest parent that exists.
     subscript(pointer: String) -> Int? {
         var rest = pointer[...]
         while true {
@@ -42,7 +43,7 @@ private struct Walk {
         self.wanted = wanted
     }
 
-    /// `nil` is the pointer of what nobody asks for.
+    /// - Parameter pointer: `nil` for a value that is not requested.
     mutating func value(at pointer: String?) {
         skipSpace()
         if let pointer { lines[pointer] = line }
@@ -67,7 +68,7 @@ private struct Walk {
 
     private var next: UInt8? { position < text.count ? text[position] : nil }
 
-    /// `nil` when nobody asks for that.
+    /// Returns the pointer of a member; `nil` if it is not requested.
     private func pointer(to name: String, in parent: String?) -> String? {
         guard let parent else { return nil }
         let pointer = JSONPointer.member(name, of: parent)
@@ -95,7 +96,7 @@ private struct Walk {
         }
     }
 
-    /// What stands between quotes, quotes included.
+    /// Skips a string and returns it, quotes included.
     private mutating func skipString() -> ArraySlice<UInt8> {
         let start = position
         position += 1

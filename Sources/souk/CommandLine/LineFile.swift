@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Reads a file of any size line by line, and knows by a digest where in which file it stands.
+/// Reads a file of any size line by line. A digest identifies the file and the position in it.
 final class LineFile {
     struct Line: Sendable {
         let number: Int
@@ -9,25 +9,25 @@ final class LineFile {
         let bytes: [UInt8]
     }
 
-    /// A place in a file, and what stands before it.
+    /// A position in a file, with a digest of the bytes before it.
     struct Mark: Codable, Sendable {
         var lines: Int
         var bytes: Int
-        /// SHA-256 of all bytes before.
+        /// SHA-256 of all bytes before the position.
         var digest: String
 
-        /// Whether a file can have such a place. Each line has at least one byte.
+        /// Whether a file can have such a position. Each line has at least one byte.
         var isPlausible: Bool { lines >= 0 && bytes >= lines }
     }
 
-    /// Longer lines are cut here, so that what follows them can be read.
+    /// Longer lines are truncated to this length, so that the lines after them can be read.
     private static let longest = 16 << 20
     private static let block = 1 << 20
 
-    /// Of the whole file; `nil` for a pipe.
+    /// The size of the whole file; `nil` for a pipe.
     let size: Int?
     private let handle: FileHandle
-    /// As messages call it.
+    /// The file's name in messages.
     private let name: String
     private var buffer: [UInt8] = []
     private var start = 0
@@ -35,8 +35,8 @@ final class LineFile {
     private var lines = 0
     private var bytes = 0
 
-    /// Opens `path`, `-` being standard input, and goes to `mark`. Throws `Misuse` when it cannot be read, or when what
-    /// stands before the mark is not what stood there.
+    /// Opens `path`, where `-` is standard input, and seeks to `mark`. Throws `Misuse` when the file cannot be read, or
+    /// when the bytes before the mark have changed.
     init(_ path: String, from mark: Mark? = nil) throws {
         if path == "-" {
             handle = .standardInput
@@ -57,7 +57,7 @@ final class LineFile {
         guard let mark else { return }
         while bytes < mark.bytes, try next() != nil {}
         guard bytes == mark.bytes, self.mark.digest == mark.digest else {
-            throw Misuse("\(path) is not the file that was begun with; remove the state file to begin anew")
+            throw Misuse("\(path) is not the file of the saved progress; remove the state file to start again")
         }
     }
 
@@ -66,7 +66,7 @@ final class LineFile {
         return Mark(lines: lines, bytes: bytes, digest: Hex.encode(digest.finalize()))
     }
 
-    /// The next line; `nil` at the end. Throws `Misuse` when the file cannot be read further.
+    /// Returns the next line; `nil` at the end. Throws `Misuse` when the file cannot be read further.
     func next() throws -> Line? {
         var searched = start
         while true {

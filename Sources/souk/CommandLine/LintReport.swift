@@ -1,16 +1,16 @@
 import Primitives
 
-/// What a linter found, and how every linter of `souk` says it.
+/// The findings of a linter, in the format that all linters of `souk` print.
 struct LintReport {
     struct Finding {
         let isError: Bool
         let file: String
-        /// Where in the file, as an RFC 6901 pointer; empty for the whole.
+        /// The place in the file as an RFC 6901 pointer; empty for the whole file.
         let pointer: String
         let reason: String
-        /// Where that is in the text, counted from 1, where somebody looked.
+        /// The line of that place, counted from 1; `nil` if it was not computed.
         var line: Int?
-        /// More for programs to read.
+        /// Additional members of the JSON output.
         var details: JSONMembers = [:]
 
         var json: JSONValue {
@@ -22,7 +22,7 @@ struct LintReport {
             return .object(JSONMembers((Array(head) + Array(details)).map { ($0.key, $0.value) }))
         }
 
-        /// As compilers write it, so that editors find the place.
+        /// The finding in the format of compilers, which editors can parse.
         var text: TerminalText {
             let severity = isError ? Terminal.red("error") : Terminal.bold("warning")
             let place: TerminalText = "\(file)\(line.map { ":\($0)" } ?? "")\(pointer.isEmpty ? "" : " \(pointer)")"
@@ -33,7 +33,7 @@ struct LintReport {
     let files: Int
     let findings: [Finding]
 
-    /// Prints everything, for people or as one JSON value. An error does not hold; warnings do.
+    /// Prints all findings, as text or as one JSON value. The status is 1 if one of them is an error, not for warnings.
     func print(asJSON: Bool) throws -> ExitStatus {
         let errors = findings.filter(\.isError).count
         if asJSON {
@@ -48,7 +48,7 @@ struct LintReport {
         return errors == 0 ? .success : .doesNotHold
     }
 
-    /// The same with the lines of the findings in `json`, the text of a file.
+    /// Returns the findings with their lines in `json`, the text of a file.
     static func locating(_ findings: [Finding], in json: [UInt8]) -> [Finding] {
         let lines = JSONLines(of: findings.map(\.pointer), in: json)
         return findings.map { finding in

@@ -9,15 +9,16 @@ import Primitives
     import Darwin
 #endif
 
-/// Writes files that a person named on the command line.
+/// Writes files that were named on the command line.
 enum OutputFile {
-    /// Writes `bytes` that others may read to `path`, `-` being standard output, which must not be a terminal then.
+    /// Writes `bytes` to `path`, readable by others. `-` is standard output, which must not be a terminal then.
     ///
-    /// Throws `Misuse` for a terminal, and for a file that exists when `overwriting` is false; otherwise as `replace`.
+    /// Throws `Misuse` for a terminal, and for a file that exists when `overwriting` is false; otherwise the errors of
+    /// `replace`.
     static func write(_ bytes: [UInt8], to path: String, overwriting: Bool) throws {
         if path == "-" {
             guard isatty(1) == 0 else {
-                throw Misuse("what would be written is not text; send it to a file with --out FILE or >")
+                throw Misuse("the output is binary; write it to a file with --out FILE or >")
             }
             return try Terminal.write(bytes)
         }
@@ -27,10 +28,9 @@ enum OutputFile {
         try replace(path, with: bytes, isPublic: true)
     }
 
-    /// Writes `text` to `path`: whole or not at all where that is a file or nothing yet, and into it where it is a
-    /// device or a pipe, such as `/dev/stdout`. A symbolic link stays, and what it leads to is written. The file is its
-    /// owner's alone. When it is `isPublic`, one that is there keeps its permissions, and a new one has those of the
-    /// process's mask.
+    /// Writes `text` to `path`. A file is replaced atomically; a device or a pipe, such as `/dev/stdout`, is written
+    /// to. A symbolic link is kept, and its target is written. Only the owner may read the file. If it is `isPublic`,
+    /// an existing file keeps its permissions, and a new one gets those of the process's umask.
     ///
     /// Throws `OutputFailure` with the path and the system's reason.
     static func replace(_ path: String, with text: String, isPublic: Bool = false) throws(OutputFailure) {
@@ -47,7 +47,6 @@ enum OutputFile {
         let mode = isPublic ? mode(of: file) : 0o600
         removeLeftovers(of: file)
         let temporary = "\(file).\(getpid())\(unfinished)"
-        // A file of this name can only be what a process of the same number left behind when it was killed.
         unlink(temporary)
         do throws(OutputFailure) {
             try append(
@@ -60,11 +59,11 @@ enum OutputFile {
         }
     }
 
-    /// The end of the names of files that are being written.
+    /// The suffix of files that are being written.
     private static let unfinished = ".souk-new"
     private static let cleaned = Locked<Set<String>>([])
 
-    /// Removes what processes that were killed while they wrote `file` left beside it, once for each file.
+    /// Removes temporary files of `file` that killed processes left behind, once for each file.
     private static func removeLeftovers(of file: String) {
         guard cleaned.withLock({ $0.insert(file).inserted }) else { return }
         let name = (file as NSString).lastPathComponent + "."
@@ -72,16 +71,16 @@ enum OutputFile {
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)
         for leftover in names ?? [] where leftover.hasPrefix(name) && leftover.hasSuffix(unfinished) {
             let number = leftover.dropFirst(name.count).dropLast(unfinished.count)
-            // One whose process is there, or cannot be asked, is being written.
+            // A process that is running, or cannot be signalled, may be writing its file.
             guard let process = pid_t(number), process > 0, kill(process, 0) != 0, errno == ESRCH else { continue }
             unlink((folder as NSString).appendingPathComponent(leftover))
         }
     }
 
-    /// Makes a new file that only its owner may read, and removes it again when it cannot be written. Its name has reached
-    /// the disk too when this returns: what the file holds is nowhere else.
+    /// Creates a file that only its owner may read, and removes it if it cannot be written. Syncs the folder too,
+    /// because the secret is stored nowhere else.
     ///
-    /// Throws `OutputFailure`, for a file that exists as well.
+    /// Throws `OutputFailure`, also for a file that exists.
     static func createSecret(_ secret: String, at path: String) throws(OutputFailure) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw OutputFailure(path, errno) }
@@ -109,7 +108,7 @@ enum OutputFile {
             try bytes.withUnsafeBufferPointer { bytes throws(FileFailure) in
                 try DurableFile.append(UnsafeRawBufferPointer(bytes), to: file, path: name)
             }
-            // Pipes and devices have nothing to flush.
+            // Pipes and devices cannot be synced.
             if fsync(file) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { number = errno }
         } catch {
             number = error.errorNumber
@@ -118,18 +117,17 @@ enum OutputFile {
         if let number { throw OutputFailure(name, number) }
     }
 
-    /// Makes the names in the folder of `path` durable.
+    /// Syncs the folder of `path`, which makes the file's name durable.
     private static func flushFolder(of path: String) throws(OutputFailure) {
         let folder = (path as NSString).deletingLastPathComponent
         do throws(FileFailure) { try DurableFile.flush(folder.isEmpty ? "." : folder) } catch {
-            // Some network file systems cannot.
             guard [EINVAL, EROFS, ENOTSUP].contains(error.errorNumber) else {
                 throw OutputFailure(path, error.errorNumber)
             }
         }
     }
 
-    /// Whether `path`, or what it leads to, is a regular file; `nil` where nothing is.
+    /// Whether `path`, or the target of a link, is a regular file; `nil` if it does not exist.
     private static func isRegular(_ path: String) -> Bool? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

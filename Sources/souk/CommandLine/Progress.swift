@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// What is being done, on standard error of a terminal, for work that takes longer than a second.
+/// Shows the name of long work on standard error, if that is a terminal and the work takes longer than a second.
 enum Progress {
     static func shown<Value: Sendable>(
         _ what: String, _ work: () async throws -> Value
@@ -28,7 +28,7 @@ enum Progress {
     }
 }
 
-/// How far long work came, as one line on standard error of a terminal; nothing elsewhere.
+/// A progress bar: one line on standard error of a terminal, nothing elsewhere.
 struct ProgressBar {
     private static let width = 24
 
@@ -39,8 +39,8 @@ struct ProgressBar {
     private var shown: ContinuousClock.Instant?
 
     /// - Parameters:
-    ///   - total: how much there is to do; `nil` when nobody knows.
-    ///   - patience: how long it stays away, for work that is over before anybody looks.
+    ///   - total: the amount of work; `nil` if it is unknown.
+    ///   - delay: the time after which the bar appears, so that it does not flash for short work.
     init(_ what: String, of total: Int?, after delay: Duration = .milliseconds(500)) {
         self.what = what
         self.delay = delay
@@ -63,6 +63,6 @@ struct ProgressBar {
         Terminal.write(error: "\r\u{1B}[K\(line)  \(details)")
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     func end() { if shown != nil { Terminal.write(error: "\r\u{1B}[K") } }
 }

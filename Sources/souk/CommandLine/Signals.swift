@@ -9,17 +9,16 @@ import Primitives
     import Darwin
 #endif
 
-/// A request to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input where the parent process asked for that.
+/// A request to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input if the parent process requested that.
 ///
-/// Signals are handled from the moment `init` returns. The first one is kept until `wait()` is called. A second one ends
+/// Signals are handled from the return of `init` on. The first one is kept until `wait()` is called. A second one ends
 /// the process at once.
 ///
-/// The handlers write to a pipe. A dispatch source would be registered asynchronously: a signal that arrives before that is
-/// lost.
+/// The handlers write to a pipe. A dispatch source is registered asynchronously and would miss earlier signals.
 final class StopSignal: Sendable {
     private let requests = Broadcast<Void>(replaysLast: true)
 
-    /// Throws `Failure` when the process can open no pipe. A process has one of these at most.
+    /// Throws `Failure` when the process can open no pipe. A process has one instance at most.
     init(alsoAtEndOfInput: Bool = false) throws {
         let reading = try SignalPipe.open()
         Thread.detachNewThread { [requests] in
@@ -38,7 +37,7 @@ final class StopSignal: Sendable {
         }
     }
 
-    /// Asks to stop, from within.
+    /// Requests the stop from within the process.
     func request() { requests.send(()) }
 
     /// Returns after the first request, or when the waiting task is cancelled.
@@ -47,20 +46,18 @@ final class StopSignal: Sendable {
     }
 }
 
-/// Carries the numbers of signals from their handlers, which may do next to nothing, to a thread.
+/// Passes the numbers of signals to a thread, because signal handlers may call only few functions.
 private enum SignalPipe {
-    // Unsafe: set before the first handler is installed, and only read from then on.
     nonisolated(unsafe) private static var writingEnd: Int32 = -1
 
-    /// Returns the end to read from.
+    /// Returns the reading end of the pipe.
     static func open() throws -> Int32 {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
             throw Failure(
-                "signals cannot be handled, because no pipe can be opened: \(String(cString: strerror(errno)))")
+                "signals cannot be handled: no pipe can be opened: \(String(cString: strerror(errno)))")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // A handler must not wait until there is room.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         writingEnd = ends[1]
         return ends[0]
@@ -73,7 +70,7 @@ private enum SignalPipe {
         errno = saved
     }
 
-    /// The next signal's number; `nil` when the pipe cannot be read.
+    /// Returns the next signal's number; `nil` when the pipe cannot be read.
     static func next(from end: Int32) -> Int32? {
         var byte: UInt8 = 0
         while true {

@@ -1,6 +1,6 @@
-/// The name that was probably meant where another was typed.
+/// Suggests names that are similar to a mistyped one.
 enum Suggestion {
-    /// Returns `Did you mean "serve"?` with all candidates that are nearest, or `nil` when none is near.
+    /// Returns `Did you mean "serve"?` with all nearest candidates, or `nil` when none is similar.
     ///
     /// - Parameter candidates: in the order in which they are listed.
     static func sentence(for typed: String, among candidates: [String]) -> String? {
@@ -15,8 +15,8 @@ enum Suggestion {
         return "Did you mean \(list)?"
     }
 
-    /// Returns the candidates of the smallest edit distance, if they are near: a third of the letters may differ, at
-    /// least one and not all. A candidate that begins with what was typed, three letters or more, is near too.
+    /// Returns the candidates with the smallest edit distance, if a third of the letters differ at most, at least one
+    /// and not all. A candidate that begins with the typed text, of three letters or more, is similar too.
     static func nearest(to typed: String, among candidates: [String]) -> [String] {
         let distances = candidates.compactMap { candidate -> (name: String, distance: Int)? in
             let distance = distance(from: typed, to: candidate)
@@ -30,8 +30,8 @@ enum Suggestion {
         return names
     }
 
-    /// Returns how many letters have to be inserted, removed, replaced or exchanged with their neighbour to make one
-    /// text of the other (optimal string alignment). Upper and lower case are the same.
+    /// Returns the number of letters to insert, remove, replace or swap with their neighbour to turn one text into the
+    /// other (optimal string alignment). Ignores case.
     static func distance(from first: String, to second: String) -> Int {
         let (first, second) = (Array(first.lowercased()), Array(second.lowercased()))
         var rows = [Array(0...second.count)]

@@ -9,10 +9,10 @@ import Primitives
     import Darwin
 #endif
 
-/// Where text for people and programs goes: answers to standard output, everything else to standard error.
+/// Output of the command: results to standard output, everything else to standard error.
 ///
-/// Answers that cannot be written throw: the command unwinds and ends with status 2, so that nobody takes half an
-/// answer for a whole one.
+/// A result that cannot be written throws, and the command ends with status 2, so that no reader mistakes a partial
+/// result for a whole one.
 enum Terminal {
     /// Writes one line to standard output at once.
     static func print(_ text: TerminalText) throws(OutputFailure) { try send(text.written + "\n") }
@@ -20,8 +20,7 @@ enum Terminal {
     /// Writes `text` without a line end to standard output.
     static func write(_ text: TerminalText) throws(OutputFailure) { try send(text.written) }
 
-    /// Writes a document, which another program reads, to standard output: as it is, but to a terminal with its control
-    /// characters escaped.
+    /// Writes a document to standard output. Control characters are escaped only if standard output is a terminal.
     static func write(document: String) throws(OutputFailure) {
         try send(isatty(1) == 1 ? TerminalText.lines(document).written : document)
     }
@@ -36,7 +35,7 @@ enum Terminal {
         try print(.json(value.text(pretty: pretty)))
     }
 
-    /// Writes the first line of a service, which says where it listens.
+    /// Writes the first line of a service, which contains the address that it listens on.
     static func announce(_ value: JSONValue) -> Announcement {
         do throws(OutputFailure) {
             try print(json: value)
@@ -70,10 +69,10 @@ enum Terminal {
 
     private static func send(_ text: String) throws(OutputFailure) { try write(Array(text.utf8)) }
 
-    /// Whether somebody is looking at standard error.
+    /// Whether standard error is a terminal that can show progress.
     static let showsProgress = isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
-    /// Colour only on a terminal, and never with `NO_COLOR`.
+    /// Whether to use colour: only on a terminal, and never with `NO_COLOR`.
     static let usesColour: Bool =
         isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
         && ProcessInfo.processInfo.environment["TERM"] != "dumb"
@@ -83,16 +82,15 @@ enum Terminal {
     static func dim(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
     static func bold(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
-    /// Puts `/dev/null` in the place of standard streams that are closed, so that no file or socket gets their numbers.
+    /// Opens `/dev/null` for standard streams that are closed, so that no file or socket gets their descriptors.
     /// Reading from such a stream, and writing to it, still fails.
     static func occupyClosedStreams() {
         for number in Int32(0)...2 where fcntl(number, F_GETFD) == -1 && errno == EBADF {
-            // The lowest free number is this one.
             _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Writes all bytes. Returns the system's number of the error that ended it; `nil` for success.
+    /// Writes all bytes. Returns the `errno` of a failure; `nil` for success.
     private static func send(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         var bytes = bytes[...]
         while !bytes.isEmpty {
@@ -101,7 +99,7 @@ enum Terminal {
                 switch errno {
                 case EINTR: continue
                 case EAGAIN:
-                    // The other end is slow, and a program that shares it asked not to wait.
+                    // The pipe is full, and another process made it non-blocking.
                     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     _ = poll(&waiting, 1, -1)
                     continue
@@ -118,23 +116,23 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
     write(descriptor, bytes.baseAddress, bytes.count)
 }
 
-/// Output that could not be written. The command ends with status 2 and one sentence, or without a word where the
-/// reader of a pipe has left.
+/// Output that could not be written. The command ends with status 2 and one sentence, or silently if the reader of a
+/// pipe closed it.
 struct OutputFailure: Error {
     let sentence: String
-    /// Whether the reader of a pipe has left.
+    /// Whether the reader closed the pipe.
     let isClosedPipe: Bool
 
     /// - Parameters:
-    ///   - place: what could not be written, such as a file's path.
-    ///   - number: the system's number of the error.
+    ///   - place: the output, such as a file's path.
+    ///   - number: the `errno` of the failure.
     init(_ place: String, _ number: Int32) {
         sentence = "\(place) cannot be written: \(String(cString: strerror(number)))"
         isClosedPipe = number == EPIPE
     }
 }
 
-/// Whether a service could say where it listens; one that could not stops again.
+/// The result of writing a service's first line. A service that cannot write it stops.
 struct Announcement {
     fileprivate let failure: OutputFailure?
 
@@ -145,10 +143,10 @@ struct Announcement {
     }
 }
 
-/// Reads files that a person named on the command line.
+/// Reads files that were named on the command line.
 enum InputFile {
-    /// The bytes of `path`, `-` being standard input. Throws `Misuse` naming the path when it cannot be read or holds
-    /// more than `limit` bytes.
+    /// Returns the bytes of `path`, where `-` is standard input. Throws `Misuse` with the path when it cannot be read
+    /// or is larger than `limit` bytes.
     static func read(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
         if path == "-" {
             guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
@@ -162,26 +160,26 @@ enum InputFile {
             throw Misuse(path: path, "there is no such file")
         }
         guard !isDirectory.boolValue else { throw Misuse(path: path, "this is a folder, not a file") }
-        // Not `FileManager.contents`, which reads regular files only: this may be a pipe.
+        // `FileManager.contents` reads regular files only; this may be a pipe.
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()
         else { throw Misuse(path: path, "the file cannot be read; check its permissions") }
         guard data.count <= limit else { throw Misuse("\(path): the file holds more than \(limit) bytes") }
         return Array(data)
     }
 
-    /// Whether both paths lead to one file, by links too. `false` where one is missing.
+    /// Whether both paths are the same file, also through links; `false` if one is missing.
     static func areSame(_ path: String, _ other: String) -> Bool {
         var (first, second) = (stat(), stat())
         guard stat(path, &first) == 0, stat(other, &second) == 0 else { return false }
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    /// `path` from the root on.
+    /// The absolute form of `path`.
     static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// The text of `path` without white space at its ends.
+    /// The text of the file at `path`, without white space at its ends.
     static func text(_ path: String) throws -> String {
         guard let text = String(utf8: try read(path)) else {
             throw Misuse("\(path): the file is not UTF-8 text")

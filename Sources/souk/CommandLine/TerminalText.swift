@@ -1,14 +1,14 @@
 import Primitives
 
-/// Text for a terminal. What is written out in the program stays as it is; what is interpolated may have come from outside,
-/// and no character of it can move the cursor, colour anything, begin another line or turn the order of letters around.
+/// Text for a terminal. Literals are written as they are. Interpolated values may come from outside, so characters that
+/// move the cursor, set a colour, begin a line or change the writing direction are escaped.
 ///
 ///     Terminal.print("\(Terminal.bold(name)) costs \(product.displayPrice)")
 ///     Terminal.print(.lines(help))
 ///
-/// There is no way from a `String` to a terminal but through here.
+/// All strings for a terminal pass through this type.
 struct TerminalText: Sendable, ExpressibleByStringInterpolation {
-    /// What is written.
+    /// The escaped text.
     private(set) var written: String
 
     init(stringLiteral literal: StaticString) {
@@ -19,15 +19,15 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
 
     private init(written: String) { self.written = written }
 
-    /// A text of several lines: its line ends stay.
+    /// A text of several lines, whose line ends are kept.
     static func lines(_ text: String) -> TerminalText {
         TerminalText(
             written: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(
                 separator: "\n"))
     }
 
-    /// Valid JSON, which keeps its meaning: what is escaped stands in its strings, and is escaped as JSON does it. Only
-    /// white space between its parts can be a control character as it is; of that the line ends stay.
+    /// Valid JSON with the same meaning. Characters in strings are escaped as JSON escapes. Control characters between
+    /// values can only be white space; line ends are kept.
     static func json(_ text: String) -> TerminalText {
         let written = escaping(text) { scalar in
             switch scalar {
@@ -39,10 +39,10 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
         return TerminalText(written: written)
     }
 
-    /// The text without the user info of the URLs in it. Not for JSON, which `JSONValue.withoutUserInfo` is for.
+    /// The text without the user info of URLs. For JSON, use `JSONValue.withoutUserInfo`.
     var withoutUserInfo: TerminalText { changed(\.withoutUserInfo) }
 
-    /// The text with what `change` makes of it, which has to take something out and add nothing.
+    /// Returns the text after `change`, which may remove characters and must add none.
     func changed(_ change: (String) -> String) -> TerminalText { TerminalText(written: change(written)) }
 
     static func + (left: TerminalText, right: TerminalText) -> TerminalText {
@@ -53,8 +53,8 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
 
     // MARK: - Escaping
 
-    /// `text` without control characters (C0, DEL, C1), line separators, and the characters that set or turn the direction
-    /// of writing (Unicode Standard Annex 9). In their places: `\n`, `\r`, `\t`, and `\u{1B}` for all others.
+    /// Escapes control characters (C0, DEL, C1), line separators and the characters of bidirectional formatting
+    /// (Unicode Standard Annex 9) as `\n`, `\r`, `\t`, or in the form `\u{1B}`.
     static func escaped(_ text: some StringProtocol) -> String {
         escaping(text) { scalar in
             switch scalar {
@@ -100,7 +100,7 @@ extension TerminalText {
 
         mutating func appendInterpolation(_ text: TerminalText) { written += text.written }
 
-        /// Whatever describes itself, escaped.
+        /// Appends the description of a value, escaped.
         mutating func appendInterpolation(_ value: some Any) { written += TerminalText.escaped("\(value)") }
     }
 }

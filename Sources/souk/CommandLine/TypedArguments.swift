@@ -1,8 +1,9 @@
-/// What was typed after the program's name.
+/// The arguments of the process.
 ///
-/// `CommandLine.arguments` repairs bytes that are not UTF-8, which makes one identifier of two. Those are refused here.
+/// `CommandLine.arguments` replaces bytes that are not UTF-8, so two identifiers could become the same. This type
+/// rejects them.
 enum TypedArguments {
-    /// The arguments after the first. Throws `Misuse` for one that is not UTF-8.
+    /// Returns the arguments after the program's name. Throws `Misuse` for one that is not UTF-8.
     static func read(
         _ count: Int32, _ values: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     ) throws(Misuse) -> [String] {

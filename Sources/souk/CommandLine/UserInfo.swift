@@ -1,29 +1,28 @@
 import Primitives
 
-// The password and the tokens in a URL stay with the command that was given it. What a command prints gets into the logs of
-// CI systems.
+// Passwords and tokens in URLs are not printed, because output gets into the logs of CI systems.
 
 extension String {
-    /// The string with `http://host` in the place of `http://name:password@host`, for every URL in it, also for one
-    /// without a scheme: `//name:password@host`.
+    /// The string with `http://host` in place of `http://name:password@host`, for every URL in it, also for one without
+    /// a scheme: `//name:password@host`.
     var withoutUserInfo: String {
         replacing(/(^|[:\s"'(<=\[])\/\/[^\/?#\s]*@/) { "\($0.output.1)//" }
     }
 
-    /// The string with `http://host/path` in the place of `http://name:password@host/path?token=…#…`, for every URL in it.
+    /// The string with `http://host/path` in place of `http://name:password@host/path?token=…#…`, for every URL in it.
     var withoutSecretsOfURLs: String {
         withoutUserInfo.replacing(/((?:^|[:\s"'(<=\[])\/\/[^?#\s"<>]*)[?#][^\s"<>]*/) { $0.output.1 }
     }
 
-    /// This URL without user info, query and fragment, whatever characters they have.
+    /// This URL without user info, query and fragment, whatever characters they contain.
     var urlWithoutSecrets: String { String(prefix { $0 != "?" && $0 != "#" }).withoutUserInfo }
 }
 
 extension JSONValue {
-    /// The same for every string in it.
+    /// The value with `String.withoutUserInfo` of every string in it.
     var withoutUserInfo: JSONValue { changed(\.withoutUserInfo) }
 
-    /// The same for every string in it.
+    /// The value with `String.withoutSecretsOfURLs` of every string in it.
     var withoutSecretsOfURLs: JSONValue { changed(\.withoutSecretsOfURLs) }
 
     private func changed(_ change: (String) -> String) -> JSONValue {
@@ -37,6 +36,6 @@ extension JSONValue {
 }
 
 extension TerminalText {
-    /// The text without the user info, the queries and the fragments of the URLs in it. Not for JSON.
+    /// The text without the user info, queries and fragments of URLs. Not for JSON.
     var withoutSecretsOfURLs: TerminalText { changed(\.withoutSecretsOfURLs) }
 }

@@ -5,7 +5,7 @@ import HTTPCore
 import SignedData
 import StoreModel
 
-/// How the App Store Server API is asked: the key that App Store Connect gave, and where.
+/// The options for the App Store Server API: the key from App Store Connect, and the URL.
 struct AppStoreOptions: Sendable {
     static let options: [Command.Option] = [
         .init(
@@ -20,7 +20,7 @@ struct AppStoreOptions: Sendable {
     private let issuerID: String
     private let url: String?
 
-    /// `nil` when no key is given. Throws `Misuse` for half of what is needed.
+    /// Returns `nil` when no key is given. Throws `Misuse` when part of the key's options is missing.
     init?(_ arguments: Arguments) throws {
         guard let path = arguments.text("app-store-key") else {
             for name in ["key-id", "issuer-id", "app-store-url"] where arguments.text(name) != nil {
@@ -29,7 +29,7 @@ struct AppStoreOptions: Sendable {
             return nil
         }
         guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
-            throw Misuse(path: path, "the name does not say the key's id as AuthKey_K.p8 does; give --key-id")
+            throw Misuse(path: path, "the file name does not contain the key's id as AuthKey_K.p8 does; give --key-id")
         }
         self.keyID = keyID
         issuerID = try arguments.required("issuer-id")
@@ -38,13 +38,13 @@ struct AppStoreOptions: Sendable {
         url = arguments.text("app-store-url")
     }
 
-    /// A client for a server whose answers wait for it.
-    func impatientClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
+    /// A client with a short timeout, for a server that answers a request only after the client's answer.
+    func shortTimeoutClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
         client(
             for: bundle, in: environment, backoff: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))
     }
 
-    /// Asks about one app in one environment.
+    /// A client for one app in one environment.
     func client(
         for bundle: BundleID, in environment: StoreEnvironment, backoff: Backoff = Backoff(),
         timeout: Duration = .seconds(30)

@@ -3,19 +3,19 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// `souk backup` and `souk restore`: a ledger's copies.
+/// `souk backup` and `souk restore`: copies of a ledger.
 enum BackupCommands {
     static let backup = Command(
-        words: ["backup"], summary: "copy a ledger while its server runs", operands: ["FILE"],
+        words: ["backup"], summary: "Back up a ledger, also while its server runs", operands: ["FILE"],
         options: [LedgerFile.option, .init(name: "json", help: "print one JSON value")],
         details: """
-            FILE is the ledger as it was at one instant: checked, durable and readable by its owner alone once the command
-            ends. It must not exist yet. It holds customers' data and the digests of API keys: keep it as you keep the
-            ledger. Customers erased later are still in it; nothing is left in it of those erased before.
+            FILE is the ledger at one instant: checked, durable and readable only by its owner when the command
+            ends. It must not exist yet. It holds customers' data and the digests of API keys: protect it like the
+            ledger. It keeps customers who are erased later, and nothing of those erased before.
             """
     ) { arguments in
         guard arguments.operands[0] != "-" else {
-            throw Misuse("a backup is a file, which standard output cannot be; give it a name")
+            throw Misuse("a backup cannot be written to standard output; give a file name")
         }
         let file = try LedgerFile(arguments).file()
         let target = InputFile.absolute(arguments.operands[0])
@@ -28,29 +28,29 @@ enum BackupCommands {
             }
         }
         share.end()
-        try report(arguments, ["backup": .string(target), "bytes": .number(size(of: target))], "\(target) is whole")
+        try report(arguments, ["backup": .string(target), "bytes": .number(size(of: target))], "\(target) is complete")
         return .success
     }
 
     static let restore = Command(
-        words: ["restore"], summary: "put a backup in the place of a ledger", operands: ["FILE"],
+        words: ["restore"], summary: "Replace a ledger by a backup", operands: ["FILE"],
         options: [
             LedgerFile.option,
             .init(
                 name: "accept-revived",
-                help: "restore although keys that were revoked, or customers who were erased, may come back"),
+                help: "restore even if revoked keys or erased customers may come back"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            FILE is checked first, and that this program knows its schema. Refused while a server has the ledger. The
+            FILE and its schema version are checked first. Refused while a server has the ledger open. The
             ledger is replaced at one instant and stays beside the new one, under the name that is printed.
 
             Keys that were made or revoked, and customers who were erased, since the backup are read from the ledger that
             is replaced: the keys are kept, and the customers are erased again. What was changed is printed. Where there
-            is no such ledger, it is damaged, founded anew or older than the backup, the backup may bring back what was
-            revoked and erased: --accept-revived is needed. What is no SQLite database is never replaced: move it away first.
-            Everything else that happened since the backup is missing then: souk sync asks the App Store for it.
-            Customers who are erased later are still in the ledger that was replaced: delete it when you need it no more.
+            is no such ledger, or it is damaged, new or older than the backup, the backup may bring back what was
+            revoked and erased: --accept-revived is needed. A file that is no SQLite database is never replaced: move it away first.
+            All other changes since the backup are missing: fetch them from the App Store with souk sync.
+            The replaced ledger keeps customers who are erased later: delete it when you no longer need it.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)
@@ -59,7 +59,7 @@ enum BackupCommands {
         let file = try LedgerFile.refusing {
             let file = try SQLiteFile(path: source)
             guard try !file.schema(EntitlementService.migrations(for: .sqlite)).applied.isEmpty else {
-                throw Misuse("\(source) is no ledger: it has no migration of one")
+                throw Misuse("\(source) is no ledger: it has no migrations")
             }
             return file
         }
@@ -68,7 +68,7 @@ enum BackupCommands {
         let former = FormerFile.name(for: replaced, at: Date())
         let obstacle = try obstacle(to: ledger)
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
-        // Before anything is changed: a damaged ledger stays as it is until it is replaced.
+        // Checked before anything is changed: a damaged ledger stays in place until it is replaced.
         let isWhole = try obstacle == nil && isWhole(ledger)
         guard obstacle != nil || isWhole || accepts else {
             throw Misuse("The ledger \(ledger.path) is damaged. \(Self.consequence)")
@@ -80,18 +80,21 @@ enum BackupCommands {
             restored.isOfAnotherLedger
             ? "\(ledger.path) was not the ledger of this backup."
             : restored.isIncomplete
-                ? "\(ledger.path) did not know everything that happened since the backup." : obstacle ?? damage
-        if let revived { Terminal.note("\(revived) Revoke the keys that must not be valid: souk keys list.") }
+                ? "\(ledger.path) did not have all changes since the backup." : obstacle ?? damage
+        if let revived {
+            Terminal.note("\(revived) Check the keys with souk keys list, and revoke those that must not be valid.")
+        }
         var members: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { members["former"] = .string(former) }
         for (name, value) in restored.members { members[name] = value }
         let later: TerminalText =
-            hadLedger ? "; what was there is \(former), without later erasures: delete it when you need it no more" : ""
-        try report(arguments, members, "\(ledger.path) is what \(source) holds\(later)\n\(restored.sentence)")
+            hadLedger
+            ? "; the former ledger is \(former), without later erasures: delete it when you no longer need it" : ""
+        try report(arguments, members, "\(ledger.path) was restored from \(source)\(later)\n\(restored.sentence)")
         return .success
     }
 
-    /// The codes of errors with which reading a damaged ledger fails.
+    /// The error codes of reading a damaged ledger.
     private static let damaged: Set<SQLError.Code> = [.corrupt, .notADatabase, .unexpectedValue]
 
     private static func isAboutDamage(_ error: any Error) -> Bool {
@@ -112,15 +115,16 @@ enum BackupCommands {
         --accept-revived to restore it nevertheless.
         """
 
-    /// Why it cannot be known what became of keys and customers since a backup, `nil` where it can. Throws `Misuse` for a
-    /// ledger that another program has to look after first, and for what is no ledger: a restore would put that aside.
+    /// Returns the reason why changes of keys and customers since a backup are unknown; `nil` if they can be read.
+    /// Throws `Misuse` for a ledger that needs another program first, and for a file that is no ledger, because a
+    /// restore would rename it.
     private static func obstacle(to ledger: LedgerFile) throws -> String? {
         guard ledger.exists else { return "There is no ledger \(ledger.path)." }
         do {
             let status = try ledger.file().schema(EntitlementService.migrations(for: .sqlite))
             guard !status.applied.isEmpty else {
                 guard try size(of: ledger.path) == 0 else {
-                    throw Misuse("\(ledger.path) is no ledger: it has no migration of one; name another file")
+                    throw Misuse("\(ledger.path) is no ledger: it has no migrations; name another file")
                 }
                 return "The ledger \(ledger.path) is empty."
             }
@@ -159,12 +163,12 @@ enum BackupCommands {
                 }
                 let changes = try await amendment.apply(to: copy, at: Date())
                 guard !changes.isOfAnotherLedger || accepts else {
-                    throw Misuse("\(path) is not the ledger of this backup: it was founded anew. \(consequence)")
+                    throw Misuse("\(path) is not the ledger of this backup: it was created later. \(consequence)")
                 }
                 guard !changes.isIncomplete || accepts else {
                     throw Misuse(
-                        "\(path) is older than this backup, or was itself restored when the ledger of before was lost: it "
-                            + "does not know everything that happened since. \(consequence)")
+                        "\(path) is older than this backup, or was itself restored after a loss: it "
+                            + "does not have all changes since. \(consequence)")
                 }
                 guard changes.unknownErasures == 0 || accepts else {
                     let count = LintReport.count(changes.unknownErasures, "customer")
@@ -175,8 +179,8 @@ enum BackupCommands {
             share.end()
             if let failure {
                 Terminal.note(
-                    "\(former) may still hold names of customers who were erased, because it could not be written anew: "
-                        + "\(failure.description) Delete it when you need it no more.")
+                    "\(former) may still contain names of erased customers, because it could not be rewritten: "
+                        + "\(failure.description) Delete it when you no longer need it.")
             }
         } catch  where isReadable && isAboutDamage(error) {
             let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
@@ -199,7 +203,7 @@ enum BackupCommands {
             .int64Value ?? 0
     }
 
-    /// How much is done, on a terminal.
+    /// Shows the progress on a terminal.
     private struct Share {
         private let what: String
 
@@ -223,7 +227,7 @@ extension RestoreAmendment.Changes {
         ]
     }
 
-    /// What was carried over, for people.
+    /// A sentence about the data that was carried over.
     fileprivate var sentence: String {
         var parts: [String] = []
         if !added.isEmpty { parts.append("added \(Self.list(added))") }

@@ -4,19 +4,19 @@ import InAppStore
 import Primitives
 import StoreModel
 
-/// `souk catalog`: the files that say what is sold.
+/// `souk catalog`: checks, converts and encrypts the files that list products.
 enum CatalogueCommands {
     static let lint = Command(
-        words: ["catalog", "lint"], summary: "check StoreKit catalogues, product lists and feature maps",
+        words: ["catalog", "lint"], summary: "Check StoreKit catalogues, product lists and feature maps",
         operands: ["FILE…"],
         options: [
-            .init(name: "identifiers", value: "PATTERN", help: "regular expression that product identifiers match"),
-            .init(name: "fetcher", value: "TYPE", repeats: true, help: "a content fetcher of the app's own"),
-            .init(name: "catalog", value: "F.storekit", help: "compare product lists with what is sold there"),
+            .init(name: "identifiers", value: "PATTERN", help: "a regular expression for product identifiers"),
+            .init(name: "fetcher", value: "TYPE", repeats: true, help: "the type of a content fetcher of the app"),
+            .init(name: "catalog", value: "F.storekit", help: "compare product lists with this catalogue"),
         ] + ProductListKey.options + [.init(name: "json", help: "print one JSON value")],
         details: """
-            What a file is, is told by its content. Exit 1 for an error; warnings alone exit 0.
-            A key is needed for encrypted product lists only.
+            The kind of a file is detected by its content. Exit 1 for an error; warnings alone exit 0.
+            Only encrypted product lists need a key.
             """
     ) { arguments in
         let linter = try CatalogueLint(arguments)
@@ -25,9 +25,9 @@ enum CatalogueCommands {
     }
 
     static let encrypt = Command(
-        words: ["catalog", "encrypt"], summary: "encrypt a product list for an app", operands: ["FILE|-"],
+        words: ["catalog", "encrypt"], summary: "Encrypt a product list for an app", operands: ["FILE|-"],
         options: ProductListKey.options + [
-            .init(name: "out", value: "FILE", help: "where it goes; without it, or with -, to standard output"),
+            .init(name: "out", value: "FILE", help: "the output file; standard output without it, or with -"),
             .init(name: "force", help: "replace the file if it exists"),
         ],
         details: """
@@ -41,7 +41,7 @@ enum CatalogueCommands {
         let file = arguments.operands[0]
         let out = arguments.text("out") ?? "-"
         guard file == "-" || InputFile.absolute(out) != InputFile.absolute(file) else {
-            throw Misuse("--out is the list itself; give the encrypted one another name")
+            throw Misuse("--out is the input file; name another file for the encrypted list")
         }
         let json = try InputFile.read(file, limit: ProductList.sizeLimit)
         guard !EncryptedProductList.recognizes(json) else { throw Misuse("\(file): the list is encrypted already") }
@@ -54,18 +54,18 @@ enum CatalogueCommands {
     }
 
     static let convert = Command(
-        words: ["catalog", "convert"], summary: "print the product list of a StoreKit catalogue",
+        words: ["catalog", "convert"], summary: "Print the product list of a StoreKit catalogue",
         operands: ["FILE.storekit|-"]
     ) { arguments in
         try Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
         return .success
     }
 
-    /// What is wrong with a catalogue or a product list without a product.
-    static let sellsNothing = "nothing is sold; it should have a product"
+    /// The finding for a catalogue or a product list without a product.
+    static let sellsNothing = "the file has no products; add one"
 
-    /// A catalogue that a command needs; a malformed one, or one that sells nothing, is misuse, named with its file and
-    /// place.
+    /// Returns the catalogue of a file. Throws `Misuse` with the file and the place for a malformed one, or one without
+    /// products.
     static func catalogue(in file: String) throws -> Catalogue {
         do {
             let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)
@@ -76,7 +76,7 @@ enum CatalogueCommands {
         }
     }
 
-    /// A feature map that a command needs.
+    /// Returns the feature map of a file. Throws `Misuse`.
     static func featureMap(in file: String) throws -> FeatureMap {
         do {
             return try FeatureMap(parsing: try InputFile.read(file))

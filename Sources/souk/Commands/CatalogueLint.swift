@@ -4,14 +4,14 @@ import InAppStore
 import Primitives
 import StoreModel
 
-/// Checks files that say what is sold, each by what it is.
+/// Checks catalogues, product lists and feature maps. Detects the kind of a file by its content.
 struct CatalogueLint {
     typealias Finding = LintReport.Finding
 
     private let rules: ProductListRules
     private let key: ProductListKey?
 
-    /// Throws `Misuse` for a pattern, a key or a catalogue that cannot be used.
+    /// Throws `Misuse` for an invalid pattern, key or catalogue.
     init(_ arguments: Arguments) throws {
         let pattern: ProductListRules.Pattern?
         do {

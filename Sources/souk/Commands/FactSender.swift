@@ -3,17 +3,17 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Hands facts to an entitlement server for `souk import` and `souk sync`: waits when the server asks for it, asks again
-/// when nobody answers, and tells what is wrong with a fact from what is wrong with asking.
+/// Sends facts to an entitlement server for `souk import` and `souk sync`. Waits when the server requests it, retries
+/// when the server does not answer, and separates errors of a fact from errors of the request.
 struct FactSender: Sendable {
     enum Outcome: Sendable {
         case done(JSONValue)
-        /// Not accepted: sent again, it will not be either.
+        /// Not accepted, and not accepted if it is sent again.
         case rejected(code: String, detail: String)
     }
 
     static let options: [Command.Option] = [
-        .init(name: "url", value: "SERVER", help: "where the entitlement server listens"),
+        .init(name: "url", value: "SERVER", help: "the URL of the entitlement server"),
         .init(name: "key-file", value: "F", help: "the file that holds the app's secret key"),
         .init(name: "environment", value: "E", help: "production, sandbox or xcode (the server's first)"),
     ]
@@ -51,7 +51,7 @@ struct FactSender: Sendable {
         }
     }
 
-    /// Throws `Failure` when the server cannot be asked, or not by us.
+    /// Throws `Failure` when the server cannot be reached, or rejects the credentials.
     private func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: JSONValue?
     ) async throws -> Outcome {
@@ -64,8 +64,10 @@ struct FactSender: Sendable {
                 let detail = answer.json["detail"]?.stringValue ?? "the server answered with status \(answer.status)"
                 switch answer.status {
                 case 200..<300:
-                    // A page of somebody on the way says nothing of whether the server was told.
-                    guard case .object = answer.json else { throw Failure("\(client.url) did not answer in its form") }
+                    // A page of a proxy does not show whether the server received the request.
+                    guard case .object = answer.json else {
+                        throw Failure("\(client.url) did not answer as an entitlement server")
+                    }
                     return .done(answer.json)
                 case 400, 413, 422:
                     return .rejected(code: answer.json["code"]?.stringValue ?? "refused", detail: detail)
@@ -79,20 +81,20 @@ struct FactSender: Sendable {
                 pause = backoff.pause(after: attempt, asked: nil, spread: .random(in: 0...1))
                 sentence = failure.sentence
             }
-            guard let pause else { throw Failure("\(sentence); run the same command again to go on from here") }
+            guard let pause else { throw Failure("\(sentence); run the same command again to continue") }
             try await Task.sleep(for: pause)
             attempt += 1
         }
     }
 }
 
-/// What became of facts, by the code of those that were not accepted. Kept in a state file between runs.
+/// The numbers of facts, by the code of those that were not accepted. Kept in a state file between runs.
 struct FactReport: Codable, Sendable {
     struct Rejection: Codable, Sendable {
         var count = 0
-        /// Where the first of them stand.
+        /// The places of the first of them.
         var places: [String] = []
-        /// What was said about the first.
+        /// The detail of the first one.
         var detail = ""
     }
 
@@ -105,7 +107,7 @@ struct FactReport: Codable, Sendable {
 
     var rejected: Int { rejections.values.reduce(0) { $0 + $1.count } }
 
-    /// Whether the numbers are ones that this program writes.
+    /// Whether this program can have written these numbers.
     var isPlausible: Bool {
         var left = Self.largestCount
         for rejection in rejections.values {
@@ -124,7 +126,7 @@ struct FactReport: Codable, Sendable {
         rejections[code] = rejection
     }
 
-    /// Counts what the server made of transactions that were presented.
+    /// Counts the server's results for transactions that were presented.
     mutating func take(_ outcome: FactSender.Outcome, at place: String) {
         switch outcome {
         case .rejected(let code, let detail): reject(code, detail, at: place)
@@ -163,24 +165,24 @@ struct FactReport: Codable, Sendable {
 
 /// The progress of a command, which it keeps in a `StateFile`.
 protocol ResumableState: Codable {
-    /// Whether the command can have written this. A file can have the form of a state and impossible counts.
+    /// Whether the command can have written this. A file can be well-formed and have impossible counts.
     var isPlausible: Bool { get }
 }
 
-/// A small file in which a command remembers how far it came.
+/// A small file in which a command saves its progress.
 struct StateFile<State: ResumableState> {
     let path: String
 
-    /// `nil` when there is none. Throws `Misuse` for one that this command did not write: a file of another form may be
-    /// the user's own, so it is not said to remove it.
+    /// Returns `nil` when there is no file. Throws `Misuse` for a file that this command did not write. It may be the
+    /// user's own, so the message does not advise to remove it.
     func read() throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         let bytes = try InputFile.read(path)
         guard let state = try? WireJSON.decode(State.self, from: bytes) else {
-            throw Misuse("\(path): this is no state of this command; name another file with --state")
+            throw Misuse("\(path): this is no state file of this command; name another file with --state")
         }
         guard state.isPlausible else {
-            throw Misuse("\(path): this is no state of this command; remove it to begin anew")
+            throw Misuse("\(path): this is no state file of this command; remove it to start again")
         }
         return state
     }

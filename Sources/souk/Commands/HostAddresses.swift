@@ -1,8 +1,8 @@
 import Foundation
 
-/// The IP addresses of a host, to see whether a proxy would forward to itself.
+/// The IP addresses of a host, to detect a proxy that would forward to itself.
 struct HostAddresses {
-    /// Of 16 bytes each, IPv4 in its mapped form (RFC 4291 section 2.5.5.2).
+    /// Addresses of 16 bytes; IPv4 in its mapped form (RFC 4291 section 2.5.5.2).
     private var addresses: Set<[UInt8]>
 
     private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
@@ -10,7 +10,7 @@ struct HostAddresses {
     private static let anyIPv6 = [UInt8](repeating: 0, count: 16)
     private static let loopback = [mapped + [127, 0, 0, 1], Array(anyIPv6.dropLast()) + [1]]
 
-    /// Asks the system. Empty for a name that it does not know.
+    /// Resolves a host name. Empty if the system does not know it.
     init(of host: String) {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -23,14 +23,14 @@ struct HostAddresses {
             }
         }
         let name = host.lowercased()
-        // These are loopback for every client (RFC 6761 section 6.3), whatever the system knows.
+        // Loopback for every client (RFC 6761 section 6.3), whatever the system resolves.
         if name == "localhost" || name.hasSuffix(".localhost") { addresses.formUnion(Self.loopback) }
     }
 
-    /// Whether a connection to one of these reaches a listener that is bound to one of `bound`, on the same port.
+    /// Whether a connection to one of these addresses reaches a listener on the same port that is bound to one of
+    /// `bound`.
     func reach(listenerAt bound: HostAddresses) -> Bool {
         var targets = addresses
-        // A connection to the unspecified address ends at this machine.
         if !targets.isDisjoint(with: [Self.anyIPv4, Self.anyIPv6]) { targets.formUnion(Self.loopback) }
         if !targets.isDisjoint(with: bound.addresses) { return true }
         let (takesIPv4, takesAll) = (bound.addresses.contains(Self.anyIPv4), bound.addresses.contains(Self.anyIPv6))

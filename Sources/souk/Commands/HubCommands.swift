@@ -9,19 +9,19 @@ enum HubCommands {
     private static let formats = Format.allCases.map(\.rawValue)
 
     static let graph = Command(
-        words: ["hub", "graph"], summary: "draw who says what to whom, from the policies of a hub",
+        words: ["hub", "graph"], summary: "Draw the messages between plugins, from the policies of a hub",
         operands: ["FILE…"],
         options: [
-            .init(name: "format", value: formats.joined(separator: "|"), help: "what to print"),
+            .init(name: "format", value: formats.joined(separator: "|"), help: "the output format"),
             .init(name: "partial", help: "the files are a part of a hub's policies"),
         ],
         details: """
             The graph goes to standard output.
-              mermaid   a flowchart that GitHub draws where it stands in Markdown
+              mermaid   a flowchart that GitHub draws in Markdown
               dot       Graphviz's language
-              svg       a picture, drawn by Graphviz's dot (Debian package graphviz)
+              svg       an image, drawn by Graphviz's dot (Debian package graphviz)
               asyncapi  an AsyncAPI 3.0 document of all messages, as JSON
-              html      one page to click through, with everything inside it
+              html      an interactive page in one file
             """
     ) { arguments in
         let name = try arguments.required("format")
@@ -38,12 +38,12 @@ enum HubCommands {
         }
         let errors = graph.findings.filter { $0.severity == .error }.count
         if errors > 0 {
-            Terminal.note("souk: something is wrong between these policies; souk policy lint says what")
+            Terminal.note("souk: these policies have findings; run souk policy lint")
         }
         return .success
     }
 
-    /// Throws `Misuse` for the first file that is no policy, with its place.
+    /// Throws `Misuse` for the first file that is no policy, with the place in it.
     private static func graph(of paths: [String], isPartialSet: Bool) throws -> HubGraph {
         let policies = try paths.map { path in
             let file = try PolicyFile(reading: path)

@@ -2,18 +2,18 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// Graphviz, if it is installed: its `dot` as a child process, without a shell.
+/// Runs `dot` of Graphviz, if it is installed, as a child process without a shell.
 enum Graphviz {
-    /// The picture of a graph. Throws `Misuse` when there is no `dot`, `Failure` when it cannot draw this graph or takes
-    /// longer than `timeout`.
+    /// Returns the image of a graph. Throws `Misuse` when there is no `dot`, `Failure` when it cannot draw this graph
+    /// or takes longer than `timeout`.
     static func svg(of dot: String, timeout: Double = 30) async throws -> String {
         guard let executable else {
-            throw Misuse("--format svg needs Graphviz: install the package graphviz, or take --format html")
+            throw Misuse("--format svg needs Graphviz: install the package graphviz, or use --format html")
         }
         let drawing = try await run(executable, input: Array(dot.utf8), timeout: timeout)
         guard drawing.hasEnded else {
             throw Failure(
-                "dot did not finish within \(Int(timeout)) seconds: give it fewer policies, or take --format html")
+                "dot did not finish within \(Int(timeout)) seconds: give fewer policies, or use --format html")
         }
         guard drawing.status == 0, let text = String(utf8: drawing.output), !text.isEmpty else {
             let words = String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it said nothing"
@@ -36,7 +36,7 @@ enum Graphviz {
         let errors: Data
     }
 
-    /// Blocks a thread of its own, not the caller's.
+    /// Runs `dot` on a thread that may block.
     private static func run(_ executable: URL, input: [UInt8], timeout: Double) async throws -> Drawing {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
@@ -67,7 +67,7 @@ enum Graphviz {
         DispatchQueue.global().asyncAfter(deadline: .now() + timeout, execute: alarm)
         let errors = Locked(Data())
         let readers = DispatchGroup()
-        // Both pipes are served at once: a full one would stop the child.
+        // Both pipes are served at once: a full one would block the child.
         let (writing, complaining) = (toChild.fileHandleForWriting, complaints.fileHandleForReading)
         Thread.detachNewThread {
             try? writing.write(contentsOf: input)
@@ -91,7 +91,7 @@ enum Graphviz {
 
     /// Ends a child that is still running.
     private final class Child: @unchecked Sendable {
-        // Sendable: the process was configured and started before; asking whether it runs is safe on any thread.
+        // Sendable: the process is configured and started before; `isRunning` is thread-safe.
         private let process: Process
         init(_ process: Process) { self.process = process }
         func kill() { if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) } }

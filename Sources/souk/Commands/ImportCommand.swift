@@ -3,22 +3,22 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// `souk import`: transactions and receipts in bulk, from a file of JSON lines to an entitlement server.
+/// `souk import`: sends transactions and receipts in bulk, from a file of JSON lines to an entitlement server.
 enum ImportCommand {
     static let command = Command(
-        words: ["import"], summary: "hand transactions and receipts of a file to an entitlement server",
+        words: ["import"], summary: "Send the transactions and receipts of a file to an entitlement server",
         operands: ["FILE|-"],
         options: FactSender.options + [
-            .init(name: "parallel", value: "N", help: "how many lines are on their way at once (1)"),
-            .init(name: "state", value: "FILE", help: "where it remembers how far it came (FILE.import-state)"),
+            .init(name: "parallel", value: "N", help: "the number of lines that are sent at once (1)"),
+            .init(name: "state", value: "FILE", help: "the file that keeps the progress (FILE.import-state)"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
             Each line is one JSON object: a "customer", and "signedTransaction", "signedTransactions" (at most 100, with
-            "signedRenewalInfos" if you have them) or "receipt" (base64). Lines are taken in order, so that of several
-            customers who present one purchase the last has it; with --parallel their order is not certain.
-            Interrupted, the same command goes on where it was. What was taken before is known and counts once.
-            Exit 1 when anything was not accepted; the report says what, and in which lines.
+            "signedRenewalInfos" if you have them) or "receipt" (base64). Lines are sent in order: of several
+            customers who present one purchase, the last one gets it. With --parallel the order is undefined.
+            After an interruption, run the same command again: it continues, and repeated facts count once.
+            Exit 1 when a fact was not accepted; the report lists the reasons and lines.
             """
     ) { arguments in
         let path = arguments.operands[0]
@@ -31,14 +31,14 @@ enum ImportCommand {
         }
         var work = try state?.read() ?? Work()
         let file = try LineFile(path, from: work.mark)
-        if let mark = work.mark { Terminal.note("going on after line \(mark.lines)") }
+        if let mark = work.mark { Terminal.note("continuing after line \(mark.lines)") }
         try await run(&work, from: file, to: sender, parallel: parallel, state)
         state?.remove()
         try report(work, asJSON: arguments.has("json"))
         return work.report.rejected == 0 ? .success : .doesNotHold
     }
 
-    /// How far an import came.
+    /// The progress of an import.
     private struct Work: ResumableState, Sendable {
         var mark: LineFile.Mark?
         var report = FactReport()
@@ -66,7 +66,7 @@ enum ImportCommand {
             do {
                 outcomes = try await send(lines, to: sender)
             } catch {
-                // What came before this batch is done; the batch is sent again.
+                // The state is behind the batch: after a crash, the batch is sent again.
                 try state?.write(work)
                 throw error
             }
@@ -81,7 +81,7 @@ enum ImportCommand {
         }
     }
 
-    /// What became of lines, in their order.
+    /// Sends the facts of some lines and counts the results, in the order of the lines.
     private static func send(
         _ lines: [LineFile.Line], to sender: FactSender
     ) async throws -> [FactSender.Outcome] {

@@ -5,22 +5,22 @@ import HTTPListener
 import NetworkInterception
 import Primitives
 
-/// `souk inspect`: the inspector's page in a process of its own.
+/// `souk inspect`: serves the inspector's page.
 enum InspectCommand {
     static let command = Command(
-        words: ["inspect"], summary: "look at recorded traffic in a browser, and send requests again",
+        words: ["inspect"], summary: "Show recorded traffic in the browser, and send requests again",
         options: [
-            .init(name: "port", value: "N", help: "where the page is; 0, the default, lets the system choose"),
+            .init(name: "port", value: "N", help: "the port of the page; 0, the default, lets the system choose"),
             .init(
                 name: "host", value: "ADDRESS",
-                help: "listen there instead of on 127.0.0.1; for others only with the token in the page's address"),
-            .init(name: "records", value: "PATH", help: "show these: a file of souk intercept or of an app, or a HAR"),
+                help: "the address to listen on (127.0.0.1); other hosts need the token in the page's URL"),
+            .init(name: "records", value: "PATH", help: "a file of records from souk intercept or an app, or a HAR"),
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: where it listens, and the address of the page. Requests that
-            are written on the page are sent from here; they are recorded in the file, or for a HAR and without --records in
-            memory. What another process records meanwhile appears on the page. It stops on SIGTERM and SIGINT.
+            The first line of standard output is one JSON object: its URL, and the address of the page. Requests that
+            are written on the page are sent by this process and recorded in the file, or for a HAR and without --records in
+            memory. Records of other processes appear on the page. Stops on SIGTERM and SIGINT.
             """
     ) { arguments in
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
@@ -45,19 +45,18 @@ enum InspectCommand {
     }
 }
 
-/// Records that a person named on the command line.
+/// A file of records that was named on the command line.
 struct RecordsFile: Sendable {
     let storage: any RecordStorage
     private let database: SQLiteRecordStorage?
 
-    /// Throws `Misuse` for a file that is not there, or is neither a file of records nor a HAR.
+    /// Throws `Misuse` for a file that does not exist, or is neither a file of records nor a HAR.
     init(_ path: String) async throws {
         guard let file = FileHandle(forReadingAtPath: path), let start = try? file.read(upToCount: 15) ?? Data() else {
             throw Misuse(path: path, "there is no such file, or it cannot be read")
         }
         if start.isEmpty || start == Data("SQLite format 3".utf8) {
             do {
-                // What is looked at is not to go because of it.
                 let database = try SQLiteRecordStorage(
                     path: path, capacity: RecordCapacity(records: .max, bytes: .max), following: .milliseconds(250))
                 (storage, self.database) = (database, database)
@@ -76,14 +75,14 @@ struct RecordsFile: Sendable {
     func close() async { await database?.close() }
 }
 
-/// An inspector's page on a listener of its own.
+/// An inspector's page on its own listener.
 final class InspectorService: Sendable {
-    /// The page's address, with the token that it needs where others can reach it.
+    /// The page's address, with the access token if other hosts can reach it.
     let address: String
     let page: InspectorPage
     private let listener: ServiceListener
 
-    /// Throws `Misuse` when the address cannot be listened on.
+    /// Throws `Misuse` when the address cannot be bound.
     init(
         _ interceptor: Interceptor, title: String = "Traffic", transport: (any HTTPTransport)?, host: String? = nil,
         port: Int = 0
@@ -93,13 +92,11 @@ final class InspectorService: Sendable {
         configuration.transport = transport
         var token: String?
         if let host, !["127.0.0.1", "::1", "localhost"].contains(host) {
-            // 244 random bits.
             let word = (UUID().uuidString + UUID().uuidString).lowercased().filter { $0 != "-" }
             configuration.access = .token(word)
             token = word
         }
         var listening = HTTPListener.Configuration(host: host ?? "127.0.0.1", port: port)
-        // A request that is sent again may have a long body.
         listening.maximumBodyBytes = 8 << 20
         listener = try ServiceListener(listening)
         page = InspectorPage(interceptor, configuration: configuration)
@@ -110,7 +107,8 @@ final class InspectorService: Sendable {
     /// The first line that a command with an inspector prints.
     var announcement: JSONValue { ["listening": .string(listener.url), "inspector": .string(address)] }
 
-    /// Says where the page was, on standard error: what came since has moved the announcement out of sight.
+    /// Prints the page's address again on standard error, because other output has scrolled the announcement out of
+    /// sight.
     func repeatAddress() { Terminal.note("The inspector was at \(address)") }
 
     func close() async {

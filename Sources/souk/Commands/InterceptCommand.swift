@@ -5,39 +5,39 @@ import HTTPListener
 import NetworkInterception
 import Primitives
 
-/// `souk intercept`: florets in front of one server, for programs in any language.
+/// `souk intercept`: a proxy with florets in front of one server, for programs in any language.
 enum InterceptCommand {
     static let command = Command(
-        words: ["intercept"], summary: "watch and change what any program says to one server",
+        words: ["intercept"], summary: "Record and change the HTTP traffic between any program and one server",
         options: [
             .init(
                 name: "listen", value: "HOST:PORT",
-                help: "where programs send their requests; port 0 lets the system choose"),
+                help: "the address for requests of programs; port 0 lets the system choose"),
             .init(
                 name: "upstream", value: "URL",
-                help: "the server they are meant for; a path at its end stands before theirs"),
+                help: "the server that gets the requests; its path is put before theirs"),
             .init(
-                name: "florets", value: "FILE", help: "a JSON file of florets; without one everything passes unchanged"),
+                name: "florets", value: "FILE", help: "a JSON file of florets; without it, traffic passes unchanged"),
             .init(
-                name: "records", value: "PATH", help: "keep what passes in this file (memory), for souk inspect as well"
+                name: "records", value: "PATH", help: "keep records in this file (memory), which souk inspect can show"
             ),
             .init(
                 name: "inspector-port", value: "N",
-                help: "where the inspector listens on 127.0.0.1; 0, the default, lets the system choose"),
+                help: "the inspector's port on 127.0.0.1; 0, the default, lets the system choose"),
             .init(
                 name: "host-name", value: "NAME", repeats: true,
-                help: "answer under this name as well, beside its address, localhost and the upstream's name"),
+                help: "also accept this host name, besides the address, localhost and the upstream's name"),
             .init(
                 name: "body-memory", value: "MIB",
-                help: "memory for the bodies of all requests together: for records, and as much for uploads (64)"),
-            .init(name: "preserve-host", help: "let the server see the Host the program sent, not its own name"),
+                help: "memory for all bodies in MiB: for records, and the same again for uploads (64)"),
+            .init(name: "preserve-host", help: "pass the Host header of the program to the server"),
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: where it listens, and the address of the inspector.
-            It stops on SIGTERM and SIGINT. Where bodies on their way take more than --body-memory, they pass as ever, uploads by
-            way of temporary files, and are recorded as cut. HTTP/1.1 to both sides; a WebSocket's handshake is refused with 501, other
-            upgrades are left out. Secrets are taken out of what is recorded, never out of what passes. The file of florets
+            The first line of standard output is one JSON object: its URL, and the address of the inspector.
+            Stops on SIGTERM and SIGINT. Where bodies take more than --body-memory, they are still passed on, uploads through
+            temporary files, and are recorded as cut. HTTP/1.1 on both sides; a WebSocket's handshake is refused with 501, other
+            upgrades are removed. Secrets are removed from records, never from the traffic. The file of florets
             is described in Documentation/Formats.md.
             """
     ) { arguments in
@@ -67,8 +67,7 @@ enum InterceptCommand {
             let proxy = try ReverseProxy(
                 upstream: upstream, over: interceptor.transport(wrapping: transport),
                 preservesHost: arguments.has("preserve-host"))
-            // A page that reaches the proxy under a name of its own would read the upstream. Which other sites may ask
-            // the upstream is its own to say, as it is without the proxy.
+            // Against DNS rebinding: a page under another host name could read the upstream.
             let gate = LocalRequestGate(
                 boundTo: listening.host, hostNames: hostNames + [URL(string: upstream)?.host()].compactMap(\.self))
             proxyDoor.open(to: gate.guarding(proxy, checksSite: false))
@@ -90,8 +89,8 @@ enum InterceptCommand {
         return .success
     }
 
-    /// Throws `Misuse` for an upstream that is none, or is this very proxy under whatever name: each request would come
-    /// back until no descriptor is left.
+    /// Throws `Misuse` for an invalid upstream, or one that is this proxy under any name: requests would loop until no
+    /// descriptor is left.
     private static func checkUpstream(
         _ upstream: String, isNot host: String, port: Int?, over transport: any HTTPTransport
     ) throws {
@@ -108,7 +107,7 @@ enum InterceptCommand {
         }
     }
 
-    /// `HOST:PORT`; an IPv6 address stands in brackets.
+    /// Parses `HOST:PORT`; an IPv6 address is in brackets.
     private static func address(_ text: String) throws -> HTTPListener.Configuration {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port), colon != text.startIndex
@@ -116,11 +115,10 @@ enum InterceptCommand {
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         var configuration = HTTPListener.Configuration(host: String(host), port: port)
-        // The server behind has the say about its limits; these only keep this process alive.
+        // The upstream enforces its own limits; these only protect this process.
         configuration.maximumBodyBytes = 256 << 20
         configuration.maximumHeaderBytes = 256 << 10
         configuration.bodyTimeout = .seconds(600)
-        // Answers may stream for ever.
         configuration.stopGracePeriod = .seconds(2)
         return configuration
     }
@@ -134,7 +132,7 @@ enum InterceptCommand {
         }
     }
 
-    /// The file that records are kept in; made if there is none.
+    /// Opens the file of records, and creates it if it is missing.
     private static func records(_ path: String?) throws -> SQLiteRecordStorage? {
         guard let path else { return nil }
         do {

@@ -6,13 +6,13 @@ import StoreModel
 /// `souk jws inspect` and `souk jws verify`.
 enum JWSCommands {
     static let verify = Command(
-        words: ["jws", "verify"], summary: "check what the App Store signed as a JWS and print its payload",
+        words: ["jws", "verify"], summary: "Verify a JWS of the App Store and print its payload",
         operands: ["FILE|-"],
         options: options,
         details: """
-            Prints the payload as it was signed. Renewal infos and realtime requests name no bundle. What StoreKit Testing
-            in Xcode signed needs --environment xcode and, as --root, the certificate it is signed with. Exit 1 when it is
-            not true: with --json as {"error":{"code","reason","retryable"}}.
+            Prints the payload as it was signed. Renewal infos and realtime requests have no bundle id. A JWS of StoreKit Testing
+            in Xcode needs --environment xcode and, as --root, the certificate that signed it. Exit 1 when it is
+            not valid: with --json as {"error":{"code","reason","retryable"}}.
             """
     ) { arguments in
         let kind = try kind(named: try arguments.required("type"))
@@ -24,7 +24,7 @@ enum JWSCommands {
             if kind.namesBundle {
                 SignedDataOptions.noteUnchecked("bundle", "bundle-id", arguments)
             } else {
-                Terminal.note("The bundle was not checked; a document of the type \(kind.rawValue) names none.")
+                Terminal.note("The bundle was not checked; a document of the type \(kind.rawValue) has no bundle id.")
             }
             SignedDataOptions.noteUnchecked("environment", "environment", arguments)
             if isJSON {
@@ -39,9 +39,8 @@ enum JWSCommands {
     }
 
     static let inspect = Command(
-        words: ["jws", "inspect"], summary: "show what a JWS says, without checking that it is true",
+        words: ["jws", "inspect"], summary: "Print the content of a JWS without verifying it",
         operands: ["FILE|-"],
-        // The flags of `verify` are taken too, so that one can be put for the other.
         options: [typeOption, SignedDataOptions.json] + SignedDataOptions.ignored(options.dropFirst().dropLast())
     ) { arguments in
         if let type = arguments.text("type") { _ = try kind(named: type) }
@@ -53,7 +52,7 @@ enum JWSCommands {
                 "verified": false, "header": content.unverifiedHeader, "payload": content.unverifiedPayload,
                 "certificates": SignedDataOptions.json(of: content.unverifiedCertificates),
             ]
-            Terminal.note("NOT VERIFIED: anybody can make a JWS that says this; souk jws verify checks it.")
+            Terminal.note("NOT VERIFIED: anyone can create such a JWS; souk jws verify checks it.")
             try Terminal.print(json: value, pretty: !isJSON)
             return .success
         } catch let error as SignedDataError {
@@ -63,7 +62,7 @@ enum JWSCommands {
 
     private static let typeOption = Command.Option(
         name: "type", value: "TYPE",
-        help: "what it must be: transaction, renewal, notification, app-transaction or realtime")
+        help: "the expected kind: transaction, renewal, notification, app-transaction or realtime")
 
     private static let options: [Command.Option] =
         [typeOption] + SignedDataOptions.accepted + [
@@ -86,7 +85,7 @@ enum JWSCommands {
         return kind
     }
 
-    /// The payload's bytes, once everything holds.
+    /// Returns the payload's bytes after all checks.
     private static func verified(
         _ jws: String, as kind: Kind, by verifier: SignedDataVerifier
     ) async throws(SignedDataError) -> [UInt8] {

@@ -5,25 +5,26 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// `souk keys`: who may ask the entitlement server, and what it signs its answers with.
+/// `souk keys`: manages the API keys of the entitlement server and its signing key.
 enum KeysCommands {
     private static let json = Command.Option(name: "json", help: "print one JSON value")
-    private static let bundle = Command.Option(name: "bundle-id", value: "B", help: "the app; all of them for list")
+    private static let bundle = Command.Option(
+        name: "bundle-id", value: "B", help: "the app; list shows all apps without it")
 
     static let create = Command(
-        words: ["keys", "create"], summary: "make an API key, or a key to sign answers with",
+        words: ["keys", "create"], summary: "Create an API key, or a key that signs answers",
         options: [
-            LedgerPlace.option, .init(name: "bundle-id", value: "B", help: "the app it is for"),
+            LedgerPlace.option, .init(name: "bundle-id", value: "B", help: "the app that the key is for"),
             .init(name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)"),
-            .init(name: "label", value: "TEXT", help: "what you call it"),
-            .init(name: "out", value: "FILE", help: "where the key goes, readable by you alone; - prints it"),
+            .init(name: "label", value: "TEXT", help: "a name for the key"),
+            .init(name: "out", value: "FILE", help: "the file for the key, which only you can read; - prints it"),
             .init(
                 name: "signing", value: "FILE",
-                help: "make an Ed25519 key for souk serve --signing-key instead; - prints it"),
+                help: "create an Ed25519 key for souk serve --signing-key instead; - prints it"),
             json,
         ],
         details: """
-            The ledger keeps a digest only: this is the one time the key can be read. A running server lets it in at once.
+            The ledger keeps only a digest: the key cannot be printed again. A running server accepts it at once.
             Without --out a public key is printed and a secret one goes to a file: beside a SQLite ledger, else in the
             working directory.
             """
@@ -53,7 +54,7 @@ enum KeysCommands {
     }
 
     static let list = Command(
-        words: ["keys", "list"], summary: "the API keys of a ledger, without what lets anybody in",
+        words: ["keys", "list"], summary: "List the API keys of a ledger, without the keys themselves",
         options: [LedgerPlace.option, bundle, json]
     ) { arguments in
         let app: BundleID? = try arguments.identifier("bundle-id")
@@ -67,9 +68,9 @@ enum KeysCommands {
     }
 
     static let revoke = Command(
-        words: ["keys", "revoke"], summary: "let nobody in with an API key any more", operands: ["ID"],
+        words: ["keys", "revoke"], summary: "Revoke an API key", operands: ["ID"],
         options: [LedgerPlace.option, json],
-        details: "ID is as souk keys list prints it. A running server refuses the key within a second."
+        details: "ID is the one that souk keys list prints. A running server refuses the key within a second."
     ) { arguments in
         let entry = try await LedgerPlace(arguments).beside { database in
             try await managing { try await APIKeys(database: database).revoke(arguments.operands[0]) }
@@ -82,7 +83,7 @@ enum KeysCommands {
         return .success
     }
 
-    /// What the ledger refuses, as this command says it.
+    /// Turns errors of the ledger into those of the command.
     private static func managing<Value>(_ work: () async throws -> Value) async throws -> Value {
         do { return try await work() } catch let error as EntitlementServerError { throw Misuse(error.reason) }
     }
@@ -111,7 +112,7 @@ enum KeysCommands {
         }
     }
 
-    /// Runs `tell`; when what it has to say cannot be written, no key was made, and its file goes.
+    /// Runs `output`. If the key cannot be printed, removes its file and throws: no key was created.
     private static func keeping(_ file: String?, _ output: () throws -> Void) throws {
         do {
             try output()
@@ -121,7 +122,7 @@ enum KeysCommands {
         }
     }
 
-    /// Prints the private key alone, so that a file which standard output goes to is the key's.
+    /// Prints only the private key, so that standard output can be redirected to a key file.
     private static func printSigningKey(_ key: Ed25519.PrivateKey, asJSON: Bool) throws {
         let (secret, open) = (key.pem.trimmingCharacters(in: .newlines), key.publicKey.pem)
         if asJSON { return try Terminal.print(json: ["key": .string(secret), "publicKey": .string(open)]) }

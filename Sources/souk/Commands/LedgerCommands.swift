@@ -6,16 +6,17 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// `souk ledger replay`: whether a ledger says what follows from it. `souk ledger compact`: erases what SQLite left over.
+/// `souk ledger replay`: checks that a ledger's state follows from its facts. `souk ledger compact`: erases deleted
+/// data from the SQLite file.
 enum LedgerCommands {
     static let compact = Command(
-        words: ["ledger", "compact"], summary: "write a ledger anew, without what was erased from it",
+        words: ["ledger", "compact"], summary: "Rewrite a ledger's file, without the remains of erased data",
         options: [LedgerFile.option, .init(name: "json", help: "print one JSON value")],
         details: """
-            SQLite moves rows and leaves copies in free room, where the name of an erased customer can stay. souk serve writes
-            a ledger of up to 256 MiB anew after an erasure. Run this for a larger one, when few purchases come in: writes
-            wait for about a second for each 100 MB, and more than 5 seconds are answered 503. Takes as much of the disk
-            again for as long as it runs. A server may be running.
+            SQLite leaves copies of rows in free space, where the name of an erased customer can remain. souk serve rewrites
+            a ledger of up to 256 MiB after an erasure. Run this command for a larger one, at a quiet time: writes
+            wait for about a second for each 100 MB, and more than 5 seconds are answered 503. Needs the same disk space
+            again while it runs. A server may be running.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)
@@ -30,24 +31,24 @@ enum LedgerCommands {
                 "database": .string("sqlite:\(ledger.path)"), "bytes": .number(after), "bytesBefore": .number(before),
             ])
         } else {
-            try Terminal.print("\(ledger.path) was written anew: \(after) bytes, before \(before)")
+            try Terminal.print("\(ledger.path) was rewritten: \(after) bytes, before \(before)")
         }
         return .success
     }
 
     static let replay = Command(
-        words: ["ledger", "replay"], summary: "compute every customer anew, and compare",
+        words: ["ledger", "replay"], summary: "Recompute all customers from the ledger's facts, and compare",
         options: [
             LedgerPlace.option,
-            .init(name: "features", value: "FILE", help: "the feature map that the server has"),
+            .init(name: "features", value: "FILE", help: "the server's feature map"),
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Reads all facts, claims and customers: each fact must be what was signed, each purchase with those whose it is by
-            its token and claims, each answer what its facts say, each redemption paid for by purchases that gave as much.
-            Changes nothing; a server may be running. Exit status 1 when something differs. Debts of customers who spent a
-            purchase more than once before this was refused are listed, and are no difference.
+            Reads all facts, claims and customers: each fact must equal its signed payload, each purchase belong to the customers of
+            its token and claims, each answer follow from its facts, each redemption be covered by purchases.
+            Changes nothing; a server may be running. Exit 1 when something differs. Debts of customers who spent a
+            purchase more than once in older versions are listed, and are no difference.
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
@@ -112,7 +113,7 @@ enum LedgerCommands {
             """
         try Terminal.print(
             report.differenceCount == 0
-                ? "\(looked): all as they follow from the ledger"
-                : "\(looked): \(report.differenceCount) differ from what follows from the ledger")
+                ? "\(looked): all match the ledger's facts"
+                : "\(looked): \(report.differenceCount) do not match the ledger's facts")
     }
 }

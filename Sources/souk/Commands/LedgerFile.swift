@@ -5,9 +5,9 @@ import SQLStorage
 /// A ledger in a SQLite file.
 struct LedgerFile: Sendable {
     static let option = Command.Option(
-        name: "database", value: "sqlite:PATH", help: "where the ledger is (sqlite:souk.sqlite)")
+        name: "database", value: "sqlite:PATH", help: "the ledger (sqlite:souk.sqlite)")
 
-    /// Absolute.
+    /// The absolute path.
     let path: String
 
     init(_ arguments: Arguments) throws { try self.init(naming: arguments.text("database") ?? "sqlite:souk.sqlite") }
@@ -19,24 +19,24 @@ struct LedgerFile: Sendable {
     init(naming text: String, called name: String = "--database") throws {
         guard !Self.isPostgres(text) else {
             throw Misuse(
-                "This command is for a ledger in a SQLite file; PostgreSQL has programs of its own for it, such as pg_dump"
+                "This command is for a ledger in a SQLite file; use the tools of PostgreSQL, such as pg_dump"
             )
         }
         guard text.hasPrefix("sqlite:"), text.count > "sqlite:".count else {
             throw Misuse("\(name) is sqlite:PATH or postgres://user@host:port/name, not \(text.quoted)")
         }
         path = InputFile.absolute(String(text.dropFirst("sqlite:".count)))
-        // Whatever this process makes beside a ledger is its owner's alone, whichever mask it was started with.
+        // Files beside a ledger are readable by their owner only, whatever the umask was.
         umask(0o077)
     }
 
-    /// The path of the ledger itself where `path` is a symbolic link. Its log, its lock and its former files are beside
-    /// it, not beside the link.
+    /// The path of the ledger itself if `path` is a symbolic link. Its log, lock and former files are beside it, not
+    /// beside the link.
     var resolvedPath: String { SQLiteFile.resolvingLinks(path) }
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Throws `Misuse` when the file is missing and its log is not: a new ledger is not made there.
+    /// Throws `Misuse` when the file is missing and its log is not: a new ledger there would destroy the log.
     func requireNoLogAlone() throws {
         let log = try? FileManager.default.attributesOfItem(atPath: resolvedPath + "-wal")[.size] as? Int
         guard !exists, let log, log > 0 else { return }
@@ -45,25 +45,25 @@ struct LedgerFile: Sendable {
         )
     }
 
-    /// Whether the file is empty, cannot be read or begins as every SQLite database does: so it can be a ledger that was
-    /// damaged. A file of another beginning can be anything that a user keeps.
+    /// Whether the file can be a damaged ledger: it is empty, cannot be read, or begins as every SQLite database does.
+    /// Any other file can be the user's own.
     var canBeDamagedLedger: Bool {
         guard let file = FileHandle(forReadingAtPath: path) else { return false }
         let start = (try? file.read(upToCount: 16)) ?? Data()
         return start.isEmpty || start == Data("SQLite format 3\0".utf8)
     }
 
-    /// The file, for what does not change it. Throws `Misuse` when there is none.
+    /// The file, for read-only use. Throws `Misuse` when there is none.
     func file() throws -> SQLiteFile { try Self.refusing { try SQLiteFile(path: path) } }
 
-    /// The database: to be the only one that has it, or beside a server that does. Throws `Misuse` when it cannot be had.
+    /// Opens the database, exclusively or beside a server. Throws `Misuse` when it cannot be opened.
     func open(exclusively: Bool) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = exclusively
         return try Self.refusing { try SQLiteDatabase(path: resolvedPath, configuration: configuration) }
     }
 
-    /// Runs `work`; a file that cannot be had or is none of this program's becomes a `Misuse`.
+    /// Runs `work`, and throws `Misuse` for a file that cannot be opened or is not a ledger.
     static func refusing<Value>(_ reasons: Set<SQLError.Code> = reasons, _ work: () throws -> Value) throws -> Value {
         do {
             return try work()
@@ -77,8 +77,8 @@ struct LedgerFile: Sendable {
         .readOnly,
     ]
 
-    /// Runs `body` on the database beside a server that has it. Throws `Misuse` for a file that is missing, and one whose
-    /// schema is not this program's.
+    /// Runs `body` on the database beside a server that has it open. Throws `Misuse` for a missing file, and for one
+    /// with another schema.
     func beside<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
         let status = try Self.refusing { try file().schema(EntitlementService.migrations(for: .sqlite)) }
         try Self.requireComplete(status, path)

@@ -28,14 +28,14 @@ enum LedgerPlace: Sendable {
     /// A PostgreSQL database, by its URL.
     struct Postgres: Sendable {
         let url: String
-        /// Whether the URL may hold the password: one that a file or an environment variable says.
+        /// Whether the URL may contain the password: only if it comes from a file or an environment variable.
         let allowsPassword: Bool
         /// The URL without a password or other parameters.
         let address: String
         var isolation = PostgresDatabase.Isolation.serializable
         var keepsStatements = true
 
-        /// Throws `Misuse` for a URL that is none.
+        /// Throws `Misuse` for an invalid URL.
         init(url: String, allowsPassword: Bool) throws {
             self.url = url
             self.allowsPassword = allowsPassword
@@ -52,8 +52,8 @@ enum LedgerPlace: Sendable {
         }
     }
 
-    /// - Parameter typed: the arguments of the command line alone. A password in a URL among them is refused, because other
-    ///   users of the machine see it in the list of processes.
+    /// - Parameter typed: the arguments of the command line alone. A password in a URL among them is rejected, because
+    ///   other users of the machine can see it in the list of processes.
     init(_ arguments: Arguments, typed: Arguments) throws {
         try self.init(
             naming: arguments.text("database") ?? "sqlite:souk.sqlite", allowsPassword: typed.text("database") == nil)
@@ -85,7 +85,7 @@ enum LedgerPlace: Sendable {
 
     init(_ arguments: Arguments) throws { try self.init(arguments, typed: arguments) }
 
-    /// Opens the copy that `--standby` names; `nil` where none is named. Throws `Misuse`.
+    /// Opens the standby that `--standby` names; `nil` without the option. Throws `Misuse`.
     func standby(_ arguments: Arguments, typed: Arguments) throws -> PostgresDatabase? {
         guard let url = arguments.text(Self.standby.name) else { return nil }
         guard case .postgres = self, LedgerFile.isPostgres(url),
@@ -103,8 +103,7 @@ enum LedgerPlace: Sendable {
         umask(0o077)
     }
 
-    /// Opens the database. A SQLite file: to be the only server that has it, or beside a server that does. Throws `Misuse`
-    /// when that is refused.
+    /// Opens the database; a SQLite file exclusively or beside a server. Throws `Misuse` when it cannot be opened.
     func open(exclusively: Bool) throws -> any SQLDatabase {
         switch self {
         case .file(let file): try file.open(exclusively: exclusively)
@@ -112,7 +111,7 @@ enum LedgerPlace: Sendable {
         }
     }
 
-    /// The database as `--database` names it, without a password.
+    /// The database in the form of `--database`, without a password.
     var name: String {
         switch self {
         case .file(let file): "sqlite:\(file.path)"
@@ -120,7 +119,7 @@ enum LedgerPlace: Sendable {
         }
     }
 
-    /// The path that the files of its keys begin with: beside a SQLite file, else in the working directory.
+    /// The path prefix of key files: beside a SQLite file, else in the working directory.
     var keyFilePrefix: String {
         switch self {
         case .file(let file): file.path
@@ -128,7 +127,7 @@ enum LedgerPlace: Sendable {
         }
     }
 
-    /// Which migrations the ledger has. Throws `Misuse` when it cannot be read or is none.
+    /// Returns the migrations of the ledger. Throws `Misuse` when it cannot be read or is no ledger.
     func schema() throws -> SQLSchemaStatus {
         switch self {
         case .file(let file):
@@ -140,8 +139,8 @@ enum LedgerPlace: Sendable {
         }
     }
 
-    /// Runs `body` on the database beside a server that has it. Throws `Misuse` for a database that is missing and one whose
-    /// schema is not this program's.
+    /// Runs `body` on the database beside a server that has it open. Throws `Misuse` for a missing database and for one
+    /// with another schema.
     func beside<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
         switch self {
         case .file(let file): return try await file.beside { try await body($0) }
@@ -159,7 +158,7 @@ enum LedgerPlace: Sendable {
 }
 
 extension LedgerPlace.Postgres {
-    /// Runs `body` on the database. Throws `Misuse` for what the database refuses.
+    /// Runs `body` on the database. Throws `Misuse` for an error of the database.
     func reading<Value>(_ body: (PostgresDatabase) throws -> Value) throws -> Value {
         let database = try open()
         return try LedgerFile.refusing { try body(database) }
@@ -167,7 +166,7 @@ extension LedgerPlace.Postgres {
 }
 
 extension SQLDatabase {
-    /// Runs `body`, then closes the database, whatever came of it.
+    /// Runs `body`, then closes the database, also when `body` throws.
     func closing<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             let value = try await body()

@@ -6,12 +6,12 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// `souk migrate`: what a ledger's schema is, should be, and how it gets there.
+/// `souk migrate`: shows and applies a ledger's schema migrations, and copies a ledger to PostgreSQL.
 enum MigrateCommands {
     private static let json = Command.Option(name: "json", help: "print one JSON value")
 
     static let plan = Command(
-        words: ["migrate", "plan"], summary: "what an upgrade would do to a ledger's schema",
+        words: ["migrate", "plan"], summary: "Show the pending migrations of a ledger's schema",
         options: [LedgerPlace.option, json],
         details: "Changes nothing; a server may be running."
     ) { arguments in
@@ -28,10 +28,10 @@ enum MigrateCommands {
     }
 
     static let apply = Command(
-        words: ["migrate", "apply"], summary: "bring a ledger's schema up to date before a server does",
+        words: ["migrate", "apply"], summary: "Apply the pending migrations of a ledger's schema",
         options: [LedgerPlace.option, json],
         details:
-            "Each step is a transaction of its own. Refused while a server has a SQLite file; a server does it as well."
+            "Each step is one transaction. Refused while a server has the SQLite file open. A server does the same at its start."
     ) { arguments in
         let ledger = try LedgerPlace(arguments)
         let database = try ledger.open(exclusively: true)
@@ -47,11 +47,11 @@ enum MigrateCommands {
     }
 
     static let verify = Command(
-        words: ["migrate", "verify"], summary: "whether a ledger is whole and its schema this program's",
+        words: ["migrate", "verify"], summary: "Check a ledger's integrity and schema version",
         options: [LedgerPlace.option, json],
         details: """
-            Reads a whole SQLite file: damaged pages, rows without what they refer to. On both: migrations that are missing or
-            were changed, tables and indexes changed by hand; PostgreSQL checks its rows itself, and the role must be
+            In a SQLite file: finds damaged pages and violated foreign keys. In both: finds migrations that are missing or
+            were changed, and tables and indexes changed by hand. PostgreSQL checks its rows itself; the role must be
             allowed to create schemas. Changes nothing; a server may be running.
             """
     ) { arguments in
@@ -64,25 +64,25 @@ enum MigrateCommands {
             ])
         } else {
             for fault in faults { try Terminal.print("\(fault)") }
-            if faults.isEmpty { try Terminal.print("\(ledger.name) is whole, and its schema is up to date") }
+            if faults.isEmpty { try Terminal.print("\(ledger.name) is intact, and its schema is up to date") }
         }
         return faults.isEmpty ? .success : .doesNotHold
     }
 
     static let copy = Command(
-        words: ["migrate", "copy"], summary: "move a ledger from SQLite to PostgreSQL",
+        words: ["migrate", "copy"], summary: "Move a ledger from SQLite to PostgreSQL",
         options: [
             .init(name: "from", value: "sqlite:PATH", help: "the ledger (sqlite:souk.sqlite)"),
-            .init(name: "to", value: "postgres://URL", help: "an empty database, or one that this was begun with"),
-            .init(name: "features", value: "FILE", help: "the feature map that the server has"),
+            .init(name: "to", value: "postgres://URL", help: "an empty database, or one with an unfinished copy"),
+            .init(name: "features", value: "FILE", help: "the server's feature map"),
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
             json,
         ],
         details: """
             Compares row by row and writes what differs, so it can be interrupted and run again. While a server has the
-            ledger, it copies and exits with 2: stop the server and run it again, which takes as long as what changed since.
-            Then both ledgers are replayed and must say the same; after that the SQLite file is marked as moved, and souk serve
-            refuses it. Ids of events, cursors of webhooks and idempotency keys stay what they are. The password comes from
+            ledger, it copies and exits with 2: stop the server and run it again, which copies only the changes since.
+            Then both ledgers are replayed and must be equal; after that the SQLite file is marked as moved, and souk serve
+            refuses it. Event ids, webhook cursors and idempotency keys are kept. The password comes from
             the file that PGPASSFILE names, or from PGPASSWORD.
             """
     ) { arguments in
@@ -113,7 +113,7 @@ enum MigrateCommands {
         await clock?.stop()
         guard !isServed else {
             throw Misuse(
-                "The ledger was copied, but a server has \(from.path): stop it and run this again, to copy what changed since"
+                "The ledger was copied, but a server has \(from.path) open: stop it and run this again to copy the changes since"
             )
         }
         if arguments.has("json") {
@@ -128,13 +128,13 @@ enum MigrateCommands {
                 LintReport.count(counts.events, "event"),
             ]
             try Terminal.print(
-                "\(said.joined(separator: ", ")) are in \(to.address); \(from.path) was moved and is served from no more"
+                "\(said.joined(separator: ", ")) are in \(to.address); \(from.path) is marked as moved, and souk serve refuses it"
             )
         }
         return .success
     }
 
-    /// The ledger, for itself where no server has it.
+    /// Opens the ledger, exclusively if no server has it.
     private static func open(_ file: LedgerFile) throws -> (SQLiteDatabase, isServed: Bool) {
         do {
             var configuration = SQLiteDatabase.Configuration()
@@ -155,7 +155,7 @@ enum MigrateCommands {
         }
     }
 
-    /// Replays both ledgers. Throws `Misuse` when one differs from what follows from it, or the two from each other.
+    /// Replays both ledgers. Throws `Misuse` when a replay finds differences, or when the two ledgers differ.
     private static func verify(
         _ databases: [any SQLDatabase], _ features: FeatureMap, _ clock: any WallClock
     ) async throws {
@@ -169,11 +169,11 @@ enum MigrateCommands {
         }
         guard reports.allSatisfy({ $0.differenceCount == 0 }) else {
             throw Misuse(
-                "The ledger differs from what follows from it, so it was copied, but not moved: see souk ledger replay")
+                "The ledger does not match its facts, so it was copied, but not moved: see souk ledger replay")
         }
         let sums = reports.map { [$0.facts, $0.factsWithoutSource, $0.purchases, $0.customers, $0.debtCount] }
         guard Set(sums).count == 1 else {
-            throw Misuse("The copy does not have what the ledger has; run this again")
+            throw Misuse("The copy differs from the ledger; run this again")
         }
     }
 
@@ -185,8 +185,7 @@ enum MigrateCommands {
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
             throw Misuse(error.description)
         } catch let error as SQLError where error.isConstraintViolation {
-            // Each table is read as it is then: a server may have written what a later table refers to.
-            throw Misuse("The ledger changed while it was copied; run this again, it goes on where it was")
+            throw Misuse("The ledger changed while it was copied; run this again to continue")
         }
     }
 
@@ -194,7 +193,6 @@ enum MigrateCommands {
         switch ledger {
         case .file(let ledger):
             let file = try ledger.file()
-            // Every other fault of the file is what was asked about.
             let pending = try LedgerFile.refusing([.cannotOpen, .otherSchema]) {
                 try file.schema(EntitlementService.migrations(for: .sqlite)).pending
             }
@@ -210,7 +208,7 @@ enum MigrateCommands {
     }
 
     private static func missing(_ migrations: [String]) -> [String] {
-        migrations.map { "The migration \($0) is not applied: souk migrate apply does it." }
+        migrations.map { "The migration \($0) is not applied: run souk migrate apply." }
     }
 
     private static func report(_ status: SQLSchemaStatus, of ledger: String, asJSON: Bool) throws {

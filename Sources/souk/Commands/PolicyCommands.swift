@@ -4,11 +4,13 @@ import Primitives
 /// `souk policy lint`.
 enum PolicyCommands {
     static let lint = Command(
-        words: ["policy", "lint"], summary: "find what is wrong in and between the policies of a hub",
+        words: ["policy", "lint"], summary: "Check the policies of a hub",
         operands: ["FILE…"],
         options: [
             .init(name: "json", help: "print one JSON value"),
-            .init(name: "partial", help: "the files are a part of a hub's policies: a missing partner is a warning"),
+            .init(
+                name: "partial",
+                help: "the files are a part of a hub's policies: a missing sender or receiver is a warning"),
         ],
         details: """
             The files are checked together, as the hub checks its plugins when it starts, in the order given.
@@ -20,12 +22,12 @@ enum PolicyCommands {
         return try LintReport(files: files.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
-    /// In the order of the files, and in each as they were found.
+    /// Returns the findings in the order of the files and, within each, of their discovery.
     private static func findings(in files: [PolicyFile], isPartialSet: Bool) -> [LintReport.Finding] {
         let readable = files.indices.compactMap { index in
             (try? files[index].content.get()).map { (index: index, policy: $0) }
         }
-        // A file that holds no policy may hold what the others lack, so they are a part only.
+        // An invalid file may declare what others refer to, so the set counts as partial.
         let placed = Policy.placedFindings(
             among: readable.map(\.policy), isPartialSet: isPartialSet || readable.count < files.count)
         return files.indices.flatMap { index in

@@ -2,20 +2,20 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// A policy that a person named on the command line, or why the file holds none.
+/// A policy file that was named on the command line, with its policy or the reason why it has none.
 struct PolicyFile {
     let path: String
     let content: Result<Policy, Finding>
-    /// Members that nobody reads: most likely misspelt.
+    /// Unknown members, which are probably misspelt.
     let unknownMembers: [Finding]
 
-    /// What is wrong at one place of a file.
+    /// An error at one place of a file.
     struct Finding: Error {
         let pointer: String
         let reason: String
     }
 
-    /// Throws `Misuse` when the file cannot be read at all.
+    /// Throws `Misuse` when the file cannot be read.
     init(reading path: String) throws {
         self.path = path
         let bytes = try InputFile.read(path)
@@ -58,8 +58,8 @@ struct PolicyFile {
 
     private static func noun(_ type: any Any.Type) -> String {
         let name = "\(type)"
-        if name == "String" { return "a text" }
-        return name.hasPrefix("Array") ? "a list of texts" : "an object"
+        if name == "String" { return "a string" }
+        return name.hasPrefix("Array") ? "a list of strings" : "an object"
     }
 
     private static let exchange = ["commands", "queries", "viewControllerQueries", "requests"]
@@ -82,6 +82,6 @@ struct PolicyFile {
     private static func unknownMember(_ path: [String], among known: [String]) -> Finding {
         Finding(
             pointer: path.map(JSONPointer.escaped).joined(separator: "/"),
-            reason: "nobody reads \"\(path.last ?? "")\"; here may stand \(known.joined(separator: ", "))")
+            reason: "\"\(path.last ?? "")\" is unknown; known are \(known.joined(separator: ", "))")
     }
 }

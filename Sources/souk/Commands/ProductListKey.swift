@@ -1,17 +1,19 @@
 import Foundation
 import SignedData
 
-/// The key of an encrypted product list, from where a person keeps it. No message ever shows it.
+/// The key of an encrypted product list, from a file or the environment. No message contains it.
 struct ProductListKey {
     static let variable = "SOUK_PRODUCT_LIST_KEY"
     static let options: [Command.Option] = [
-        .init(name: "key", value: "HEX", help: "the key, 64 hexadecimal digits; others can see it among the processes"),
+        .init(
+            name: "key", value: "HEX",
+            help: "the key, 64 hexadecimal digits; other users can see it in the list of processes"),
         .init(name: "key-file", value: "FILE|-", help: "the file that holds the key; or set \(variable)"),
     ]
 
     let cipher: AES256GCM
 
-    /// The key that the options give, else the environment. `nil` without any. Throws `Misuse` for a text that is none.
+    /// Returns the key of the options, else of the environment; `nil` without one. Throws `Misuse` for an invalid key.
     init?(_ arguments: Arguments) throws {
         let text: String
         let place: String
@@ -35,5 +37,5 @@ struct ProductListKey {
     }
 
     static let needed = Misuse(
-        "a key is needed: --key-file FILE, or \(variable) in the environment; openssl rand -hex 32 makes one")
+        "a key is needed: --key-file FILE, or \(variable) in the environment; create one with openssl rand -hex 32")
 }

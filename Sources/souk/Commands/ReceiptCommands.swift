@@ -6,13 +6,13 @@ import StoreModel
 /// `souk receipt inspect` and `souk receipt verify`.
 enum ReceiptCommands {
     static let verify = Command(
-        words: ["receipt", "verify"], summary: "check an app receipt and print what it says", operands: ["FILE|-"],
+        words: ["receipt", "verify"], summary: "Verify an app receipt and print its content", operands: ["FILE|-"],
         options: options,
         details: """
             The file is the receipt itself or its base64, with or without line breaks. Without --environment receipts of
             production and of the sandbox are accepted; those of Xcode need --environment xcode and, as --root, the
-            certificate they are signed with. The certificates are judged at the time the receipt was made. Exit 1 when
-            it is not true: with --json as {"error":{"code","reason","retryable"}}.
+            certificate that signed them. The certificates are checked at the time of the receipt. Exit 1 when
+            it is not valid: with --json as {"error":{"code","reason","retryable"}}.
             """
     ) { arguments in
         let isJSON = arguments.has("json")
@@ -39,10 +39,10 @@ enum ReceiptCommands {
     }
 
     static let inspect = Command(
-        words: ["receipt", "inspect"], summary: "show what a receipt says, without checking that it is true",
+        words: ["receipt", "inspect"], summary: "Print the content of a receipt without verifying it",
         operands: ["FILE|-"], options: [SignedDataOptions.json] + SignedDataOptions.ignored(options.dropLast()),
         details: """
-            Prints what souk receipt verify prints, after "verified": false and before the certificates in the receipt.
+            Prints the output of souk receipt verify, after "verified": false and before the certificates in the receipt.
             """
     ) { arguments in
         let isJSON = arguments.has("json")
@@ -55,7 +55,7 @@ enum ReceiptCommands {
                 for (name, value) in receipt { members[name] = value }
             }
             members["certificates"] = SignedDataOptions.json(of: content.unverifiedCertificates)
-            Terminal.note("NOT VERIFIED: anybody can make a receipt that says this; souk receipt verify checks it.")
+            Terminal.note("NOT VERIFIED: anyone can create such a receipt; souk receipt verify checks it.")
             try Terminal.print(json: .object(members), pretty: !isJSON)
             return .success
         } catch let error as SignedDataError {
@@ -65,10 +65,10 @@ enum ReceiptCommands {
 
     private static let options: [Command.Option] =
         SignedDataOptions.accepted + [
-            .init(name: "app-version", value: "V", help: "the version of the app it must be for"),
+            .init(name: "app-version", value: "V", help: "the expected version of the app"),
             .init(
                 name: "device-id", value: "ID",
-                help: "the device it must be for: a UUID with hyphens, a MAC address with colons, or base64"),
+                help: "the expected device: a UUID with hyphens, a MAC address with colons, or base64"),
         ] + SignedDataOptions.trusted + [SignedDataOptions.json]
 
     private static func device(from arguments: Arguments) throws -> DeviceIdentifier? {

@@ -2,24 +2,24 @@ import AppStoreSimulator
 import Foundation
 import Primitives
 
-/// `souk scenario run`: stories that a simulated store lives through, and what is expected of it.
+/// `souk scenario run`: runs scenarios on a simulated store and compares the results.
 enum ScenarioCommand {
     static let run = Command(
-        words: ["scenario", "run"], summary: "let simulated stores live through scenarios, and see what is as expected",
+        words: ["scenario", "run"], summary: "Run scenarios on simulated stores, and compare the results",
         operands: ["FILE…"],
         options: [
             .init(
                 name: "junit", value: "OUT",
-                help: "also write JUnit XML, which CI systems read, over a file that is there"),
+                help: "also write JUnit XML for CI systems, and replace an existing file"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
             Documentation/Formats.md describes the files; there are examples in Examples/Scenarios.
-            Exit 1 when something is not as expected (- is what was expected, + what is), 2 for a file that is no scenario.
+            Exit 1 when a result differs (- expected, + actual), 2 for a file that is no scenario.
             """
     ) { arguments in
         guard arguments.text("junit") != "-" else {
-            throw Misuse("--junit is a file; standard output has the report for people, or with --json for programs")
+            throw Misuse("--junit must name a file; standard output has the report")
         }
         let scenarios = try arguments.operands.map(read)
         if let path = arguments.text("junit"), arguments.operands.contains(where: { InputFile.areSame($0, path) }) {
@@ -35,7 +35,7 @@ enum ScenarioCommand {
             defer { group.cancelAll() }
             return try await group.next() ?? nil
         }
-        guard let reports else { throw Failure("the scenarios were stopped before they ended") }
+        guard let reports else { throw Failure("the scenarios were interrupted") }
         if let path = arguments.text("junit") {
             try OutputFile.replace(path, with: Scenario.junit(reports), isPublic: true)
         }
@@ -69,7 +69,7 @@ enum ScenarioCommand {
         return reports
     }
 
-    /// The sides of differences, and how each scenario ended.
+    /// Colours the sides of differences, and the result of each scenario.
     private static func coloured(_ text: String) -> TerminalText {
         text.split(separator: "\n").map { line -> TerminalText in
             let rest = line.drop { $0 == " " }

@@ -12,15 +12,15 @@ import StoreModel
 /// `souk serve`: the entitlement server.
 enum ServeCommand {
     static let command = Command(
-        words: ["serve"], summary: "run the entitlement server",
+        words: ["serve"], summary: "Run the entitlement server",
         options: ServeOptions.all + [ServeOptions.config, .stopWithParent],
         details: """
-            The first line of standard output is one JSON object: where it listens and, for each app that is new to the
+            The first line of standard output is one JSON object: its URL and, for each app that is new to the
             database, a public key and the file that holds its secret key. Standard error has the log, a JSON object a line.
-            On SIGTERM or SIGINT it answers what was asked, and stops; on a second one it ends at once.
+            On SIGTERM or SIGINT it finishes the requests in progress and stops; a second signal ends it at once.
 
             Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the file (tlsKey)
-            instead; a flag wins over the environment, which wins over the file. The file can say more:
+            instead; a flag overrides the environment, which overrides the file. The file has more settings:
             Documentation/Configuration.md.
             """
     ) { typed in
@@ -30,7 +30,6 @@ enum ServeCommand {
         let path = ledger.keyFilePrefix
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
-        // What the listener refuses by itself has a name too.
         let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
         configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
         guard arguments.text("clock") == nil || !arguments.texts("root").isEmpty else {
@@ -54,12 +53,11 @@ enum ServeCommand {
         let announced = Terminal.announce(
             announcement(listener.url, metrics: metricsListener?.url, database: ledger.name, path: path, keys: keys))
         let backgroundJobs = Task {
-            // Where they end by themselves, nothing is to be served any more.
             defer { stop.request() }
             try await service.run()
         }
         if announced.isWritten { await stop.wait() }
-        // Streams of events end with the chores, so that closing need not wait for them.
+        // Ends the event streams too, which would delay the close of the listener.
         backgroundJobs.cancel()
         let end = await backgroundJobs.result
         await listener.close()
@@ -87,7 +85,7 @@ enum ServeCommand {
         return configuration
     }
 
-    /// A line of the log for what no request brought about.
+    /// Writes a log line that belongs to no request.
     private static func warn(sentence: String, about subject: String) {
         let line: JSONValue = [
             "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": .string(subject),
@@ -96,8 +94,8 @@ enum ServeCommand {
         Terminal.log(json: line)
     }
 
-    /// Writes both keys to files that only their owner may read, whatever the process's mask, because the ledger keeps
-    /// only digests. The secret key is never printed. When one cannot be written, neither is there. Throws `Misuse` and
+    /// Writes both keys to files that only their owner may read, whatever the umask, because the ledger keeps only
+    /// digests. Never prints the secret key. If one file cannot be written, neither is kept. Throws `Misuse` and
     /// `OutputFailure`.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
         let secret = secretFile(of: keys.bundleID, beside: database)
@@ -110,8 +108,8 @@ enum ServeCommand {
         }
     }
 
-    /// Gives a key's file that is there another name: its ledger is missing, perhaps for a while only, as when a disk is
-    /// not mounted, and nothing else has the secret key.
+    /// Renames an existing key file. Its ledger is missing, perhaps only because a disk is not mounted, and the file is
+    /// the only copy of the secret key.
     private static func keepFormer(_ path: String) throws {
         let former = FormerFile.name(for: path, at: Date())
         guard rename(path, former) == 0 else {
@@ -119,8 +117,8 @@ enum ServeCommand {
             throw Misuse("\(FileFailure("rename", path, errno)). No key was made")
         }
         warn(
-            sentence: "\(path) is of a ledger that is missing, or of a start that was cut short. It is kept as "
-                + "\(former). Where a ledger is missing, stop and restore it: this one has nothing for the app.",
+            sentence: "\(path) belongs to a ledger that is missing, or to an interrupted start. It is kept as "
+                + "\(former). If a ledger is missing, stop and restore it: this one is empty.",
             about: "keys")
     }
 

@@ -4,13 +4,13 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Asks one of Souk's own services over HTTP and turns its refusals into sentences.
+/// A client of Souk's own HTTP services, which turns error responses into sentences.
 struct ServiceClient: Sendable {
     let url: String
     var headers: HTTPHeaders = [:]
     var transport: any HTTPTransport = CurlTransport.platformDefault()
 
-    /// A store's whole state may be long.
+    /// The largest response; the whole state of a store can be long.
     private static let answerLimit = 256 << 20
 
     struct Answer: Sendable {
@@ -20,7 +20,7 @@ struct ServiceClient: Sendable {
         let bytes: [UInt8]
     }
 
-    /// Sends a request and returns the answer whatever its status. Throws `Failure` when there is none.
+    /// Sends a request and returns the response, whatever its status. Throws `Failure` when there is none.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: JSONValue? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {
@@ -39,7 +39,8 @@ struct ServiceClient: Sendable {
         }
     }
 
-    /// As `send`, and the decoded body of a success. Throws `Failure` with the service's own sentence for a refusal.
+    /// Sends a request and returns the decoded body of a success. Throws `Failure` with the service's sentence for an
+    /// error response.
     func ask<Value: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable)? = nil, as type: Value.Type,
         timeout: Duration = .seconds(10)
@@ -50,7 +51,6 @@ struct ServiceClient: Sendable {
             throw Failure(answer.json["detail"]?.stringValue ?? "\(url)\(path) answered with status \(answer.status)")
         }
         do {
-            // Bytes that are not JSON are parsed once more, for the reason.
             return answer.json.isNull
                 ? try WireJSON.decode(type, from: answer.bytes) : try WireJSON.decode(type, from: answer.json)
         } catch {

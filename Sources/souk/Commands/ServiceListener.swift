@@ -3,14 +3,14 @@ import HTTPCore
 import HTTPListener
 import Primitives
 
-/// A service's place on the network, taken before the service touches anything: if the port is in use, nothing was
-/// changed. Until the service is there, requests are answered 503.
+/// The listener of a service, bound before the service changes anything: if the port is in use, nothing was changed.
+/// Answers 503 until the service has started.
 final class ServiceListener: Sendable {
     let url: String
     private let listener: HTTPListener
     private let startingHandler: StartingHandler
 
-    /// Throws `Misuse` naming the address and the reason.
+    /// Throws `Misuse` with the address and the reason.
     init(_ configuration: HTTPListener.Configuration) throws {
         startingHandler = StartingHandler()
         listener = HTTPListener(handler: startingHandler, configuration: configuration)
@@ -21,13 +21,13 @@ final class ServiceListener: Sendable {
         }
     }
 
-    /// From now on `handler` answers.
+    /// Passes requests to `handler` from now on.
     func open(to handler: any HTTPHandler) { startingHandler.handler.withLock { $0 = handler } }
 
-    /// Stops accepting, lets what is being answered end, and closes.
+    /// Stops accepting connections, waits for requests in progress, and closes.
     func close() async { await listener.stop() }
 
-    /// What `body` makes behind the door; the door is closed again when it throws.
+    /// Runs `body` while requests are answered 503. Closes the listener when `body` throws.
     func whileStarting<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

@@ -7,7 +7,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// How a server's answers leave it: kept in memory, signed, limited, logged, counted and posted.
+/// The options for a server's responses: cache, signatures, rate limits, logs, metrics and webhooks.
 struct ServiceOptions: Sendable {
     static let options: [Command.Option] = [
         .init(
@@ -25,7 +25,7 @@ struct ServiceOptions: Sendable {
             help: "what signs them; two while one is exchanged for another"),
     ]
 
-    /// Of each app.
+    /// An option of each app.
     static let rateLimit = Command.Option(
         name: "rate-limit", value: "N[:BURST]", help: "requests a second that each key may send, BURST at once (2 N)")
 
@@ -37,7 +37,7 @@ struct ServiceOptions: Sendable {
 
     private enum Log: String { case nothing, refusals, requests }
 
-    /// Where `/metrics` has a place of its own.
+    /// The listener of `/metrics`, if it has its own.
     let metrics: HTTPListener.Configuration?
     private let answerMemory: Int
     private let signingKeys: [AnswerSigningKey]
@@ -61,15 +61,15 @@ struct ServiceOptions: Sendable {
             try arguments.integer("answer-memory", in: 0...1 << 30).map { $0 << 20 } ?? Int(ProcessMemory.limit() / 8)
         metrics = try arguments.integer("metrics-port", in: 0...65535).map { port in
             var configuration = HTTPListener.Configuration(host: arguments.text("host") ?? "127.0.0.1", port: port)
-            // Nobody but a monitor or two; the files are for customers.
+            // Only monitors connect here; the limit leaves descriptors to customers.
             configuration.maximumConnections = 64
             return configuration
         }
         webhooks = try Self.webhooks(arguments, bundles)
     }
 
-    /// Each webhook has a limit of its own to the attempts that are under way at once; one of all of them together would let
-    /// a receiver that hangs delay others.
+    /// Each webhook has its own limit of concurrent attempts. With a common limit, one receiver that hangs would delay
+    /// the others.
     private static var webhookTransport: any HTTPTransport {
         var configuration = CurlTransport.Configuration()
         configuration.maximumConnections = 100_000

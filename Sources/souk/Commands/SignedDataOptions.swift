@@ -5,22 +5,23 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// What `souk jws` and `souk receipt` share: whom they trust, what they accept, and how they say what they found.
+/// Options and output that `souk jws` and `souk receipt` share: trust anchors, checks, and the format of results.
 enum SignedDataOptions {
     static let accepted: [Command.Option] = [
-        .init(name: "bundle-id", value: "B", help: "the bundle it must be for"),
+        .init(name: "bundle-id", value: "B", help: "the expected bundle id"),
         .init(
             name: "environment", value: "E",
-            help: "production, sandbox, xcode or localTesting: where it must come from"),
+            help: "the expected environment: production, sandbox, xcode or localTesting"),
     ]
     static let trusted: [Command.Option] = [
         .init(name: "root", value: "FILE", repeats: true, help: "a root to trust instead of Apple's, DER or PEM"),
-        .init(name: "at", value: "T", help: "judge the certificates at this time, not at the signed date"),
-        .init(name: "online", help: "ask the certificates' issuers whether they were revoked (OCSP)"),
+        .init(name: "at", value: "T", help: "check the certificates at this time, not at the signed date"),
+        .init(name: "online", help: "check the revocation of the certificates (OCSP)"),
     ]
     static let json = Command.Option(name: "json", help: "print one JSON value")
 
-    /// `verify`'s options without effect, so that `inspect` can be put for it.
+    /// The options of `verify` that have no effect on `inspect`, which accepts them so that a script can replace one
+    /// command with the other.
     static func ignored(_ options: [Command.Option]) -> [Command.Option] {
         options.map { .init(name: $0.name, value: $0.value, repeats: $0.repeats, help: "", isHidden: true) }
     }
@@ -29,7 +30,7 @@ enum SignedDataOptions {
         guard let text = arguments.text("environment") else { return nil }
         let environment = try environment(named: text, among: [.production, .sandbox, .xcode, .localTesting])
         if [.xcode, .localTesting].contains(environment), arguments.texts("root").isEmpty {
-            Terminal.note("Nothing of \(text) is trusted without --root: give the certificate it is signed with.")
+            Terminal.note("Data of \(text) is not trusted without --root: give the certificate that signed it.")
         }
         return [AppStoreEnvironment(rawValue: environment.appleText)]
     }
@@ -43,7 +44,7 @@ enum SignedDataOptions {
         return environment
     }
 
-    /// Apple's roots, or those in the files given.
+    /// Returns Apple's roots, or the certificates in the given files.
     static func anchors(from arguments: Arguments) throws -> [TrustAnchor] {
         let files = arguments.texts("root")
         return files.isEmpty ? TrustAnchor.apple : try anchors(in: files)
@@ -59,7 +60,7 @@ enum SignedDataOptions {
         }
     }
 
-    /// Asks over HTTP, when the person wants that.
+    /// Returns a checker that sends OCSP requests, if `arguments` ask for one.
     static func revocation(from arguments: Arguments) -> RevocationChecker? {
         guard arguments.has("online") else { return nil }
         let transport = CurlTransport.platformDefault()
@@ -90,7 +91,7 @@ enum SignedDataOptions {
                 ]
             ])
         } else {
-            Terminal.note("souk: not true (\(error.code)): \(error.reason)")
+            Terminal.note("souk: not valid (\(error.code)): \(error.reason)")
         }
         return .doesNotHold
     }

@@ -3,31 +3,31 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// `souk offer sign` and `souk token create`: what an app's server signs for Apple with a key of App Store Connect.
+/// `souk offer sign` and `souk token create`: signatures of an app's server for Apple, with a key of App Store Connect.
 enum SigningCommands {
     private static let keyOptions: [Command.Option] = [
         .init(name: "key", value: "FILE", help: "the private key, as App Store Connect gives it (.p8)"),
-        .init(name: "key-id", value: "K", help: "its id; without it, taken from the name AuthKey_K.p8"),
-        .init(name: "issuer-id", value: "I", help: "the team, from App Store Connect"),
+        .init(name: "key-id", value: "K", help: "the key's id; without it, taken from the name AuthKey_K.p8"),
+        .init(name: "issuer-id", value: "I", help: "the issuer id of the team in App Store Connect"),
         .init(name: "bundle-id", value: "B", help: "the app"),
     ]
 
     // MARK: - Tokens
 
     static let token = Command(
-        words: ["token", "create"], summary: "make a bearer token for the App Store Server API",
+        words: ["token", "create"], summary: "Create a bearer token for the App Store Server API",
         options: keyOptions + [
             .init(
                 name: "simulator", value: "FILE|-",
                 help: "the first line of souk simulate, instead of key, ids and app"),
-            .init(name: "lifetime", value: "D", help: "how long it holds, at most 60m (default 20m)"),
+            .init(name: "lifetime", value: "D", help: "the lifetime of the token, at most 60m (default 20m)"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
             curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
                 https://api.storekit.apple.com/inApps/v2/history/TRANSACTION
-            The sandbox is at https://api.storekit-sandbox.apple.com. The first line of souk simulate says what a simulator
-            takes:
+            The sandbox is at https://api.storekit-sandbox.apple.com. The first line of souk simulate has the key of
+            the simulator:
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
             curl -H "Authorization: Bearer $(souk token create --simulator store.json)" \\
@@ -53,10 +53,11 @@ enum SigningCommands {
         return .success
     }
 
-    /// The options that the first line of a simulator gives. Throws `Misuse` for another file, and beside other options.
+    /// Replaces `--simulator` by the options in the first line of a simulator. Throws `Misuse` for another file, and
+    /// together with other options.
     private static func withSimulator(_ arguments: Arguments) throws -> Arguments {
         guard let file = arguments.text("simulator") else { return arguments }
-        try refuse(["key", "key-id", "issuer-id", "bundle-id"], of: arguments, because: "--simulator says it")
+        try refuse(["key", "key-id", "issuer-id", "bundle-id"], of: arguments, because: "--simulator has it")
         let line = try InputFile.text(file).split(separator: "\n").first.map { Array($0.utf8) } ?? []
         guard let greeting = try? JSONValue(parsing: line), let api = greeting["serverAPI"],
             let key = api["privateKey"]?.stringValue, let keyID = api["keyID"]?.stringValue,
@@ -78,16 +79,16 @@ enum SigningCommands {
     // MARK: - Offers
 
     static let offer = Command(
-        words: ["offer", "sign"], summary: "sign a promotional offer, introductory eligibility or commerce request",
+        words: ["offer", "sign"], summary: "Sign a promotional offer, introductory eligibility or commerce request",
         options: [
-            .init(name: "offer", value: "O", help: "sign a promotional offer: its id in App Store Connect"),
-            .init(name: "version", value: "1|2", help: "of the promotional offer's signature (default 2)"),
+            .init(name: "offer", value: "O", help: "sign a promotional offer, by its id in App Store Connect"),
+            .init(name: "version", value: "1|2", help: "the version of the promotional offer's signature (default 2)"),
             .init(
                 name: "intro-eligibility", value: "true|false",
-                help: "sign instead whether the customer may have the introductory offer"),
+                help: "sign the customer's eligibility for the introductory offer instead"),
             .init(
                 name: "advanced-commerce", value: "FILE|-",
-                help: "sign instead this Advanced Commerce request, a JSON object"
+                help: "sign this Advanced Commerce request instead, a JSON object"
             ),
         ] + keyOptions + [
             .init(name: "product", value: "P", help: "the subscription"),
@@ -98,9 +99,9 @@ enum SigningCommands {
             .init(
                 name: "application-username", value: "TEXT",
                 help: "version 1: the payment's applicationUsername instead"),
-            .init(name: "nonce", value: "UUID", help: "use this and not a new one"),
+            .init(name: "nonce", value: "UUID", help: "use this instead of a random one"),
             .init(name: "timestamp", value: "T", help: "sign with this time, RFC 3339 or milliseconds since 1970"),
-            .init(name: "json", help: "print one JSON value: all that the app gives to StoreKit"),
+            .init(name: "json", help: "print one JSON value: all parameters for StoreKit"),
         ],
         details: """
             Version 2, eligibility and commerce requests are one JWS. Version 1 is a signature with its key id, nonce and
@@ -135,7 +136,7 @@ enum SigningCommands {
         return .success
     }
 
-    /// What shall be signed, and in which of Apple's two forms.
+    /// The signature to create, in one of Apple's two forms.
     private enum OfferRequest {
         case first(ProductID, offerID: String, username: String)
         case jws(AppStoreRequest)
@@ -151,7 +152,7 @@ enum SigningCommands {
             case ("offer", 1):
                 try refuse(["transaction-id", "issuer-id"], of: arguments, because: "version 1 does not contain it")
                 guard first.filter({ arguments.text($0) != nil }).count < 2 else {
-                    throw Misuse("--account-token and --application-username are two names of one thing; give one")
+                    throw Misuse("--account-token and --application-username set the same value; give one")
                 }
                 let username = try uuid("account-token", of: arguments)?.uuidString
                 self = .first(
@@ -176,7 +177,7 @@ enum SigningCommands {
             default:
                 try refuse(
                     first + ["version", "product", "transaction-id"], of: arguments,
-                    because: "the request of --advanced-commerce says it itself")
+                    because: "the request of --advanced-commerce contains it")
                 self = .jws(.advancedCommerce(try InputFile.read(try arguments.required("advanced-commerce"))))
             }
         }
@@ -202,7 +203,7 @@ enum SigningCommands {
 
     // MARK: - Arguments
 
-    /// Who signs, for which app.
+    /// The key, issuer and app of a signature.
     private struct Identity {
         let key: SigningKey
         let keyID: String
@@ -212,20 +213,21 @@ enum SigningCommands {
             let path = try arguments.required("key")
             bundleID = try Arguments.identifier(try arguments.required("bundle-id"), called: "--bundle-id")
             guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
-                throw Misuse(path: path, "the name does not say the key's id as AuthKey_K.p8 does; give --key-id")
+                throw Misuse(
+                    path: path, "the file name does not contain the key's id as AuthKey_K.p8 does; give --key-id")
             }
             self.keyID = keyID
             let bytes = try InputFile.read(path, limit: 1 << 16)
             do { key = try SigningKey(bytes) } catch { throw Misuse("\(path): \(error.reason)") }
         }
 
-        /// The key in the name of its team.
+        /// The key with the issuer of its team.
         func serverKey(_ arguments: Arguments) throws -> AppStoreConnectKey {
             AppStoreConnectKey(key, id: keyID, issuerID: try arguments.required("issuer-id"), bundleID: bundleID)
         }
     }
 
-    /// The key's id, as App Store Connect names its files by.
+    /// The key's id in the file name that App Store Connect uses.
     static func keyID(inName path: String) -> String? {
         let name = path.split(separator: "/").last ?? ""
         let parts = name.split(separator: "_", maxSplits: 1)
@@ -235,7 +237,7 @@ enum SigningCommands {
         return String(parts[1].dropLast(3))
     }
 
-    /// What cannot be signed was typed wrongly: exit 2, not 1.
+    /// Turns errors of signing into `Misuse`, because they are errors of the command line.
     private static func signing<Result>(_ body: () throws(SignedDataError) -> Result) throws -> Result {
         do { return try body() } catch  where error.code == .claimInvalid { throw Misuse(error.reason) }
     }
@@ -246,7 +248,7 @@ enum SigningCommands {
 
     private static func refuse(_ names: [String], of arguments: Arguments, because reason: String) throws {
         for name in names where arguments.text(name) != nil {
-            throw Misuse("--\(name) has no place here: \(reason)")
+            throw Misuse("--\(name) cannot be given here: \(reason)")
         }
     }
 

@@ -7,33 +7,34 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// `souk simulate`: an App Store in a process.
+/// `souk simulate`: an App Store simulator in a process.
 enum SimulateCommand {
     static let command = Command(
-        words: ["simulate"], summary: "run an App Store simulator",
+        words: ["simulate"], summary: "Run an App Store simulator",
         options: [
-            .init(name: "catalog", value: "F.storekit", help: "what it sells: an Xcode StoreKit configuration file"),
-            .init(name: "bundle-id", value: "B", help: "the app it sells for (com.example.souk)"),
+            .init(name: "catalog", value: "F.storekit", help: "the products: an Xcode StoreKit configuration file"),
+            .init(name: "bundle-id", value: "B", help: "the app (com.example.souk)"),
             .init(
-                name: "port", value: "N", help: "where it listens on 127.0.0.1; 0, the default, lets the system choose"),
+                name: "port", value: "N", help: "the port on 127.0.0.1; 0, the default, lets the system choose"),
             .init(
                 name: "host-name", value: "NAME", repeats: true,
-                help: "answer under this name as well, beside localhost and 127.0.0.1, such as ci.example"),
-            .init(name: "data", value: "DIR", help: "where it keeps its books and certificates (a temporary folder)"),
+                help: "also accept this host name, besides localhost and 127.0.0.1, such as ci.example"),
+            .init(
+                name: "data", value: "DIR", help: "the folder for the database and certificates (a temporary folder)"),
             .init(
                 name: "time-rate", value: "R",
-                help: "how fast virtual time runs: \(TimeRate.names.joined(separator: ", "))"),
+                help: "the speed of virtual time: \(TimeRate.names.joined(separator: ", "))"),
             .init(name: "seed", value: "N", help: "make a new store's numbers repeatable"),
             .init(name: "content", value: "DIR", help: "serve the files of this folder below /content/"),
             .init(
                 name: "notifications-url", value: "U",
-                help: "send App Store Server Notifications there from now on; kept in the data folder"),
+                help: "send App Store Server Notifications to this URL; saved in the data folder"),
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: where it listens, its root certificate and its keys.
-            It stops on SIGTERM and SIGINT. souk store drives it; /openapi.yaml describes what it answers. Requests that
-            name another host, or come from another site's web page, are refused.
+            The first line of standard output is one JSON object: its URL, its root certificate and its keys.
+            Stops on SIGTERM and SIGINT. souk store controls it; /openapi.yaml describes its API. Requests that
+            name another host, or come from a web page of another site, are refused.
             """
     ) { arguments in
         let catalogue = try CatalogueCommands.catalogue(in: try arguments.required("catalog"))
@@ -62,7 +63,6 @@ enum SimulateCommand {
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         var listening = HTTPListener.Configuration(port: try arguments.integer("port", in: 0...65535) ?? 0)
-        // A whole state is imported at once; everything else has its own, lower limit.
         listening.maximumBodyBytes = 256 << 20
         let listener = try ServiceListener(listening)
         let store = try await listener.whileStarting {
@@ -98,18 +98,18 @@ extension Arguments {
 }
 
 extension Command.Option {
-    /// For one part of Souk that starts another: stop when standard input ends.
+    /// Stops the command when standard input ends; used by a part of Souk that starts another.
     static let stopWithParent = Command.Option(name: "stop-with-parent", help: "", isHidden: true)
 
-    /// A flag that the command will have.
+    /// An option that is planned and not implemented.
     static func notBuilt(_ name: String, _ value: String? = nil) -> Command.Option {
         Command.Option(name: name, value: value, help: "", isHidden: true, isBuilt: false)
     }
 }
 
-/// A folder that a command keeps its files in: the one that was named, or a temporary one that goes with the command.
+/// The folder of a command's files: the named one, or a temporary one that is removed at the end.
 struct DataFolder: Sendable {
-    /// Absolute.
+    /// The absolute path.
     let path: String
     private let isTemporary: Bool
 
@@ -121,13 +121,13 @@ struct DataFolder: Sendable {
             .path
     }
 
-    /// Throws `Misuse` when it cannot be made.
+    /// Throws `Misuse` when the folder cannot be created.
     func make() throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Misuse("\(path): the folder cannot be made; name another with --data")
+            throw Misuse("\(path): the folder cannot be created; name another with --data")
         }
     }
 

@@ -6,30 +6,30 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// `souk sync`: what an entitlement server missed, from the App Store: notifications it was not there for, and everything
-/// about single customers.
+/// `souk sync`: fetches what an entitlement server missed from the App Store: notifications, and the purchases of
+/// single customers.
 enum SyncCommand {
     static let command = Command(
-        words: ["sync"], summary: "catch an entitlement server up with the App Store",
+        words: ["sync"], summary: "Send what an entitlement server missed from the App Store",
         options: FactSender.options + [.init(name: "bundle-id", value: "B", help: "the app")]
             + AppStoreOptions.options + [
                 .init(
                     name: "since", value: "T",
-                    help: "notifications from then on (where the last run ended, or 179 days)"),
-                .init(name: "until", value: "T", help: "notifications until before then (now)"),
+                    help: "the start of the notifications (the end of the last run, or 179 days ago)"),
+                .init(name: "until", value: "T", help: "the end of the notifications (now)"),
                 .init(
                     name: "customer", value: "C", repeats: true,
-                    help: "instead of notifications, all that Apple says of this customer's purchases"),
+                    help: "send all purchases of this customer instead of notifications"),
                 .init(
                     name: "state", value: "FILE",
-                    help: "where it remembers how far it came (souk-sync-B-E.json in this folder)"),
+                    help: "the file that keeps the progress (souk-sync-B-E.json in this folder)"),
                 .init(name: "json", help: "print one JSON value"),
             ],
         details: """
-            Apple keeps notifications for 180 days. Interrupted, the same command goes on where it was; run again later, it
-            begins an hour before where it ended. What the server has already counts once.
-            A customer's purchases that another customer has are left with them.
-            The App Store is asked no faster than it allows. Exit 1 when anything was not accepted.
+            Apple keeps notifications for 180 days. After an interruption, run the same command again: it continues. Later runs
+            begin an hour before the end of the last one. Repeated facts count once.
+            Purchases that another customer has stay with that customer.
+            Respects the rate limits of the App Store. Exit 1 when a fact was not accepted.
             """
     ) { arguments in
         let bundle: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
@@ -41,7 +41,7 @@ enum SyncCommand {
             try Arguments.identifier($0, called: "--customer") as CustomerID
         }
         guard customers.isEmpty || ["since", "until", "state"].allSatisfy({ arguments.text($0) == nil }) else {
-            throw Misuse("--customer asks for everything at once: leave out --since, --until and --state")
+            throw Misuse("--customer sends all purchases at once: leave out --since, --until and --state")
         }
         let sync = StoreSync(
             store: options.client(
@@ -59,7 +59,7 @@ enum SyncCommand {
             }
         } catch let error as AppStoreServerAPIError {
             let later = error.retryAfter.map { " Not before \(RFC3339.string(from: $0))." } ?? ""
-            throw Failure("\(error.reason)\(later) Run the same command again to go on from here.")
+            throw Failure("\(error.reason)\(later) Run the same command again to continue.")
         }
         try show(report, asJSON: arguments.has("json"))
         return report.rejected == 0 ? .success : .doesNotHold
@@ -72,17 +72,17 @@ enum SyncCommand {
     }
 }
 
-/// Between the App Store and a server: asks the one and tells the other.
+/// Copies data from the App Store to a server.
 struct StoreSync: Sendable {
     let store: AppStoreServerAPIClient
     let server: FactSender
 
     // MARK: - Notifications
 
-    /// How far notifications were fetched.
+    /// The progress of fetching notifications.
     struct Progress: ResumableState, Sendable {
         var since: Date
-        /// While a run is under way.
+        /// The end of the span of a run in progress.
         var until: Date?
         var page: String?
         var report = FactReport()
@@ -90,11 +90,11 @@ struct StoreSync: Sendable {
         var isPlausible: Bool { report.isPlausible }
     }
 
-    /// Notifications may be in Apple's history a little later than they are dated.
+    /// Notifications can appear in Apple's history a little after their date.
     private static let overlap: TimeInterval = 3600
     private static let longest: TimeInterval = 179 * 86400
 
-    /// Hands over the notifications Apple sent, or tried to, in a span of time.
+    /// Sends the notifications of a span of time to the server, delivered or not.
     func notifications(
         since: Date?, until: Date?, remembering file: StateFile<Progress>
     ) async throws -> FactReport {
@@ -104,7 +104,7 @@ struct StoreSync: Sendable {
         var progress = Progress(since: begin ?? end.addingTimeInterval(-Self.longest), until: end)
         if let known, known.until != nil {
             progress = known
-            Terminal.note("going on with the run that was interrupted")
+            Terminal.note("continuing the interrupted run")
         }
         let request = AppStoreServerAPI.NotificationHistoryRequest {
             $0.startDate = progress.since
@@ -137,7 +137,7 @@ struct StoreSync: Sendable {
 
     // MARK: - Customers
 
-    /// Hands over all that the App Store says of what these customers bought.
+    /// Sends all that the App Store returns about the purchases of these customers.
     func purchases(of customers: [CustomerID]) async throws -> FactReport {
         var report = FactReport()
         var bar = ProgressBar("customers", of: customers.count)
@@ -153,9 +153,8 @@ struct StoreSync: Sendable {
         let path = "/v1/customers/\(PercentEncoding.encode(customer.rawValue))"
         let known = try await server.get(path)
         let own = Self.purchases(in: known)
-        if own.isEmpty { Terminal.note("\(customer) has no purchase of the App Store to begin with") }
+        if own.isEmpty { Terminal.note("\(customer) has no purchase of the App Store") }
         var seen: Set<String> = []
-        // The history of one purchase is that of all its buyer made, so one question mostly answers for all.
         for original in own.sorted() where !seen.contains(original) {
             var transactions: [String] = []
             for try await signed in store.transactionHistoryPages(of: TransactionID(unchecked: original)).items {
@@ -186,7 +185,7 @@ struct StoreSync: Sendable {
         }
     }
 
-    /// The App Store's purchases in a customer's answer.
+    /// The App Store purchases in a customer's answer.
     private static func purchases(in answer: JSONValue) -> Set<String> {
         let all = (answer["subscriptions"]?.arrayValue ?? []) + (answer["purchases"]?.arrayValue ?? [])
         return Set(
@@ -194,10 +193,11 @@ struct StoreSync: Sendable {
                 .compactMap { $0["originalTransactionID"]?.stringValue })
     }
 
-    /// Whether somebody else has a purchase, who must not lose it because its buyer has another name here.
+    /// Whether another customer has a purchase, and must not lose it to this one, who may be the same person under
+    /// another id.
     private func isHeld(_ purchase: String, byOthersThan customer: String) async throws -> Bool {
-        // The search also finds customers whose names begin with the purchase's id. An app's public key can make any
-        // number of those, so one page is not enough.
+        // The search also finds ids that begin with the purchase's id. Clients with the public key can create many of
+        // those, so one page is not enough.
         let first = "/v1/customers?limit=100&query=\(PercentEncoding.encode(purchase))"
         var path = first
         var cursors: Set<String> = []

@@ -12,7 +12,7 @@ enum VersionCommand {
     static let version = "0.2.0"
 
     static let command = Command(
-        words: ["version"], summary: "version, commit and linked libraries",
+        words: ["version"], summary: "Print the version, the commit and the linked libraries",
         options: [.init(name: "json", help: "print one JSON value")]
     ) { arguments in
         let commit = String(cString: souk_build_commit())
@@ -35,18 +35,18 @@ enum VersionCommand {
         return .success
     }
 
-    /// mimalloc says 209 for 2.0.9; `nil` where the heap is the C library's.
+    /// The version of mimalloc, which reports 209 for 2.0.9; `nil` with the heap of the C library.
     private static var heapVersion: String? {
         let number = souk_mimalloc_version()
         return number == 0 ? nil : "\(number / 100).\(number / 10 % 10).\(number % 10)"
     }
 
-    /// libarchive says `libarchive 3.6.2`.
+    /// The version of libarchive, which reports `libarchive 3.6.2`.
     private static var archiveVersion: String {
         String(cString: archive_version_string()).split(separator: " ").last.map(String.init) ?? "unknown"
     }
 
-    /// The first word of what libcurl says of itself is `libcurl/7.88.1`.
+    /// The version of libcurl, which reports `libcurl/7.88.1` as its first word.
     private static var curlVersion: String {
         let words = String(cString: curl_version()).split(separator: " ")
         return words.first?.split(separator: "/").last.map(String.init) ?? "unknown"

@@ -7,17 +7,17 @@ import StoreModel
 /// `souk wait`: returns when a service answers.
 enum WaitCommand {
     static let command = Command(
-        words: ["wait"], summary: "wait until a service answers, and print where it listens", operands: ["URL|FILE"],
+        words: ["wait"], summary: "Wait until a service answers, and print its URL", operands: ["URL|FILE"],
         options: [
-            .init(name: "timeout", value: "DURATION", help: "for how long (30s)"),
+            .init(name: "timeout", value: "DURATION", help: "the longest time to wait (30s)"),
             .init(name: "json", help: "print one JSON value: the service's first line"),
         ],
         details: """
-            FILE is where the first line of a service goes. A script needs no port of its own, and no sleep:
+            FILE has the first line of a service. A script needs no fixed port and no sleep:
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
             A service answers when a request to it gets a response other than 503, whatever its status. Certificates
-            are not judged. Exit 1 when the time is over. A name, a password and a query in URL are sent, and not printed.
+            are not checked. Exit 1 after the timeout. A name, a password and a query in URL are sent, and not printed.
             """
     ) { arguments in
         let limit = try timeout(arguments.text("timeout") ?? "30s")
@@ -40,12 +40,12 @@ enum WaitCommand {
         return .seconds(try Arguments.period(text).end(from: start).timeIntervalSince(start))
     }
 
-    /// Where the service is to be found.
+    /// The location of the service.
     private enum Place: Sendable {
         case url(String)
         case file(String)
 
-        /// Throws `Misuse` for another URL than one of HTTP, and for what is no file's name.
+        /// Throws `Misuse` for a URL that is not HTTP, and for an invalid file name.
         init(_ text: String) throws {
             if text.hasPrefix("http://") || text.hasPrefix("https://") {
                 self = .url(text)
@@ -68,11 +68,11 @@ enum WaitCommand {
         var complaint: String {
             switch self {
             case .url: "\(name) does not answer"
-            case .file(let file): "\(file): no service that answers has written its first line there"
+            case .file(let file): "\(file): no running service has written its first line to this file"
             }
         }
 
-        /// What the service says of itself; `nil` while it has said nothing. Throws `Misuse` for another first line.
+        /// Returns the service's first line; `nil` before it is written. Throws `Misuse` for another first line.
         func greeting() throws -> JSONValue? {
             switch self {
             case .url(let url): return ["listening": .string(url)]
@@ -82,14 +82,14 @@ enum WaitCommand {
                 guard let end = bytes.firstIndex(of: 0x0A) else { return nil }
                 guard let greeting = try? JSONValue(parsing: Array(bytes[..<end])),
                     greeting["listening"]?.stringValue != nil
-                else { throw Misuse("\(file): the first line does not say where a service listens") }
+                else { throw Misuse("\(file): the first line has no URL of a service") }
                 return greeting
             }
         }
     }
 
     private struct Wait: Sendable {
-        /// Between two looks.
+        /// The time between two attempts.
         private static let pause = Duration.milliseconds(50)
 
         let place: Place
@@ -103,7 +103,7 @@ enum WaitCommand {
             self.clock = clock
         }
 
-        /// Returns what the service said of itself; `nil` when the time is over.
+        /// Returns the service's first line; `nil` after the timeout.
         func run() async throws -> JSONValue? {
             while true {
                 if let greeting = try place.greeting(), let url = greeting["listening"]?.stringValue,
@@ -116,7 +116,7 @@ enum WaitCommand {
             }
         }
 
-        /// Throws `Misuse` for what is no URL.
+        /// Throws `Misuse` for an invalid URL.
         private func answers(_ url: String) async throws -> Bool {
             do {
                 let limit = max(.milliseconds(100), min(.seconds(5), end - clock.now))
@@ -125,7 +125,7 @@ enum WaitCommand {
             } catch let error as HTTPError {
                 switch error.code {
                 case .invalidURL, .unsupported: throw Misuse("\(url): \(error.reason)")
-                // It is there, and a client that trusts it will get an answer.
+                // The service listens, and a client that trusts its certificate can connect.
                 case .tlsFailed: return true
                 default: return false
                 }

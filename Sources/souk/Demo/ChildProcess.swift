@@ -9,17 +9,17 @@ import Primitives
     import Darwin
 #endif
 
-/// A `souk` of its own, started by this one. It ends when told to, and when this process ends, however that comes about:
-/// it holds the other end of its standard input.
+/// Another `souk` process. It ends on request and when this process ends for any reason, because this process holds the
+/// other end of its standard input.
 final class ChildProcess: Sendable {
-    /// What the child said when it was ready: the first line of its standard output.
+    /// The first line of the child's standard output, which it prints when it is ready.
     let greeting: JSONValue
     private let name: String
     private let process: RunningProcess
 
     /// Starts `souk` with `arguments` and waits for its first line, for `timeout` at most.
     ///
-    /// Throws `Failure` with the child's own last words when it ends instead.
+    /// Throws `Failure` with the last line of the child's log when it ends before.
     static func start(
         _ arguments: [String], named name: String, log: String, timeout: Duration = .seconds(20)
     ) async throws -> ChildProcess {
@@ -28,7 +28,7 @@ final class ChildProcess: Sendable {
         else {
             await process.end(SIGKILL)
             let words = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-            let last = words.split(separator: "\n").last.map(String.init) ?? "it said nothing; its log is \(log)"
+            let last = words.split(separator: "\n").last.map(String.init) ?? "it printed nothing; its log is \(log)"
             throw Failure("the \(name) did not start: \(last)")
         }
         return ChildProcess(greeting: greeting, name: name, process: process)
@@ -42,15 +42,15 @@ final class ChildProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Returns when it has ended, or when the waiting task is cancelled.
+    /// Returns when the process has ended, or when the waiting task is cancelled.
     func ended() async {
         while isRunning, (try? await Task.sleep(for: .milliseconds(50))) != nil {}
     }
 
-    /// Ends it without warning, as a power failure would; returns when it is gone.
+    /// Kills the process, as a power failure would; returns when it has ended.
     func kill() async { await process.end(SIGKILL) }
 
-    /// Asks it to stop and waits; one that has not stopped after five seconds is killed.
+    /// Requests the process to stop and waits. Kills it after five seconds.
     func stop() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.process.end(SIGTERM) }
@@ -64,10 +64,9 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// Foundation's `Process`, with its end as something to wait for.
+/// Foundation's `Process`, with an asynchronous wait for its end.
 private final class RunningProcess: @unchecked Sendable {
-    // Sendable: `process` is configured and run in `init`; afterwards only its identifier is read, and what changes is
-    // in `state`.
+    // Sendable: `process` is configured and run in `init`; later only its identifier is read. `state` has what changes.
     private struct State {
         var hasEnded = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -111,7 +110,7 @@ private final class RunningProcess: @unchecked Sendable {
         }
     }
 
-    /// The first line of standard output; `nil` when the process ends or the patience does. What follows is thrown away.
+    /// Returns the first line of standard output; `nil` when the process ends or after the timeout. Discards the rest.
     func firstLine(timeout: Duration) async -> [UInt8]? {
         let (lines, continuation) = AsyncStream.makeStream(of: [UInt8]?.self)
         let handle = output.fileHandleForReading

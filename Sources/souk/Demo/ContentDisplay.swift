@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
 
-/// Shows how far a fetch of content is: a bar on a terminal, elsewhere a line for each quarter. Both go to standard error.
+/// Shows the progress of a download on standard error: a bar on a terminal, elsewhere a line for each quarter.
 struct ContentDisplay {
     private let what: String
     private let isQuiet: Bool
@@ -27,14 +27,14 @@ struct ContentDisplay {
 
     func end() { bar?.end() }
 
-    /// With one decimal.
+    /// Formats a size with one decimal.
     static func megabytes(_ bytes: Int) -> String {
         let tenths = (bytes + 50_000) / 100_000
         return "\(tenths / 10).\(tenths % 10)"
     }
 }
 
-/// The network with a pause before each request, so that somebody can watch what goes over loopback in no time.
+/// A transport with a pause before each request, so that a person can watch transfers over loopback.
 struct UnhurriedTransport: HTTPTransport {
     let network: any HTTPTransport
     let pause: Duration

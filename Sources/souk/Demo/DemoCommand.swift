@@ -3,21 +3,21 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// `souk demo`: the whole way of a purchase in one run.
+/// `souk demo`: purchases from the store to the app in one run.
 enum DemoCommand {
     static let command = Command(
-        words: ["demo"], summary: "watch purchases travel the whole way, on this machine",
+        words: ["demo"], summary: "Run example purchases from the store to the app, on this machine",
         options: [
-            .init(name: "catalog", value: "F.storekit", help: "what is sold (a photo app's catalogue)"),
+            .init(name: "catalog", value: "F.storekit", help: "the products (a photo app's catalogue)"),
             .init(name: "bundle-id", value: "B", help: "the app (com.example.souk)"),
-            .init(name: "data", value: "DIR", help: "an empty folder for everything (a temporary one)"),
-            .init(name: "json", help: "print one JSON value instead of the story"),
-            .init(name: "keep", help: "leave both processes running until Ctrl-C, and print where they listen"),
+            .init(name: "data", value: "DIR", help: "an empty folder for all files (a temporary one)"),
+            .init(name: "json", help: "print one JSON value instead of text"),
+            .init(name: "keep", help: "leave both processes running until Ctrl-C, and print their URLs"),
             .init(name: "inspect", help: "show the apps' requests and messages in a browser, until Ctrl-C"),
         ],
         details: """
             Starts an App Store simulator and an entitlement server as two processes and acts as an app would: it buys,
-            fetches content, lets time pass, kills the server, presents what is not true, restores on a second device, and checks each.
+            fetches content, lets time pass, kills the server, presents false data, restores on a second device, and checks each.
             Exit 0 only if every check held.
             """
     ) { arguments in
@@ -50,7 +50,7 @@ enum DemoCommand {
         }
     }
 
-    /// Tells the story, and ends the world however that went.
+    /// Runs the scenario, and ends the processes in any case.
     private static func play(
         in world: DemoWorld, isQuiet: Bool, isKept: Bool, _ inspector: DemoInspector?, until stop: StopSignal
     ) async throws -> ExitStatus {
@@ -68,7 +68,7 @@ enum DemoCommand {
         return report.isFine ? .success : .doesNotHold
     }
 
-    /// The story up to its end, its first fault or the wish to stop.
+    /// Runs the scenario until its end, its first failure or an interrupt.
     private static func runScenario(
         in world: DemoWorld, isQuiet: Bool, until stop: StopSignal
     ) async -> (report: DemoReport, isInterrupted: Bool) {
@@ -106,14 +106,14 @@ enum DemoCommand {
         let held = report.entries.filter { $0.isFine && !$0.isSkipped }.count
         let skipped = report.entries.filter { $0.isFine && $0.isSkipped }.count
         let failed = report.entries.filter { !$0.isFine && !$0.isSkipped }.map(\.step.rawValue)
-        let notes = skipped == 0 ? "" : ", \(skipped) skipped for want of a product"
+        let notes = skipped == 0 ? "" : ", \(skipped) skipped because the catalogue has no such product"
         try Terminal.print(
             failed.isEmpty
                 ? "\n\(Terminal.green("Every check held")): \(held) steps\(notes)."
                 : "\n\(Terminal.red("Failed")): \(failed.joined(separator: ", ")).")
     }
 
-    /// What the customer may use in the end, and why.
+    /// A table of the customer's features and the reasons for them.
     private static func table(_ answer: Customer) -> TerminalText {
         let rows =
             [["feature", "may use", "until", "source", "because"]]
@@ -130,11 +130,11 @@ enum DemoCommand {
             return "\(cells.joined(separator: "  "))"
         }
         return
-            ([Terminal.bold("What customer \(answer.customer) may use at \(RFC3339.string(from: answer.asOf))")] + lines)
+            ([Terminal.bold("Features of customer \(answer.customer) at \(RFC3339.string(from: answer.asOf))")] + lines)
             .joined(separator: "\n")
     }
 
-    /// Leaves both processes running. Throws `Failure` naming the one that ends by itself.
+    /// Leaves both processes running until Ctrl-C. Throws `Failure` with the name of one that ends by itself.
     private static func keep(
         _ world: DemoWorld, _ inspector: DemoInspector?, until stop: StopSignal, quiet: Bool
     ) async throws {
@@ -143,7 +143,6 @@ enum DemoCommand {
             "  curl \(world.storeURL)/control/v1/products",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
-        // Again: the story has moved the first line out of sight.
         try inspector?.announce(isQuiet: quiet)
         for line in lines { if quiet { Terminal.note(line) } else { try Terminal.print(line) } }
         await withTaskGroup(of: Void.self) { group in

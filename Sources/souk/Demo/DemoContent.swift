@@ -2,15 +2,15 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The content of what the demonstration sells for good: an archive, made anew and served by the simulator.
+/// The content of the demonstration's non-consumables: a new archive, served by the simulator.
 struct DemoContent: Sendable {
-    /// What `souk simulate --content` serves.
+    /// The folder for `souk simulate --content`.
     let folder: String
-    /// Bytes of the archive.
+    /// The size of the archive in bytes.
     let size: Int
-    /// Of the archive, as the product list says it.
+    /// The archive's digest in the format of the product list.
     let sha256: String
-    /// Of the one file in the archive.
+    /// The digest of the file in the archive.
     private let filterDigest: [UInt8]
 
     private static let archive = "filters.zip"
@@ -28,7 +28,7 @@ struct DemoContent: Sendable {
         try OutputFile.replace(self.folder + "/" + Self.archive, with: archive)
     }
 
-    /// A product list in which every non-consumable has this content, at the simulator of that address.
+    /// Returns a product list in which every non-consumable has this content, served by the simulator at `url`.
     func added(to list: JSONValue, servedAt url: String) -> JSONValue {
         .array(
             (list.arrayValue ?? []).map { product in
@@ -42,7 +42,7 @@ struct DemoContent: Sendable {
             })
     }
 
-    /// Whether the content stands whole in a folder.
+    /// Whether a folder has the complete content.
     func isWhole(in folder: String?) -> Bool {
         guard let folder, let data = FileManager.default.contents(atPath: folder + "/" + Self.filter) else {
             return false
@@ -54,7 +54,6 @@ struct DemoContent: Sendable {
 /// A zip archive of one file that is not compressed.
 enum StoredArchive {
     static func of(_ content: [UInt8], named name: String) -> [UInt8] {
-        // Version 2.0, no flags, stored, midnight of 1 January 1980.
         let common =
             little(20, 2) + little(0, 6) + little(0x21, 2) + little(crc32(content), 4) + little(content.count, 4)
             + little(content.count, 4) + little(name.utf8.count, 2) + little(0, 2)
@@ -71,7 +70,7 @@ enum StoredArchive {
         (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) }
     }
 
-    /// As in ISO 3309, a byte at a time by a table.
+    /// CRC-32 of ISO 3309, byte by byte with a table.
     private static func crc32(_ bytes: [UInt8]) -> Int {
         let table: [UInt32] = (0..<256).map { index in
             (0..<8).reduce(UInt32(index)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ 0xedb8_8320 : crc >> 1 }

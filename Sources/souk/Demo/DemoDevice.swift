@@ -8,8 +8,8 @@ import StoreKitAdapter
 import StoreModel
 import ZipExtraction
 
-/// An app on a device, as an app developer would compose it: a store, a purchase client over three plugins, a hub, and a
-/// screen that knows none of them.
+/// An app on a device, composed as in a real app: a store, a purchase client over three plugins, a hub, and a screen
+/// that depends on none of them.
 final class DemoDevice: Sendable {
     struct Context: Sendable {
         var storeURL: String
@@ -22,7 +22,7 @@ final class DemoDevice: Sendable {
         var folder: String
         var clock: any WallClock
         var network: any HTTPTransport
-        /// Waited before each piece of content, for somebody who watches.
+        /// The pause before each part of a download, so that a person can watch.
         var contentPause: Duration?
     }
 
@@ -54,7 +54,6 @@ final class DemoDevice: Sendable {
         let store = try Store(configuration: configuration)
         var remote = RemotePurchasePlugin.Configuration(
             baseURL: context.serverURL, key: APIKey(context.publicKey))
-        // What was changed at the server is looked for at once.
         remote.freshness = .none
         remote.sellsOnTheWeb = false
         remote.backoff = Backoff(attempts: 2, initial: .milliseconds(50))
@@ -68,7 +67,7 @@ final class DemoDevice: Sendable {
         return try DemoDevice(store: store, client: client, watch: watch, remoteLine: line)
     }
 
-    /// In small pieces, so that there is something to be seen of a small archive.
+    /// A fetcher that downloads in small parts, so that the progress of a small archive is visible.
     private static func contentFetcher(_ context: Context) -> RemoteContentFetcher {
         var configuration = RemoteContentFetcher.Configuration()
         configuration.piece = 128 << 10
@@ -93,10 +92,10 @@ final class DemoDevice: Sendable {
         self.screen = screen
     }
 
-    /// What the device's hub decides, as it happens.
+    /// The decisions of the device's hub, as they are made.
     var trace: HubTrace { hub.trace }
 
-    /// What the store sells, as the screen sees it.
+    /// The products of the store, as the screen gets them.
     func products() throws -> [JSONValue] { try screen.ask("store.products")["products"]?.arrayValue ?? [] }
 
     /// Buys through the hub and returns the payload of `store.purchaseResult`.
@@ -105,7 +104,7 @@ final class DemoDevice: Sendable {
             "store.purchase", ["productID": .string(product.rawValue)], answeredBy: "store.purchaseResult")
     }
 
-    /// Fetches the content of a product through the hub; `each` hears the payload of every `store.contentProgress`.
+    /// Fetches the content of a product through the hub. `each` receives the payload of every `store.contentProgress`.
     func fetchContent(of product: ProductID, _ each: (JSONObject) -> Void) async throws {
         let answers = try screen.answers(
             to: "store.fetchContent", ["productID": .string(product.rawValue)], as: "store.contentProgress")
@@ -128,7 +127,7 @@ final class DemoDevice: Sendable {
     }
 }
 
-/// A screen: it buys, restores and looks at what is sold, through messages only.
+/// A screen that buys, restores and lists products, through messages only.
 final class ScreenPlugin: PluginProtocol {
     static let name = "screen"
     let policy = Policy(
@@ -147,7 +146,7 @@ final class ScreenPlugin: PluginProtocol {
         try sender.send(query: try Message(query), payload: nil, sender: self)
     }
 
-    /// Sends a command under a name of its own and returns the events that answer it.
+    /// Sends a command with its own correlation id and returns the events that answer it.
     func answers(to command: String, _ payload: JSONObject, as event: String) throws -> BufferedSequence<EventOutput> {
         let id = MessageID.unique()
         let answers = try sender.publisher(forEvent: try Message(event), payload: nil, subscriber: self)

@@ -2,16 +2,16 @@ import AppStoreSimulator
 import Foundation
 import StoreModel
 
-/// What the demonstration sells: the catalogue that was named, or the photo app that comes with `souk`.
+/// The products of the demonstration: the given catalogue, or the photo app that comes with `souk`.
 struct DemoProducts: Sendable {
     let catalogue: Catalogue
-    /// Where the catalogue lies.
+    /// The path of the catalogue.
     let file: String
-    /// Which products give which features; without a file each gives one of its own name.
+    /// The features of each product; without a file each product gives one feature of its own name.
     let features: FeatureMap
     let featureFile: String?
 
-    /// Throws `Misuse` for a catalogue that cannot be read. What comes with `souk` is unpacked into `folder`.
+    /// Throws `Misuse` for a catalogue that cannot be read. Copies the catalogue that comes with `souk` to `folder`.
     init(_ named: String?, in folder: DataFolder) throws {
         switch named {
         case nil:
@@ -32,7 +32,7 @@ struct DemoProducts: Sendable {
         catalogue = try CatalogueCommands.catalogue(in: file)
     }
 
-    /// The first feature that an item gives; its own name where the map has none.
+    /// The first feature of an item; its own name if the map has none.
     func feature(of item: CatalogueItem) -> String {
         features.features(of: item.id, kind: item.kind).first ?? item.id.rawValue
     }

@@ -10,7 +10,7 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// What happens in the demonstration, step by step. Each returns what it did and checked, or throws a `DemoFault`.
+/// The steps of the demonstration. Each returns a description of what it did and checked, or throws a `DemoFault`.
 struct DemoScenario {
     let world: DemoWorld
     let phone: DemoDevice
@@ -25,7 +25,7 @@ struct DemoScenario {
         self.phone = phone
     }
 
-    /// Tells the whole story, up to the first step that does not hold.
+    /// Runs all steps, up to the first that fails.
     mutating func run(reportingTo report: inout DemoReport) async {
         for step in DemoStep.allCases {
             let isFine = await report.run(step) {
@@ -33,7 +33,6 @@ struct DemoScenario {
                 do {
                     detail = try await perform(step)
                 } catch {
-                    // A process that has died is the reason for whatever else went wrong.
                     try await world.checkProcesses()
                     throw error
                 }
@@ -104,7 +103,7 @@ struct DemoScenario {
         return "\(detail); \(try await fetchContent(of: item))"
     }
 
-    /// Has the app fetch what belongs to a product, and checks that it is what was made for it.
+    /// Lets the app fetch the content of a product, and compares it with the original.
     private func fetchContent(of item: CatalogueItem) async throws -> String {
         var display = ContentDisplay("  fetching content", isQuiet: isQuiet)
         var received = 0
@@ -136,7 +135,7 @@ struct DemoScenario {
         return detail
     }
 
-    /// Buys through the hub and checks the way of the purchase: signed, verified, acknowledged, only then finished.
+    /// Buys through the hub and checks the order of the purchase: signed, verified, acknowledged, then finished.
     private mutating func buy(_ item: CatalogueItem) async throws -> String {
         let result = try await phone.buy(item.id)
         guard result["outcome"] == "purchased",
@@ -151,7 +150,7 @@ struct DemoScenario {
         return "\(item.id) \(price(of: sum.payload, item)): signed, verified, acknowledged, then finished"
     }
 
-    /// What was paid, and what will be once an offer is over.
+    /// The price paid, and the price after an offer ends.
     private func price(of payload: JWSTransactionDecodedPayload, _ item: CatalogueItem) -> String {
         let full = "\(item.price.amount) \(item.price.currency)"
         guard payload.offerType != nil, let milliunits = payload.price else { return "for \(full)" }
@@ -210,7 +209,7 @@ struct DemoScenario {
         return "\"\(feature)\" granted on the server, merged with \(bought.count) bought in the app"
     }
 
-    /// Checks that server and app agree on whether what `item` gives may be used now.
+    /// Checks that server and app agree on whether the feature of `item` is active.
     private func checkActive(_ item: CatalogueItem, _ expected: Bool) async throws {
         let name = world.demoProducts.feature(of: item)
         let isActive = try await world.customerAnswer().features.contains { $0.name == name && $0.isActive }
@@ -286,7 +285,7 @@ struct DemoScenario {
             throw DemoFault("the store has no transaction of the purchase")
         }
         guard phone.watch.timesFinished(id.rawValue) == 0, try await world.unfinished().contains(id) else {
-            throw DemoFault("transaction \(id) was finished though nobody had acknowledged it")
+            throw DemoFault("transaction \(id) was finished although no server had acknowledged it")
         }
         try await world.restartServer()
         _ = try await eventually("the server, back again, acknowledges transaction \(id)") {
@@ -302,7 +301,7 @@ struct DemoScenario {
         return "killed while \(item.id) was bought; unfinished until it came back, then acknowledged and finished once"
     }
 
-    /// What can be bought once more: not a non-consumable that is owned, nor a subscription that runs.
+    /// An item that can be bought again: not an owned non-consumable, nor an active subscription.
     private func somethingToBuy() async throws -> CatalogueItem {
         let owned = Set(
             try await world.customerAnswer().purchases.filter { $0.kind == .nonConsumable }.map(\.productID))
@@ -331,7 +330,7 @@ struct DemoScenario {
     private func tampered() async throws -> String {
         var parts = try await anyTransaction().split(separator: ".").map(String.init)
         guard var payload = Base64.decodeURL(parts[1]).flatMap({ try? JSONValue(parsing: $0) }) else {
-            throw DemoFault("the store's transaction cannot be taken apart")
+            throw DemoFault("the store's transaction is not a JWS of three parts")
         }
         payload["quantity"] = 10
         parts[1] = Base64.encodeURL(payload.encoded())
@@ -373,7 +372,7 @@ struct DemoScenario {
             .post, world.customerPath + "/transactions", ["signedTransaction": .string(jws)])
     }
 
-    /// Presents what is not true, and checks that it is refused for the right reason and changes nothing.
+    /// Presents false data, and checks that the server rejects it for the right reason and changes nothing.
     private func refused(_ jws: String, _ code: String, _ what: String) async throws -> String {
         let before = try await world.ledgerState()
         let answer = try await present(jws)

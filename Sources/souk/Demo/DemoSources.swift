@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import Purchases
 
-/// A source of features that is neither a store nor a server: what customers found on a card they were given.
+/// A source of features that is neither a store nor a server: gift cards.
 final class DemoGiftCards: PurchasePlugin {
     static let feature = "gift-frames"
     let name = "giftCards"
@@ -12,7 +12,7 @@ final class DemoGiftCards: PurchasePlugin {
     }
 }
 
-/// The network of one plugin, which the demonstration can cut.
+/// The network of one plugin, which the demonstration can disconnect.
 final class DemoLine: HTTPTransport {
     private let inner: any HTTPTransport
     private let isCut = Locked(false)
@@ -22,20 +22,23 @@ final class DemoLine: HTTPTransport {
     func cut(_ isCut: Bool) { self.isCut.withLock { $0 = isCut } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        if isCut.withLock({ $0 }) { throw HTTPError(.connectionFailed, "The demonstration has cut this line.") }
+        if isCut.withLock({ $0 }) {
+            throw HTTPError(.connectionFailed, "The demonstration has disconnected this network.")
+        }
         return try await inner.send(request)
     }
 }
 
 extension DemoScenario {
-    /// Merges what three sources say, then has one of them fail: nothing is missing, and the report says who failed.
+    /// Merges the answers of three sources, then lets one of them fail: no feature is missing, and the report names the
+    /// source.
     func sources() async throws -> String {
         let all = try await phone.client.collectPaidFeatures()
         guard all.isComplete, all.reports.count == 3 else {
             throw DemoFault("not every source answered: \(describe(all.reports))")
         }
         guard all.value.hasActiveFeature(with: DemoGiftCards.feature, at: world.clock.now()) else {
-            throw DemoFault("what the gift card gives is missing among the features")
+            throw DemoFault("the feature of the gift card is missing")
         }
         phone.remoteLine.cut(true)
         defer { phone.remoteLine.cut(false) }
@@ -50,7 +53,7 @@ extension DemoScenario {
         let names = all.reports.map(\.pluginName).joined(separator: ", ")
         let features = Set(all.value.features.map(\.name)).sorted().joined(separator: ", ")
         return "\(features) from \(names); "
-            + "then \(failed.pluginName) fails, what it said last counts, nothing is missing"
+            + "then \(failed.pluginName) fails, its last answer is used, nothing is missing"
     }
 
     private func describe(_ reports: [PluginReport]) -> String {

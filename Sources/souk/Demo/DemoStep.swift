@@ -1,12 +1,12 @@
 import Primitives
 
-/// One thing the demonstration does and checks. The raw values are the names of `souk demo --json`.
+/// A step of the demonstration. The raw values are the names in the output of `souk demo --json`.
 enum DemoStep: String, CaseIterable, Sendable {
     case products, subscription, nonConsumable, consumable, grant, sources, renewal, cancellation, expiry, serverKilled
     case repeated, tampered, forged, otherBundle, otherRoot, restore
 }
 
-/// A check that does not hold; one sentence that says what was expected and what came.
+/// A check that failed; one sentence with the expected and the actual value.
 struct DemoFault: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }
@@ -18,7 +18,7 @@ struct DemoSkip: Error {
     init(_ sentence: String) { self.sentence = sentence }
 }
 
-/// What became of each step, told while it happens.
+/// The result of each step, printed as soon as it is known.
 struct DemoReport: Sendable {
     struct Entry: Sendable {
         let step: DemoStep
@@ -29,14 +29,14 @@ struct DemoReport: Sendable {
 
     private(set) var entries: [Entry] = []
     let isQuiet: Bool
-    /// Why the story could not be told further, if it could not.
+    /// The reason why the results could not be printed further.
     private(set) var outputFailure: OutputFailure?
 
     init(isQuiet: Bool) { self.isQuiet = isQuiet }
 
     var isFine: Bool { entries.allSatisfy(\.isFine) }
 
-    /// Runs `body`, whose words say what happened and what was checked. Returns whether the story can go on.
+    /// Runs `body`, which returns a description of what it did and checked. Returns whether the scenario can continue.
     mutating func run(_ step: DemoStep, _ body: () async throws -> String) async -> Bool {
         let entry: Entry
         do {
@@ -54,7 +54,7 @@ struct DemoReport: Sendable {
         return entry.isFine && outputFailure == nil
     }
 
-    /// The steps that were not reached.
+    /// Adds the steps that were not reached.
     mutating func close() {
         for step in DemoStep.allCases where !entries.contains(where: { $0.step == step }) {
             add(Entry(step: step, isFine: false, isSkipped: true, detail: "not reached"))
@@ -88,9 +88,9 @@ struct DemoReport: Sendable {
     }
 }
 
-/// Waits until `check` gives a value, looking again every few milliseconds of real time.
+/// Repeats `check` every few milliseconds of real time until it returns a value.
 ///
-/// Throws `DemoFault` with `what` when that takes longer than ten seconds.
+/// Throws `DemoFault` with `what` after ten seconds.
 func eventually<Value>(
     _ what: String, isolation: isolated (any Actor)? = #isolation, _ check: () async throws -> Value?
 ) async throws -> Value {

@@ -9,7 +9,7 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// The two processes of the demonstration, and what is needed to talk to them.
+/// The two processes of the demonstration, with their clients.
 actor DemoWorld {
     let catalogue: Catalogue
     let bundleID: BundleID
@@ -31,15 +31,15 @@ actor DemoWorld {
     private let inspector: DemoInspector?
     private let simulator: ChildProcess
     private var server: ChildProcess
-    /// The server is down because the story says so.
+    /// Whether a step of the scenario has killed the server.
     private var isServerKilled = false
     private var devices: [DemoDevice] = []
 
-    /// Starts the simulator and the server, and an account at the store.
+    /// Starts the simulator and the server, and creates an account at the store.
     ///
     /// - Parameters:
     ///   - contentPause: see `DemoDevice.Context`.
-    ///   - inspector: shows what the devices send and what their hubs decide.
+    ///   - inspector: shows the requests of the devices and the decisions of their hubs.
     static func begin(
         _ demoProducts: DemoProducts, bundleID: BundleID, folder: DataFolder, contentPause: Duration?,
         inspector: DemoInspector? = nil
@@ -64,7 +64,7 @@ actor DemoWorld {
     ) async throws {
         let greeting = simulator.greeting
         guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
-        else { throw Failure("the simulator did not say where it listens") }
+        else { throw Failure("the simulator's first line has no URL") }
         let products = content.added(to: demoProducts.catalogue.productList, servedAt: storeURL)
         try OutputFile.replace(folder.file("products.json"), with: products.text(pretty: true))
         let (list, findings) = ProductList.lint(products.encoded(), file: "products.json")
@@ -77,7 +77,7 @@ actor DemoWorld {
             guard let serverURL = server.greeting["listening"]?.stringValue,
                 let publicKey = server.greeting["publicKey"]?.stringValue,
                 let secretFile = server.greeting["secretKeyFile"]?.stringValue
-            else { throw Failure("the server did not say where it listens and which keys it has") }
+            else { throw Failure("the server's first line has no URL or no keys") }
             self.serverURL = serverURL
             self.publicKey = publicKey
             secretKey = try InputFile.text(secretFile)
@@ -129,15 +129,15 @@ actor DemoWorld {
         isServerKilled = false
     }
 
-    /// Throws unless both processes are there that should be.
+    /// Throws `DemoFault` if a process ended that should run.
     func checkProcesses() throws {
-        if !simulator.isRunning { throw DemoFault("the simulator has died\(lastWords(in: "simulator.log"))") }
-        if !server.isRunning, !isServerKilled { throw DemoFault("the server has died\(lastWords(in: "server.log"))") }
+        if !simulator.isRunning { throw DemoFault("the simulator has ended\(lastWords(in: "simulator.log"))") }
+        if !server.isRunning, !isServerKilled { throw DemoFault("the server has ended\(lastWords(in: "server.log"))") }
     }
 
     private func lastWords(in log: String) -> String {
         let text = (try? String(contentsOfFile: folder.file(log), encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").last.map { "; its last words: \($0)" } ?? " without a word"
+        return text.split(separator: "\n").last.map { "; its last log line: \($0)" } ?? " without a log line"
     }
 
     /// Returns when either process has ended.
@@ -185,24 +185,24 @@ actor DemoWorld {
 
     // MARK: - Looking
 
-    /// What the server says about the customer now.
+    /// Returns the server's current answer about the customer.
     func customerAnswer() async throws -> Customer {
         try await app.ask(.get, customerPath, as: Customer.self)
     }
 
-    /// How many facts the ledger holds about the customer, and the tag of the customer's answer.
+    /// Returns the number of facts about the customer in the ledger, and the ETag of the customer's answer.
     func ledgerState() async throws -> (facts: Int, tag: String?) {
         let facts = try await backend.send(.get, customerPath + "/facts?limit=100")
         let answer = try await app.send(.get, customerPath)
         return (facts.json["facts"]?.arrayValue?.count ?? 0, answer.headers["ETag"])
     }
 
-    /// What time it is for the server: an answer about somebody never seen is made when it is asked for.
+    /// Returns the server's time. The answer about an unknown customer is always computed anew.
     private func serverTime() async throws -> Date {
         try await app.ask(.get, "/v1/customers/nobody", as: Customer.self).asOf
     }
 
-    /// Lets virtual time pass until `date`, for the store, the server and the devices.
+    /// Advances virtual time to `date`, for the store, the server and the devices.
     func advance(to date: Date) async throws {
         let left = (date.timeIntervalSince(clock.now()) * 1000).rounded() / 1000
         if left > 0 {
@@ -222,7 +222,7 @@ actor DemoWorld {
             .transactions
     }
 
-    /// The identifiers of what the store still waits to be finished.
+    /// Returns the ids of the transactions that are not finished.
     func unfinished() async throws -> Set<TransactionID> {
         let device = try await store.ask(
             .post, "/devices", StoreWire.SignIn(account: account), as: StoreWire.Device.self)

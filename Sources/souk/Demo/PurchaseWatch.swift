@@ -2,8 +2,8 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Stands between an app and the network and keeps account of two promises: nothing is finished at the store before the
-/// server has acknowledged it, and nothing is finished twice.
+/// A transport that checks two guarantees: no transaction is finished at the store before the server has acknowledged
+/// it, and none is finished twice.
 final class PurchaseWatch: HTTPTransport {
     private struct Account {
         var acknowledged: Set<String> = []
@@ -17,12 +17,12 @@ final class PurchaseWatch: HTTPTransport {
 
     init(_ network: any HTTPTransport) { self.network = network }
 
-    /// Something to do just before the next transaction is presented to the server.
+    /// Sets an action that runs just before the next transaction is presented to the server.
     func beforeNextPresentation(_ action: @escaping @Sendable () async -> Void) {
         account.withLock { $0.beforePresenting = action }
     }
 
-    /// How often a transaction was finished at the store.
+    /// Returns how many times a transaction was finished at the store.
     func timesFinished(_ transaction: String) -> Int { account.withLock { $0.finished[transaction] ?? 0 } }
     func isAcknowledged(_ transaction: String) -> Bool { account.withLock { $0.acknowledged.contains(transaction) } }
     var faults: [String] { account.withLock { $0.faults } }

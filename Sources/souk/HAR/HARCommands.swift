@@ -3,15 +3,15 @@ import HTTPCore
 import NetworkInterception
 import Primitives
 
-/// `souk har lint` and `souk har show`: files of recorded traffic, as browsers, proxies and the interceptor write them.
+/// `souk har lint` and `souk har show`: files of recorded traffic from browsers, proxies and the interceptor.
 enum HARCommands {
     static let sizeLimit = 512 << 20
 
     static let lint = Command(
-        words: ["har", "lint"], summary: "find what is wrong or doubtful in files of recorded traffic (HAR 1.2)",
+        words: ["har", "lint"], summary: "Check files of recorded traffic (HAR 1.2)",
         operands: ["FILE…"], options: [.init(name: "json", help: "print one JSON value")],
         details: """
-            What makes a file no HAR is an error and exits 1. Times that do not add up and figures that are missing are
+            A file that is no HAR is an error and exits 1. Inconsistent times and missing numbers are
             warnings: browsers write such files.
             """
     ) { arguments in
@@ -20,18 +20,18 @@ enum HARCommands {
     }
 
     static let show = Command(
-        words: ["har", "show"], summary: "list the requests of a file of recorded traffic, or show one of them",
+        words: ["har", "show"], summary: "List the requests of a file of recorded traffic, or show one of them",
         operands: ["FILE"],
         options: [
-            .init(name: "entry", value: "N", help: "show this one with its headers and bodies, counted from 1"),
+            .init(name: "entry", value: "N", help: "show this entry, counted from 1, with its headers and bodies"),
             .init(
-                name: "only", value: "WORDS", help: "those alone that match, such as \"method:post status:5xx refused\""
+                name: "only", value: "WORDS", help: "only matching entries, such as \"method:post status:5xx refused\""
             ),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Passwords, tokens and other secrets are printed as [redacted], also where another program recorded them in the
-            clear. The file stays as it is.
+            Passwords, tokens and other secrets are printed as [redacted], also if another program recorded them in the
+            clear. The file is not changed.
             """
     ) { arguments in
         let archive = try read(arguments.operands[0])
@@ -49,12 +49,12 @@ enum HARCommands {
         return .success
     }
 
-    /// An entry of a file, with its number there.
+    /// An entry of a file, with its number.
     struct Row {
-        /// Counted from 1.
+        /// The number, counted from 1.
         let number: Int
         let entry: HAREntry
-        /// With the secrets that the file has: to be sent and compared, not to be printed.
+        /// The record with its secrets, which are sent and compared, and never printed.
         let record: Record
     }
 
@@ -67,7 +67,7 @@ enum HARCommands {
         }
     }
 
-    /// The entries that `--entry` and `--only` choose, all without them. Throws `Misuse` where there is no such entry.
+    /// Returns the entries that `--entry` and `--only` select, or all. Throws `Misuse` when there is no such entry.
     static func chosen(from archive: HARDocument, _ arguments: Arguments) throws -> [Row] {
         var rows = archive.entries.enumerated().map {
             Row(number: $0.offset + 1, entry: $0.element, record: $0.element.record)

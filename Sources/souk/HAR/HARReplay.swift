@@ -8,24 +8,24 @@ import Primitives
 enum HARReplay {
     static let command = Command(
         words: ["har", "replay"],
-        summary: "send the requests of a file of recorded traffic again, and compare the answers",
+        summary: "Send recorded requests again, and compare the responses",
         operands: ["FILE"],
         options: [
-            .init(name: "to", value: "URL", help: "the server that gets them in the place of those in the file"),
+            .init(name: "to", value: "URL", help: "the server that gets the requests instead of those in the file"),
             .init(
                 name: "header", value: "'NAME: VALUE'", repeats: true,
-                help: "a header of every request, such as a new token"),
-            .init(name: "entry", value: "N", help: "this one alone, counted from 1"),
-            .init(name: "only", value: "WORDS", help: "those alone that match, such as \"method:get status:200\""),
-            .init(name: "timeout", value: "SECONDS", help: "how long one answer may take (30)"),
+                help: "a header for every request, such as a new token"),
+            .init(name: "entry", value: "N", help: "only this entry, counted from 1"),
+            .init(name: "only", value: "WORDS", help: "only matching entries, such as \"method:get status:200\""),
+            .init(name: "timeout", value: "SECONDS", help: "the timeout of one request (30)"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Requests change things where they arrive. So without --to only those are sent that go to this machine
-            (localhost, 127.0.0.0/8, ::1); a file with others is refused until --to says where they should go.
-            They are sent one after the other, without what was redacted and without Accept-Encoding. Compared are status
-            and, as far as it is in the file, body; JSON by its meaning. Exit 1 when an answer differs or is missing.
-            Secrets that the file has in the clear are sent and not printed.
+            Requests can change data on their server. So without --to only requests to this machine are sent
+            (localhost, 127.0.0.0/8, ::1); a file with others is refused until --to names the server.
+            They are sent one by one, without redacted values and without Accept-Encoding. The comparison covers the status
+            and the part of the body that is in the file; JSON by its values. Exit 1 when an answer differs or is missing.
+            Secrets in the file are sent and not printed.
             """
     ) { arguments in
         let archive = try HARCommands.read(arguments.operands[0])
@@ -59,7 +59,7 @@ enum HARReplay {
 }
 
 extension HARReplay {
-    /// Where requests go, and with what.
+    /// The target of the requests, and their headers.
     struct Plan {
         private let origin: String?
         private let headers: [HTTPHeaders.Field]
@@ -85,7 +85,8 @@ extension HARReplay {
             timeout = .seconds(try arguments.integer("timeout", in: 1...3600) ?? 30)
         }
 
-        /// What is sent for a recorded request. Throws `Misuse` for one that may not go where it went.
+        /// Returns the request to send for a recorded one. Throws `Misuse` for a request that must not go to its
+        /// original host.
         func request(for recorded: HTTPRequest, number: Int) throws -> HTTPRequest {
             var request = recorded
             if let origin {
@@ -93,7 +94,7 @@ extension HARReplay {
             } else if !Self.isLocal(recorded.url) {
                 let host = URL(string: recorded.url)?.host.map { HARText.redaction.redacted($0) } ?? "somewhere else"
                 throw Misuse(
-                    "the request \(number) goes to \(host), not to this machine; say with --to URL who gets it")
+                    "the request \(number) goes to \(host), not to this machine; name the server with --to URL")
             }
             let own = ["Host", "Content-Length", "Connection", "Transfer-Encoding", "Accept-Encoding", "Expect"]
             request.headers = HTTPHeaders(
@@ -114,7 +115,7 @@ extension HARReplay {
         }
     }
 
-    /// How one request went.
+    /// The result of one request.
     struct Outcome {
         private static let answerLimit = 256 << 20
 
@@ -127,7 +128,7 @@ extension HARReplay {
 
         init(_ row: HARCommands.Row, _ request: HTTPRequest, over transport: any HTTPTransport) async {
             self.row = row
-            // Also the segments of the path that are secrets.
+            // Removes the secret segments of the path too.
             url = HARText.redaction.redacted(url: request.url).urlWithoutSecrets
             do {
                 let response = try await transport.send(request)

@@ -3,9 +3,9 @@ import HTTPCore
 import NetworkInterception
 import Primitives
 
-/// Recorded exchanges as text for people and as JSON for programs.
+/// Recorded exchanges as text and as JSON.
 ///
-/// A file of another program has secrets in the clear. They are not printed.
+/// Files of other programs contain secrets. They are not printed.
 enum HARText {
     static let redaction = Redaction.standard
 
@@ -29,7 +29,7 @@ enum HARText {
         return .lines((table + [LintReport.count(rows.count, "request")]).joined(separator: "\n") + "\n")
     }
 
-    /// Request and answer as messages, bodies as text where they are text.
+    /// The request and the response as HTTP messages, with bodies that are text.
     static func whole(_ row: HARCommands.Row) -> TerminalText {
         let record = redaction.redactedAsDecoded(row.record)
         let request = record.designatedRequest
@@ -77,7 +77,7 @@ enum HARText {
         headers.fields.map { field -> TerminalText in "\(Terminal.dim("\(field.name):")) \(field.value)\n" }.joined()
     }
 
-    /// How many bytes of a body are not in the file.
+    /// The number of bytes of a body that are not in the file.
     private static func missing(_ body: HTTPBody, _ passage: Record.Passage?) -> Int {
         (passage?.byteCount ?? 0) - (body.buffered ?? []).count
     }
@@ -92,7 +92,7 @@ enum HARText {
                 text =
                     "\n" + TerminalText.lines(plain.replacing("\r\n", with: "\n")) + (plain.hasSuffix("\n") ? "" : "\n")
             } else {
-                text = "\n(\(bytes.count) bytes that are no text)\n"
+                text = "\n(\(bytes.count) bytes of binary data)\n"
             }
         }
         if missing > 0 { text += "(\(missing) bytes are not in the file)\n" }

@@ -8,19 +8,21 @@ import Foundation
     import Darwin
 #endif
 
-/// How many connections fit into the files that this process may have open.
+/// The number of connections that the limit of open files allows.
 struct Descriptors {
-    /// Those beside connections: the ledger and its readers, webhooks and questions to the App Store, connections that are
-    /// being closed.
+    /// Descriptors for other uses: the ledger and its readers, webhooks, requests to the App Store, connections that
+    /// are being closed.
     static let others = 1024
-    /// When nothing was asked for.
+    /// The number of connections without `--max-connections`.
     static let usualConnections = 10_000
 
-    /// As many connections as were asked for, or as are usual, after the soft limit was raised as far as they need it.
+    /// Returns the number of connections, and raises the soft limit of open files as far as they need it.
     ///
-    /// - Parameter tell: is told in a sentence that there will be fewer than usual, and why.
+    /// - Parameters:
+    ///   - asked: the value of `--max-connections`.
+    ///   - warn: receives a sentence with the reason if there are fewer connections than usual.
     ///
-    /// Throws `Misuse` when there cannot be as many as were asked for.
+    /// Throws `Misuse` when the limit does not allow as many as `asked`.
     static func connections(_ asked: Int?, warn: (String) -> Void) throws -> Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return asked ?? usualConnections }
@@ -39,7 +41,7 @@ struct Descriptors {
         return granted
     }
 
-    /// Half of the files where there are few.
+    /// With few files, half of them are for connections.
     private static func connections(within limit: rlim_t) -> Int {
         let files = Int(clamping: limit)
         return max(files - others, files / 2)

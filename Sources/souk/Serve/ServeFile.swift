@@ -3,8 +3,8 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The file of `souk serve --config`: the flags by their names, and what only a file can say: settings of single apps, web
-/// purchases and webhooks. Secrets stand in files of their own.
+/// The file of `souk serve --config`: the flags by their names, and settings that only a file has: settings of single
+/// apps, web purchases and webhooks. Secrets are in files of their own.
 struct ServeFile: Sendable {
     struct App: Sendable {
         let bundleID: BundleID
@@ -16,10 +16,10 @@ struct ServeFile: Sendable {
     private(set) var webPurchases: [EntitlementService.Configuration.WebPurchaseSource] = []
     private(set) var webhooks: [Webhook] = []
 
-    /// Without a file.
+    /// The values without a file.
     init() {}
 
-    /// Throws `Misuse` with the file and the place of the first thing wrong.
+    /// Throws `Misuse` with the file and the place of the first error.
     init(_ path: String) throws {
         let json: JSONValue
         do { json = try JSONValue(parsing: try InputFile.read(path)) } catch let error as JSONError {
@@ -68,7 +68,7 @@ struct ServeFile: Sendable {
         }
 
         func text(_ name: String) throws -> String {
-            guard let text = members[name]?.stringValue else { throw Misuse("\(pointer)/\(name): this is a text") }
+            guard let text = members[name]?.stringValue else { throw Misuse("\(pointer)/\(name): this is a string") }
             return text
         }
 

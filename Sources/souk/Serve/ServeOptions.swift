@@ -1,9 +1,9 @@
 import Foundation
 import Primitives
 
-/// What `souk serve` can be told: the flags, and by the same names environment variables and members of a file.
+/// The options of `souk serve`, as flags, environment variables and members of the configuration file.
 enum ServeOptions {
-    /// Of the server as a whole.
+    /// Options of the server as a whole.
     static let ofServer: [Command.Option] =
         [
             LedgerPlace.option, LedgerPlace.isolation, LedgerPlace.preparedStatements,
@@ -30,7 +30,7 @@ enum ServeOptions {
         name: "former-features", value: "WHAT",
         help: "PostgreSQL: ignore or activate features that were replaced by later ones (ignore)")
 
-    /// Of each app; the file may say them for one app alone.
+    /// Options of each app; the file may set them for one app.
     static let ofApp: [Command.Option] =
         [
             .init(name: "app-apple-id", value: "N", help: "the App Store's number of the app"),
@@ -46,22 +46,22 @@ enum ServeOptions {
             ServiceOptions.customerRateLimit,
         ] + AppStoreOptions.options
 
-    static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file that says the same, and more")
+    static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file of these options and more")
 
     static let all = ofServer + ofApp
 
-    /// The environment variable that stands for a flag: `--tls-key` is `SOUK_TLS_KEY`.
+    /// The environment variable of a flag: `--tls-key` is `SOUK_TLS_KEY`.
     static func variable(of option: Command.Option) -> String {
         "SOUK_" + option.name.uppercased().replacingOccurrences(of: "-", with: "_")
     }
 
-    /// The member of the file that stands for a flag: `--tls-key` is `tlsKey`.
+    /// The member of the file for a flag: `--tls-key` is `tlsKey`.
     static func member(of option: Command.Option) -> String {
         let words = option.name.split(separator: "-")
         return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
     }
 
-    /// What the environment says. Several values of one variable stand between spaces.
+    /// Returns the values of the environment variables. Spaces separate several values of one variable.
     static func values(in environment: [String: String]) -> [String: [String]] {
         all.reduce(into: [:]) { values, option in
             guard let text = environment[variable(of: option)], !text.isEmpty else { return }
@@ -69,7 +69,7 @@ enum ServeOptions {
         }
     }
 
-    /// Reads members that stand for `options`. Throws `Misuse` for one that is none of them, or is of another kind.
+    /// Reads the members for `options`. Throws `Misuse` for an unknown member or a value of another type.
     static func values(
         in members: JSONMembers, of options: [Command.Option], beside others: [String], at pointer: String
     ) throws -> [String: [String]] {
@@ -81,7 +81,7 @@ enum ServeOptions {
             let texts = (option.repeats ? value.arrayValue ?? [value] : [value]).map(text)
             guard !texts.contains(nil) else {
                 throw Misuse(
-                    "\(pointer)/\(name): this is a text or a number\(option.repeats ? ", or a list of them" : "")")
+                    "\(pointer)/\(name): this is a string or a number\(option.repeats ? ", or a list of them" : "")")
             }
             values[option.name] = texts.compactMap(\.self)
         }

@@ -5,9 +5,9 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// What was asked of `souk serve`, read and checked before anything is touched.
+/// The options of `souk serve`, read and checked before the command changes anything.
 struct ServePlan {
-    /// The flags, with what environment and file say in the place of those that are absent.
+    /// The flags, completed with values of the environment and the file.
     let arguments: Arguments
     let options: ServiceOptions
     private let apps: [EntitlementService.Configuration.App]
@@ -16,8 +16,7 @@ struct ServePlan {
     private let eventRetention: TimeInterval?
     private let file: ServeFile
 
-    /// A flag wins over the environment, which wins over the file; what the file says of one app is more particular than
-    /// all of them.
+    /// Flags override the environment, which overrides the file. Settings of one app in the file override all of them.
     init(_ typed: Arguments, environment: [String: String]) throws {
         let fromEnvironment = ServeOptions.values(in: environment)
         let path = typed.text("config") ?? environment[ServeOptions.variable(of: ServeOptions.config)]
@@ -36,7 +35,7 @@ struct ServePlan {
         }
         let others = bundles.filter { bundle in !particular.contains { $0.bundleID == bundle } }
         guard arguments.text("app-apple-id") == nil || bundles.count + particular.count <= 1 else {
-            throw Misuse("--app-apple-id says one number: give one --bundle-id with it, or say it in apps of the file")
+            throw Misuse("--app-apple-id is for one app: give one --bundle-id with it, or set it in apps of the file")
         }
         apps =
             try particular.map { entry in
@@ -75,7 +74,7 @@ struct ServePlan {
         }
         let appStore = try AppStoreOptions(arguments)
         for environment in environments where [.production, .sandbox].contains(environment) {
-            app.appStore[environment] = appStore?.impatientClient(for: bundle, in: environment)
+            app.appStore[environment] = appStore?.shortTimeoutClient(for: bundle, in: environment)
         }
         return app
     }

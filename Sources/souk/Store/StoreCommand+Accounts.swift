@@ -6,10 +6,11 @@ import StoreModel
 
 extension StoreCommand {
     private static let accountOptions: [Command.Option] = [
-        .init(name: "storefront", value: "C", help: "the country's store: USA, DEU, …"),
-        .init(name: "payments", value: "on|off", help: "whether it may pay at all"),
+        .init(name: "storefront", value: "C", help: "the storefront: USA, DEU, …"),
+        .init(name: "payments", value: "on|off", help: "whether the account can pay"),
         .init(name: "ask-to-buy", value: "on|off", help: "every purchase waits for approval"),
-        .init(name: "interrupted-purchases", value: "on|off", help: "every purchase stops until it is resolved"),
+        .init(
+            name: "interrupted-purchases", value: "on|off", help: "every purchase is interrupted until it is resolved"),
     ]
 
     private static func change(_ arguments: Arguments) throws -> StoreControlWire.AccountChange {
@@ -20,7 +21,7 @@ extension StoreCommand {
     }
 
     static let accounts = [
-        action("account create NAME", "a new account", options: accountOptions) { client, arguments in
+        action("account create NAME", "Create an account", options: accountOptions) { client, arguments in
             let change = try change(arguments)
             let account = StoreControlWire.Account(
                 name: arguments.operands[0], storefront: change.storefront, canMakePayments: change.canMakePayments,
@@ -29,23 +30,23 @@ extension StoreCommand {
                 "account \($0.name) created"
             }
         },
-        action("account list", "all accounts") { client, _ in
+        action("account list", "List all accounts") { client, _ in
             try await client.ask(.get, "/accounts", as: StoreControlWire.Accounts.self) {
                 StoreText.table($0.accounts)
             }
         },
-        action("account rescind-consent NAME", "a parent no longer consents to its use of the app") {
+        action("account rescind-consent NAME", "Withdraw the parent's consent to the use of the app") {
             client, arguments in
             let name = arguments.operands[0]
             return try await client.ask(
-                .post, "/accounts/\(name)/rescind-consent", saying: "consent for \(name) is rescinded")
+                .post, "/accounts/\(name)/rescind-consent", saying: "the consent for \(name) is withdrawn")
         },
-        action("account show NAME", "one account") { client, arguments in
+        action("account show NAME", "Show an account") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])", as: StoreControlWire.Account.self
             ) { StoreText.table([$0]) }
         },
-        action("account set NAME", "change an account", options: accountOptions) { client, arguments in
+        action("account set NAME", "Change an account", options: accountOptions) { client, arguments in
             let change = try change(arguments)
             guard change != StoreControlWire.AccountChange() else {
                 throw Misuse("account set changes nothing without an option; see souk store account set --help")
@@ -57,25 +58,25 @@ extension StoreCommand {
     ]
 
     static let families = [
-        action("family create NAME ORGANIZER", "a family of its organizer alone") { client, arguments in
+        action("family create NAME ORGANIZER", "Create a family with its organizer") { client, arguments in
             let family = StoreControlWire.NewFamily(name: arguments.operands[0], organizer: arguments.operands[1])
             return try await client.ask(
                 .post, "/families", family, as: StoreControlWire.Family.self, StoreText.line)
         },
-        action("family list", "all families") { client, _ in
+        action("family list", "List all families") { client, _ in
             try await client.ask(.get, "/families", as: StoreControlWire.Families.self) {
                 StoreText.table(
                     ["family", "organizer", "members"],
                     $0.families.map { [$0.name, $0.organizer, $0.members.joined(separator: ", ")] })
             }
         },
-        action("family join FAMILY ACCOUNT", "share from now on") { client, arguments in
+        action("family join FAMILY ACCOUNT", "Add an account to a family") { client, arguments in
             try await client.ask(
                 .post, "/families/\(arguments.operands[0])/members",
                 StoreControlWire.AccountReference(account: arguments.operands[1]), as: StoreControlWire.Family.self,
                 StoreText.line)
         },
-        action("family leave FAMILY ACCOUNT", "share no longer; with its organizer a family ends") {
+        action("family leave FAMILY ACCOUNT", "Remove an account; a family ends with its organizer") {
             client, arguments in
             try await client.ask(
                 .delete, "/families/\(arguments.operands[0])/members/\(arguments.operands[1])",
@@ -84,21 +85,21 @@ extension StoreCommand {
     ]
 
     static let devices = [
-        action("device list ACCOUNT", "the devices signed in to an account") { client, arguments in
+        action("device list ACCOUNT", "List the devices that are signed in to an account") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/devices", as: StoreControlWire.Devices.self
             ) { StoreText.table($0.devices) }
         },
-        action("device sign-out DEVICE", "its app has to sign in anew") { client, arguments in
+        action("device sign-out DEVICE", "Sign out a device") { client, arguments in
             try await client.ask(.delete, "/devices/\(arguments.operands[0])", saying: "signed out")
         },
-        action("device switch DEVICE ACCOUNT", "sign it in to another account") { client, arguments in
+        action("device switch DEVICE ACCOUNT", "Sign in a device to another account") { client, arguments in
             try await client.ask(
                 .put, "/devices/\(arguments.operands[0])/account",
                 StoreControlWire.AccountReference(account: arguments.operands[1]), as: StoreWire.Device.self
             ) { StoreText.table([$0]) }
         },
-        action("device receipt DEVICE", "its app receipt, base64; souk receipt inspect - reads it") {
+        action("device receipt DEVICE", "Print the app receipt of a device, in base64") {
             client, arguments in
             try await client.ask(
                 .get, "/devices/\(arguments.operands[0])/receipt", as: StoreWire.Receipt.self
@@ -108,7 +109,7 @@ extension StoreCommand {
 }
 
 extension Arguments {
-    /// A switch that may also be switched off.
+    /// The value of an option that is `on` or `off`.
     func onOff(_ name: String) throws -> Bool? {
         guard let text = text(name) else { return nil }
         switch text {

@@ -7,12 +7,12 @@ import StoreModel
 extension StoreCommand {
     static let notifications = [
         action(
-            "notifications list", "what the app's server is told, and how it was sent",
+            "notifications list", "List the notifications to the app's server, and their delivery",
             options: [
-                .init(name: "account", value: "A", help: "only what is about this account"),
-                .init(name: "type", value: "T", help: "only this of Apple's types: DID_RENEW, …"),
-                .init(name: "after", value: "N", help: "only those of a higher number"),
-                .init(name: "limit", value: "N", help: "at most so many, 1 to 1000 (100)"),
+                .init(name: "account", value: "A", help: "only notifications about this account"),
+                .init(name: "type", value: "T", help: "only notifications of this type: DID_RENEW, …"),
+                .init(name: "after", value: "N", help: "only notifications with a higher number"),
+                .init(name: "limit", value: "N", help: "the largest number of notifications, 1 to 1000 (100)"),
             ]
         ) { client, arguments in
             let query: [(String, String?)] = [
@@ -25,16 +25,16 @@ extension StoreCommand {
                 StoreText.table)
         },
         action(
-            "notifications deliver", "send everything that is due, and wait; exit 1 unless all has arrived"
+            "notifications deliver", "Send due notifications and wait; exit 1 unless all have arrived"
         ) { client, _ in try await deliver(client) },
-        action("notifications resend UUID", "send one again, whatever became of it") { client, arguments in
+        action("notifications resend UUID", "Send a notification again") { client, arguments in
             try await client.ask(
                 .post, "/notifications/\(arguments.operands[0])/resend", as: StoreControlWire.Notification.self
             ) { "\($0.uuid) \($0.type) is sent again" }
         },
     ]
 
-    /// Sends what is due. Holds when everything that was ever sent has arrived.
+    /// Sends the notifications that are due. Succeeds when every notification so far has arrived.
     private static func deliver(_ client: StoreClient) async throws -> StoreReport {
         let doing = "sending notifications"
         let left = try await client.json(.post, "/notifications/deliver", doing: doing)
@@ -45,7 +45,7 @@ extension StoreCommand {
         return report
     }
 
-    /// The notifications that were sent, in vain so far.
+    /// The notifications that have not arrived.
     private static func failedNotifications(_ client: StoreClient) async throws -> [StoreControlWire.Notification] {
         var failed: [StoreControlWire.Notification] = []
         var last = 0

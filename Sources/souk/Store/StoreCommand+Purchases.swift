@@ -6,28 +6,28 @@ import StoreModel
 
 extension StoreCommand {
     private static let token = Command.Option(
-        name: "app-account-token", value: "UUID", help: "the customer the purchase is bound to")
+        name: "app-account-token", value: "UUID", help: "the app account token of the customer")
 
     private static func product(_ text: String) throws -> ProductID {
         try Arguments.identifier(text, called: "PRODUCT")
     }
 
     static let products = [
-        action("products", "what the store sells") { client, _ in
+        action("products", "List the products") { client, _ in
             try await client.ask(.get, "/products", as: ProductAnswer.self, StoreText.table)
         },
-        action("product withdraw PRODUCT", "sell it no longer; its subscriptions end with their period") {
+        action("product withdraw PRODUCT", "Stop selling a product; its subscriptions end with their period") {
             client, arguments in
             let product = arguments.operands[0]
             return try await client.ask(.post, "/products/\(product)/withdraw", saying: "\(product) is withdrawn")
         },
-        action("product offer PRODUCT", "sell a withdrawn product again") { client, arguments in
+        action("product offer PRODUCT", "Sell a withdrawn product again") { client, arguments in
             let product = arguments.operands[0]
             return try await client.ask(.post, "/products/\(product)/offer", saying: "\(product) is sold again")
         },
         action(
-            "price-increase PRODUCT PRICE", "a higher price from the next renewal on",
-            options: [.init(name: "no-consent", help: "the customer is told and need not agree")]
+            "price-increase PRODUCT PRICE", "Increase the price from the next renewal on",
+            options: [.init(name: "no-consent", help: "notify the customer, who need not agree")]
         ) { client, arguments in
             let price = StoreControlWire.NewPrice(
                 price: arguments.operands[1], needsConsent: arguments.has("no-consent") ? false : nil)
@@ -36,7 +36,7 @@ extension StoreCommand {
                 as: StoreControlWire.PriceIncrease.self
             ) { "\($0.productID) costs \($0.price.amount) \($0.price.currency) from \(StoreText.date($0.at)) on" }
         },
-        action("price-increases", "the price increases there were") { client, _ in
+        action("price-increases", "List the price increases") { client, _ in
             try await client.ask(.get, "/price-increases", as: StoreControlWire.PriceIncreases.self) {
                 StoreText.table(
                     ["product", "price", "from (UTC)", "needs consent"],
@@ -52,11 +52,11 @@ extension StoreCommand {
 
     static let purchases = [
         action(
-            "buy ACCOUNT PRODUCT", "buy as that account",
+            "buy ACCOUNT PRODUCT", "Buy a product as an account",
             options: [
                 .init(name: "quantity", value: "N", help: "1 to 10 of a consumable"),
-                .init(name: "offer", value: "ID", help: "under this offer of the product"),
-                .init(name: "offer-kind", value: "K", help: "of what kind it is: promotional (default) or winBack"),
+                .init(name: "offer", value: "ID", help: "use this offer of the product"),
+                .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
                 token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
             ]
         ) { client, arguments in
@@ -73,9 +73,9 @@ extension StoreCommand {
             return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/buy", buy)
         },
         action(
-            "redeem ACCOUNT CODE", "redeem an offer code",
+            "redeem ACCOUNT CODE", "Redeem an offer code",
             options: [
-                .init(name: "product", value: "P", help: "where several products have an offer of that name"), token,
+                .init(name: "product", value: "P", help: "the product, if several have an offer of that name"), token,
             ]
         ) { client, arguments in
             let redeem = StoreControlWire.Redeem(
@@ -84,36 +84,37 @@ extension StoreCommand {
             return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/redeem", redeem)
         },
         action(
-            "promote ACCOUNT PRODUCT", "begin a purchase in the store itself; its app is to go on with it",
-            options: [.init(name: "offer", value: "ID", help: "with this win-back offer of the product")]
+            "promote ACCOUNT PRODUCT", "Begin a promoted purchase, which the app continues",
+            options: [.init(name: "offer", value: "ID", help: "use this win-back offer of the product")]
         ) { client, arguments in
             let product = try product(arguments.operands[1])
             let promotion = StoreControlWire.Promotion(productID: product, offerID: arguments.text("offer"))
             return try await client.ask(
                 .post, "/accounts/\(arguments.operands[0])/promote", promotion,
-                saying: "the app is asked to go on with \(product)")
+                saying: "the app can continue with \(product)")
         },
-        action("transactions ACCOUNT", "its transactions, newest last") { client, arguments in
+        action("transactions ACCOUNT", "List the transactions of an account, newest last") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/transactions", as: StoreControlWire.Transactions.self,
                 StoreText.table)
         },
-        action("subscriptions ACCOUNT", "its subscriptions and how they go on") { client, arguments in
+        action("subscriptions ACCOUNT", "List the subscriptions of an account and their next periods") {
+            client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/subscriptions", as: StoreControlWire.Subscriptions.self,
                 StoreText.table)
         },
-        action("entitlements ACCOUNT", "the transactions that give it access now") { client, arguments in
+        action("entitlements ACCOUNT", "List the transactions that give an account access now") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/entitlements", as: StoreControlWire.Transactions.self,
                 StoreText.table)
         },
-        action("unfinished ACCOUNT", "the transactions that no device has finished") { client, arguments in
+        action("unfinished ACCOUNT", "List the transactions that no device has finished") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/unfinished", as: StoreControlWire.Transactions.self,
                 StoreText.table)
         },
-        action("orders [ACCOUNT]", "purchases that wait for somebody") { client, arguments in
+        action("orders [ACCOUNT]", "List the purchases that wait for a decision") { client, arguments in
             let path: StorePath = arguments.operands.first.map { "/orders?account=\($0)" } ?? "/orders"
             return try await client.ask(.get, path, as: StoreControlWire.PendingOrders.self) {
                 StoreText.table(
@@ -130,20 +131,20 @@ extension StoreCommand {
 
     static let subscriptions: [Command] =
         [
-            ofSubscription("renew", "sell the next period now"), ofSubscription("cancel", "turn renewal off"),
+            ofSubscription("renew", "Renew the subscription now"), ofSubscription("cancel", "Turn off renewal"),
             action(
-                "resume ACCOUNT PRODUCT", "turn renewal on again",
+                "resume ACCOUNT PRODUCT", "Turn on renewal again",
                 options: [.init(name: "renews-to", value: "P", help: "the plan that it renews to")]
             ) { client, arguments in
                 let resume = StoreControlWire.Resume(
                     productID: try product(arguments.operands[1]), renewsTo: try arguments.identifier("renews-to"))
                 return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/resume", resume)
             },
-            ofSubscription("expire", "end the current period now"),
-            ofSubscription("fail-billing", "let its payments fail from now on"),
-            ofSubscription("resolve-billing", "let its payments work again"),
+            ofSubscription("expire", "End the current period now"),
+            ofSubscription("fail-billing", "Let the payments fail from now on"),
+            ofSubscription("resolve-billing", "Let the payments succeed again"),
         ]
-        + [(word: "agree", summary: "agree to", agrees: true), ("decline", "decline", false)].map { answer in
+        + [(word: "agree", summary: "Agree to", agrees: true), ("decline", "Decline", false)].map { answer in
             action("price-consent \(answer.word) ACCOUNT PRODUCT", "\(answer.summary) a higher price") {
                 client, arguments in
                 let consent = StoreControlWire.PriceConsent(
@@ -166,10 +167,10 @@ extension StoreCommand {
     static let transactions: [Command] =
         [
             action(
-                "refund TRANSACTION", "give the price back",
+                "refund TRANSACTION", "Refund a transaction",
                 options: [
                     .init(name: "reason", value: "R", help: "other (default) or appIssue"),
-                    .init(name: "percentage", value: "N", help: "how much of the price; all of it unless given"),
+                    .init(name: "percentage", value: "N", help: "the percentage of the price (100)"),
                 ]
             ) { client, arguments in
                 let reason = try arguments.text("reason").map { text in
@@ -189,7 +190,7 @@ extension StoreCommand {
                     StoreControlWire.Refund(reason: reason, percentage: percentage))
             },
             action(
-                "request-refund TRANSACTION", "ask for the price back, as the customer",
+                "request-refund TRANSACTION", "Request a refund, as the customer",
                 options: [.init(name: "reason", value: "R", help: "\(refundReasons) (default: other)")]
             ) { client, arguments in
                 let reason = try arguments.text("reason").map { text in
@@ -202,20 +203,22 @@ extension StoreCommand {
                     .post, "/transactions/\(arguments.operands[0])/request-refund",
                     StoreControlWire.RefundRequest(reason: reason))
             },
-            ofTransaction("decline-refund", "decline the refund that was asked for"),
-            ofTransaction("reverse-refund", "take a refund back"), ofTransaction("revoke", "take access away"),
-            ofTransaction("resolve", "let an interrupted purchase go through"),
-            action("consumption TRANSACTION", "what the app's server said about its use") { client, arguments in
+            ofTransaction("decline-refund", "Decline a refund request"),
+            ofTransaction("reverse-refund", "Reverse a refund"), ofTransaction("revoke", "Revoke a transaction"),
+            ofTransaction("resolve", "Resolve an interrupted purchase"),
+            action("consumption TRANSACTION", "Show the consumption information of the app's server") {
+                client, arguments in
                 try await client.ask(
                     .get, "/transactions/\(arguments.operands[0])/consumption", as: StoreControlWire.Consumption.self
                 ) { consumption in
-                    guard let information = consumption.information else { return "nothing was said" }
+                    guard let information = consumption.information else { return "no information" }
                     return "\(StoreText.date(consumption.sentAt)): \(information.text())"
                 }
             },
         ]
         + StoreControlWire.AskToBuy.Decision.allCases.map { decision in
-            action("ask-to-buy \(decision) TRANSACTION", "\(decision) a purchase that waits") { client, arguments in
+            action("ask-to-buy \(decision) TRANSACTION", "\(decision.rawValue.capitalized) a waiting purchase") {
+                client, arguments in
                 try await client.askForTransaction(
                     .post, "/transactions/\(arguments.operands[0])/ask-to-buy",
                     StoreControlWire.AskToBuy(decision: decision))

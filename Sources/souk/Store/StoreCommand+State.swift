@@ -6,45 +6,45 @@ import StoreModel
 
 extension StoreCommand {
     static let store = [
-        action("clock", "what time it is in the store") { client, _ in
+        action("clock", "Show the store's virtual time") { client, _ in
             try await client.ask(.get, "/clock", as: StoreControlWire.ClockState.self, StoreText.clock)
         },
-        action("clock rate RATE", "let time run at another speed: real, frozen, 30s, …") { client, arguments in
+        action("clock rate RATE", "Change the speed of time: real, frozen, 30s, …") { client, arguments in
             try await client.ask(
                 .put, "/clock/rate", StoreControlWire.ClockRate(timeRate: arguments.operands[0]),
                 as: StoreControlWire.ClockState.self, StoreText.clock)
         },
-        action("advance DURATION", "let virtual time pass: 90s, 6h, 40d, P1M, or until 2026-11-20T14:40:00Z") {
+        action("advance DURATION", "Advance virtual time by 90s, 6h, 40d or P1M, or to 2026-11-20T14:40:00Z") {
             client, arguments in
             let advance = try advance(arguments.operands[0])
             return try await client.ask(
                 .post, "/clock/advance", advance, as: StoreControlWire.ClockState.self, doing: "letting time pass"
             ) { "it is now \(RFC3339.string(from: $0.now))" }
         },
-        action("settings list", "every setting with its value") { client, _ in
+        action("settings list", "List all settings with their values") { client, _ in
             try await client.ask(.get, "/settings", as: StoreControlWire.Settings.self) {
                 StoreText.table(["setting", "value"], $0.settings.map { [$0.name, StoreText.value($0)] })
             }.withoutUserInfo
         },
-        action("settings get NAME", "one setting") { client, arguments in
+        action("settings get NAME", "Show a setting") { client, arguments in
             try await client.ask(
                 .get, "/settings/\(arguments.operands[0])", as: StoreControlWire.Setting.self
             ) { "\(StoreText.value($0))" }.withoutUserInfo
         },
-        action("settings set NAME VALUE", "change a setting, see Documentation/Formats.md") { client, arguments in
+        action("settings set NAME VALUE", "Change a setting; see Documentation/Formats.md") { client, arguments in
             try await client.ask(
                 .put, "/settings/\(arguments.operands[0])",
                 StoreControlWire.SettingValue(value: .string(arguments.operands[1])), as: StoreControlWire.Setting.self
             ) { "\($0.name) is \(StoreText.value($0))" }.withoutUserInfo
         },
-        action("export FILE", "everything the store knows, as a fixture") { client, arguments in
+        action("export FILE", "Write the store's whole state to a file") { client, arguments in
             let state = try await client.json(.get, "/state", doing: "exporting")
             let file = arguments.operands[0]
             guard file != "-" else { return StoreReport(json: state, text: .json(state.text(pretty: true))) }
             try OutputFile.replace(file, with: state.text(pretty: true) + "\n")
             return StoreReport(json: ["file": .string(InputFile.absolute(file))], text: "exported to \(file)")
         },
-        action("import FILE", "replace everything by what a store exported") { client, arguments in
+        action("import FILE", "Replace the store's state by an exported one") { client, arguments in
             let file = arguments.operands[0]
             let bytes = try InputFile.read(file, limit: 256 << 20)
             let state: JSONValue

@@ -8,7 +8,7 @@ import StoreModel
 /// `souk store`: drives a running App Store simulator.
 enum StoreCommand {
     static let command: Command = Command(
-        words: ["store"], summary: "drive a running App Store simulator",
+        words: ["store"], summary: "Control a running App Store simulator",
         operands: ["ACTION…"], options: connection,
         details: Command.table(
             "Actions", actions.map { ($0.usage, $0.summary) }
@@ -23,11 +23,11 @@ enum StoreCommand {
         accounts + families + devices + products + purchases + subscriptions + transactions + notifications + store
 
     private static let connection: [Command.Option] = [
-        .init(name: "url", value: "U", help: "where the simulator listens, as souk simulate prints it"),
+        .init(name: "url", value: "U", help: "the simulator's URL, as souk simulate prints it"),
         .init(name: "json", help: "print one JSON value"),
     ]
 
-    /// One action: `usage` is its words and, in capitals, its operands.
+    /// An action; `usage` has its words and, in capitals, its operands.
     static func action(
         _ usage: String, _ summary: String, options: [Command.Option] = [],
         _ run: @escaping @Sendable (StoreClient, Arguments) async throws -> StoreReport
@@ -49,14 +49,14 @@ enum StoreCommand {
     }
 }
 
-/// What an action has to say, to programs and to people.
+/// The result of an action, as JSON and as text.
 struct StoreReport: Sendable {
     var json: JSONValue
     let text: TerminalText
-    /// Whether what was asked for came about.
+    /// Whether the action succeeded.
     var holds = true
 
-    /// The same without the user info of URLs in its JSON.
+    /// The report without the user info of URLs in its JSON.
     var withoutUserInfo: StoreReport { StoreReport(json: json.withoutUserInfo, text: text, holds: holds) }
 }
 
@@ -64,7 +64,7 @@ struct StoreReport: Sendable {
 struct StoreClient: Sendable {
     private let service: ServiceClient
 
-    /// Throws `Misuse` when `--url` is missing or none.
+    /// Throws `Misuse` when `--url` is missing or invalid.
     init(_ arguments: Arguments) throws {
         let url = try arguments.required("url")
         guard url.hasPrefix("http://") || url.hasPrefix("https://"), !url.contains("?"), !url.contains("#") else {
@@ -73,7 +73,7 @@ struct StoreClient: Sendable {
         service = ServiceClient(url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/control/v1")
     }
 
-    /// Asks, and says in words what was answered. What takes longer than a second is said on a terminal.
+    /// Sends a request and describes the response. Shows progress on a terminal after a second.
     func ask<Answer: Codable & Sendable>(
         _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil,
         as type: Answer.Type, doing what: String = "asking the simulator",
@@ -90,7 +90,7 @@ struct StoreClient: Sendable {
         saying words: TerminalText
     ) async throws -> StoreReport { try await ask(method, path, body, as: JSONValue.self) { _ in words } }
 
-    /// A transaction is answered, and said in one line.
+    /// Sends a request whose response is a transaction, which is described in one line.
     func askForTransaction(
         _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil
     ) async throws -> StoreReport {
@@ -106,11 +106,11 @@ struct StoreClient: Sendable {
     }
 }
 
-/// A path below `/control/v1`; what is put into it becomes one segment.
+/// A path below `/control/v1`. An interpolated value becomes one segment.
 struct StorePath: ExpressibleByStringInterpolation, Sendable {
     let text: String
 
-    /// With a query of what there is in `query`.
+    /// A path with the entries of `query` that have a value.
     init(_ path: String, query: [(name: String, value: String?)]) {
         let parts = query.compactMap { part in part.value.map { "\(part.name)=\(PercentEncoding.encode($0))" } }
         text = parts.isEmpty ? path : path + "?" + parts.joined(separator: "&")

@@ -4,9 +4,9 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// How answers of the simulator are written for people.
+/// Formats the simulator's responses as text.
 enum StoreText {
-    /// Columns under their titles; "none" where there are no rows.
+    /// Formats columns under their titles; "none" without rows.
     static func table(_ titles: [String], _ rows: [[String]]) -> TerminalText {
         guard !rows.isEmpty else { return "none" }
         let rows = rows.map { $0.map(TerminalText.escaped) }
@@ -110,7 +110,7 @@ enum StoreText {
     static func clock(_ state: StoreControlWire.ClockState) -> TerminalText {
         let speed =
             state.rate == 0
-            ? "stands still" : state.rate == 1 ? "runs as real time" : "runs \(state.rate) times as fast"
+            ? "is stopped" : state.rate == 1 ? "runs as real time" : "runs \(state.rate) times as fast"
         return "it is \(RFC3339.string(from: state.now)), and time \(speed)"
     }
 
