@@ -1,20 +1,20 @@
 import Primitives
 
-/// One queued write as a writing thread sees it. Its caller is answered exactly once.
+/// A queued write as a writer thread uses it. Its caller gets exactly one answer.
 package protocol QueuedWrite: AnyObject, Sendable {
-    /// Whether the body is to run: false if the caller was cancelled (and answered) before.
+    /// Returns whether to run the body: false if the caller was cancelled, and answered, before.
     func start() -> Bool
-    /// Runs the body on the connection that `session` gives it, and remembers what came of it. Throws what `session` throws.
+    /// Runs the body on the connection of `session`, and keeps its result. Throws what `session` throws.
     func run(in session: ((any SQLConnection) throws -> Void) throws -> Void) throws
-    /// Remembers that it failed.
+    /// Keeps the error as the result.
     func fail(_ error: any Error)
-    /// Answers the caller with what came of the last run, or with `error` if the commit failed.
+    /// Answers the caller with the result of the last run, or with `error` if the commit failed.
     func answer(commitFailedWith error: (any Error)?)
 }
 
-/// A body, its outcome, and who waits for it.
+/// A body, its result, and the waiting caller.
 ///
-/// Sendable because `outcome` is touched by one writing thread only, and `phase` lies behind its lock.
+/// Sendable because only one writer thread uses `outcome`, and a lock protects `phase`.
 package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendable {
     package typealias Answer = @Sendable (Result<Value, any Error>) -> Void
 
@@ -34,8 +34,8 @@ package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendabl
         phase = Locked(.waiting(nil))
     }
 
-    /// Sets who is to be answered. False if the write was cancelled already: then the answer was given, and the write
-    /// need not be queued.
+    /// Sets the caller's continuation. Returns false if the write was cancelled already: then the caller was answered,
+    /// and the write is not queued.
     package func attach(_ answer: @escaping Answer) -> Bool {
         let isWanted = phase.withLock { phase in
             guard case .waiting = phase else { return false }
@@ -46,7 +46,7 @@ package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendabl
         return isWanted
     }
 
-    /// Answers with `CancellationError` unless the body has started.
+    /// Answers with `CancellationError`, unless the body has started.
     package func cancel() {
         let answer: Answer? = phase.withLock { phase in
             guard case .waiting(let answer) = phase else { return nil }

@@ -1,135 +1,201 @@
 import Primitives
 
-/// A SQL database: many readers at once, one writer, nothing answered before it is durable.
+/// A SQL database with many concurrent readers and one writer at a time. A write returns when it is durable.
 ///
-/// The same code runs on every dialect; only the texts of migrations (and a query that wants a dialect's own words) ask
-/// for `dialect`. Statements use numbered placeholders, `?1`, `?2`.
+/// The same code runs on every dialect. Only the texts of migrations, and queries in a dialect's own SQL, depend on
+/// `dialect`. Statements use numbered placeholders, `?1`, `?2`.
 ///
 ///     try database.migrate([SQLMigration("0001 customers", [.sqlite: "CREATE TABLE customer (id TEXT PRIMARY KEY) STRICT"])])
 ///     try await database.write { try $0.execute("INSERT INTO customer VALUES (?1)", [.text(id)]) }
 ///     let known = try database.read { try $0.first("SELECT id FROM customer WHERE id = ?1", [.text(id)]) != nil }
 ///
-/// A decorator that counts, delays or fails calls conforms to this protocol and passes them on.
+/// A decorator that counts, delays or fails calls conforms to this protocol and forwards them.
 public protocol SQLDatabase: Sendable {
-    /// Which SQL the database speaks.
+    /// The SQL dialect of the database.
     var dialect: SQLDialect { get }
 
-    /// Brings the schema up to date: applies, in order, the migrations the database does not have yet, each in a
-    /// transaction of its own. Blocks until done; call it once, before the first read and write.
+    /// Applies the missing migrations in order, each in its own transaction. Blocks the thread. Call it once, before
+    /// the first read and write.
     ///
-    /// Throws `SQLError` with `otherSchema` when the first migration of the database is not in the list, so it is of another
-    /// kind. Throws `newerSchema` when a later one is not in the list, and `migrationChanged` when the text or the place of
-    /// an applied migration differs from then. Throws `invalidMigration` when the list itself is wrong: a name twice, or
-    /// no text for this dialect. In these cases nothing is changed. When a migration's own SQL fails, that migration
-    /// leaves nothing behind and those before it stay.
+    /// When the SQL of a migration fails, that migration has no effect, and those before it stay applied. With the
+    /// errors below, nothing is changed.
+    ///
+    /// - Parameter migrations: all migrations of the program.
+    /// - Throws: ``SQLError`` with `otherSchema` when the first migration of the database is not in the list, so the
+    ///   database is of another kind; `newerSchema` when a later one is not in the list; `migrationChanged` when the
+    ///   text or the position of an applied migration differs; `invalidMigration` when the list has a name twice, or no
+    ///   text for this dialect.
     func migrate(_ migrations: [SQLMigration]) throws
 
-    /// Runs `body` on this thread and on one snapshot of the database: every query in it sees the same state, whatever
-    /// is written meanwhile, and all of what was awaited from `write` before.
+    /// Runs `body` on this thread and on one snapshot: all its queries see the same state, including every write that
+    /// was awaited before.
     ///
-    /// Throws what `body` throws; `closed` after `close()`; `readOnly` when a statement would change something.
+    /// - Parameter body: the queries; a statement that would change data fails.
+    /// - Returns: the result of `body`.
+    /// - Throws: what `body` throws; ``SQLError`` with `closed` after `close()`, and with `readOnly` for a statement
+    ///   that would change data.
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T
 
-    /// `read` for callers whose thread must not wait, where the database is on another machine.
+    /// Runs `body` as `read` does, without blocking the calling thread while a database on another machine answers.
+    ///
+    /// - Parameter body: the queries; a statement that would change data fails.
+    /// - Returns: the result of `body`.
+    /// - Throws: the errors of `read`.
     func readAsync<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
-    /// The first row of one `SELECT`, nil when it has none, of the newest state. What many callers look up at the same time
-    /// goes together where the database is on another machine, and no thread waits for it.
+    /// Returns the first row of a `SELECT` on the newest state. A database on another machine combines concurrent
+    /// lookups into one round trip, and no thread waits for it.
     ///
-    /// Throws as `read`.
+    /// - Parameters:
+    ///   - sql: one `SELECT` with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    /// - Returns: the first row, `nil` when there is none.
+    /// - Throws: the errors of `read`.
     func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow?
 
-    /// Runs `body` in a transaction and returns once that transaction is durable. Bodies act as if they ran one at a time;
-    /// in SQLite they do, in the order in which they were queued.
+    /// Runs `body` in a transaction and returns when it is durable. Transactions are serializable; in SQLite they run
+    /// one at a time, in the order of the calls.
     ///
-    /// If `body` throws, all it did is undone, and only that; the error is thrown here. A body in which a statement
-    /// failed is undone even if it caught the error. If the commit fails, nobody's write in it happened, and the
-    /// commit's error is thrown: busy, full or failing storage. A caller cancelled before its body started gets
-    /// `CancellationError` and the body never runs; from then on cancellation is ignored and the caller gets the outcome.
+    /// If `body` throws, its changes alone are rolled back. A body in which a statement failed is rolled back even if
+    /// it caught the error. A caller that is cancelled before its body starts gets `CancellationError`, and the body
+    /// never runs. Later cancellation is ignored.
     ///
-    /// A body acts only through its connection, because a database may run it again: when another body failed in the
-    /// transaction they share, or when one that ran at the same time was first. What it did before is then undone.
+    /// A body must have no effects outside the connection, because a database may run it again: after another body
+    /// failed in the same transaction, or after a conflict with a concurrent one. Its earlier changes are rolled back
+    /// then.
+    ///
+    /// - Parameter body: the statements of the transaction.
+    /// - Returns: the result of `body`.
+    /// - Throws: what `body` throws; `CancellationError`; ``SQLError`` when the commit fails, for example because the
+    ///   database is locked or the disk is full. Then no write of the transaction took effect.
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
-    /// Removes rows that were deleted or overwritten before this call from every file of the database. Returns whether that
-    /// is done: `false` while an older state is still read or copied; ask again later.
+    /// Erases rows that were deleted or overwritten before this call from every file of the database.
     ///
-    /// Copies of such rows can be left in free room, where a database moved the rows while they were there: see
-    /// `compact(upTo:)`.
+    /// Copies of such rows can remain in free pages, where the database moved them before: see `compact(upTo:)`.
+    ///
+    /// - Returns: `false` while a reader or a copy uses an older state; call it again later.
+    /// - Throws: ``SQLError``.
     func removeDeleted() async throws -> Bool
 
-    /// Writes the database anew, without free room and what lies in it. Returns `false`, and does nothing, when it has more
-    /// than `bytes`. Keeps writers waiting: for about a second for each 100 MB.
+    /// Rewrites the database without free pages and their content. Writers wait for about a second per 100 MB.
+    ///
+    /// - Parameter bytes: the largest size of a database that is rewritten.
+    /// - Returns: `false`, without a change, for a larger database.
+    /// - Throws: ``SQLError``.
     func compact(upTo bytes: Int64) async throws -> Bool
 
-    /// Throws `storageFailed` when the files are no longer those that were opened: they were removed, replaced or cut,
-    /// and writes would be lost. `write` throws it too.
+    /// Checks that the files are those that were opened. If they were removed, replaced or truncated, writes would be
+    /// lost; `write` throws the same error.
+    ///
+    /// - Throws: ``SQLError`` with `storageFailed`.
     func checkFiles() throws
 
-    /// Throws `storageFull` when the disk has too little room for a large write.
+    /// Checks that the disk has room for a large write.
+    ///
+    /// - Throws: ``SQLError`` with `storageFull`.
     func checkRoom() throws
 
-    /// Lets the queued writes and running reads end and closes the files; everything afterwards throws `closed`.
+    /// Waits for queued writes and running reads, and closes the files. Later calls throw `closed`.
     func close() async
 }
 
 extension SQLDatabase {
-    /// Of a database in this process.
+    /// The implementation for a database in this process: calls `read`.
     public func readAsync<T: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> T
     ) async throws -> T { try read(body) }
 
-    /// Of a database in this process.
+    /// The implementation for a database in this process: reads the first row.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         try read { try $0.first(sql, values) }
     }
 
-    /// Of a database that keeps nothing that was deleted.
+    /// The implementation for a database that keeps no deleted data.
     public func removeDeleted() async throws -> Bool { true }
 
-    /// Of a database that leaves no copies in free room.
+    /// The implementation for a database that leaves no copies in free pages.
     public func compact(upTo bytes: Int64) async throws -> Bool { true }
 
-    /// Of a database without files of its own.
+    /// The implementation for a database without files of its own.
     public func checkFiles() throws {}
 
-    /// Of a database whose disk is another machine's.
+    /// The implementation for a database on another machine's disk.
     public func checkRoom() throws {}
 }
 
-/// What a body of `read` or `write` works with; of no use after the body returned.
+/// The connection of a body of `read` or `write`. It is invalid after the body returned.
 ///
-/// A statement is one SQL statement with placeholders `?1` to `?n` for exactly the values given. Transactions belong
-/// to `read` and `write`: `BEGIN`, `COMMIT`, `SAVEPOINT` and their like are refused with `misuse`. After a statement
-/// failed every further one throws the same error.
+/// A statement is one SQL statement with placeholders `?1` to `?n` and exactly `n` values. `BEGIN`, `COMMIT`,
+/// `SAVEPOINT` and similar statements are refused with `misuse`, because transactions belong to `read` and `write`.
+/// After a statement failed, every later one throws the same error.
 public protocol SQLConnection {
-    /// Runs a statement and returns how many rows it inserted, updated or deleted itself (triggers and cascades aside).
+    /// Runs a statement.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    /// - Returns: the number of rows that the statement itself inserted, updated or deleted, without triggers and
+    ///   cascades.
+    /// - Throws: ``SQLError``.
     @discardableResult
     func execute(_ sql: String, _ values: [SQLValue]) throws -> Int
 
-    /// All rows of a statement, in its order.
+    /// Returns all rows of a statement, in its order.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    /// - Returns: the rows.
+    /// - Throws: ``SQLError``.
     func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
 
-    /// The first row of a statement, nil when it has none.
+    /// Returns the first row of a statement.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    /// - Returns: the row, `nil` when there is none.
+    /// - Throws: ``SQLError``.
     func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow?
 
-    /// Calls `body` with each row as it is read, for results too large to hold; an error it throws ends the statement.
+    /// Calls `body` with each row as it is read, for results that do not fit into memory.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    ///   - body: receives a row. An error that it throws ends the statement.
+    /// - Throws: ``SQLError``, and what `body` throws.
     func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws
 
-    /// Whether other bodies of `write` may run at the same time: what this one reads, they may change, unless its row is
-    /// locked.
+    /// Whether other bodies of `write` may run at the same time and change rows that this one reads without a lock.
     var isConcurrent: Bool { get }
 
-    /// Runs a statement of which nothing is asked. A database on another machine may send it with the next statement that
-    /// is asked something, or with the commit; its error is thrown there.
+    /// Runs a statement without a result. A database on another machine may send it together with the next query or the
+    /// commit, which throws its error.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    /// - Throws: ``SQLError``.
     func perform(_ sql: String, _ values: [SQLValue]) throws
 
-    /// The rows of several statements, in their order. A database on another machine is asked once for all of them.
+    /// Returns the rows of several statements, in their order. A database on another machine needs one round trip for
+    /// all.
+    ///
+    /// - Parameter queries: the statements.
+    /// - Returns: the rows of each statement.
+    /// - Throws: ``SQLError``.
     func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]]
 
-    /// Locks the rows that a `SELECT` from one table finds until the transaction ends: others who lock or change them
-    /// wait. Does nothing where bodies of `write` run one at a time anyway.
+    /// Locks the rows that a `SELECT` from one table finds until the transaction ends: other transactions that lock or
+    /// change them wait. Does nothing in a database whose writes run one at a time.
+    ///
+    /// - Parameters:
+    ///   - sql: a `SELECT` from one table, with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
+    /// - Throws: ``SQLError``.
     func lockRows(_ sql: String, _ values: [SQLValue]) throws
 }
 
@@ -140,14 +206,18 @@ public struct SQLQuery: Sendable, Hashable {
     /// As many values as placeholders.
     public let values: [SQLValue]
 
-    /// A statement with `values` for `?1` to `?n`.
+    /// Creates a statement.
+    ///
+    /// - Parameters:
+    ///   - sql: one statement with placeholders `?1` to `?n`.
+    ///   - values: the values of the placeholders.
     public init(_ sql: String, _ values: [SQLValue] = []) {
         self.sql = sql
         self.values = values
     }
 }
 
-/// Connections to a database in this process, which has one writer at a time.
+/// The implementations for a database in this process, which has one writer at a time.
 extension SQLConnection {
     public var isConcurrent: Bool { false }
 
@@ -173,7 +243,7 @@ extension SQLConnection {
     public func each(_ sql: String, _ body: (SQLRow) throws -> Void) throws { try each(sql, [], body) }
 }
 
-/// Which SQL a database speaks.
+/// The SQL dialect of a database.
 public typealias SQLDialect = OpenEnum<SQLMigration>
 
 extension SQLDialect {

@@ -1,26 +1,28 @@
 import Primitives
 
-/// One step of a schema, for ever the same once it was published.
+/// One step of a schema, which never changes after its publication.
 ///
 /// Lists of migrations are append-only: a new step goes to the end, an old one is never edited, moved or removed. The
 /// text is plain SQL, several statements if needed, and names no type of the program.
 ///
-/// On SQLite foreign keys are not enforced statement by statement while a migration runs, so that tables can be rebuilt;
-/// they are checked as a whole before it is committed.
+/// On SQLite, foreign keys are not enforced while a migration runs, so that tables can be rebuilt. They are checked as
+/// a whole before the commit.
 public struct SQLMigration: Sendable, Hashable {
     /// Unique in its list, for example `0001 ledger`.
     public let name: String
     /// The SQL for each dialect that the program runs on.
     public let texts: [SQLDialect: String]
-    /// The last step that a program must know to use a database that has this one; a program that knows fewer refuses it.
-    /// The step itself when `nil`. Only PostgreSQL, where programs of two releases share a database, looks at it.
+    /// The last step that a program must know to use a database that has this one; other programs refuse it. `nil`
+    /// means this step. Only used by PostgreSQL, where programs of two releases share a database.
     public let minimumProgram: String?
 
+    /// Creates a step.
+    ///
     /// - Parameters:
-    ///   - name: the step's own; it never changes.
-    ///   - texts: the statements, for each dialect.
-    ///   - minimumProgram: names an earlier step of the list. A step that only adds tables, and columns with a default,
-    ///     can name one: programs that do not know the step go on beside those that do.
+    ///   - name: the step's name, which never changes.
+    ///   - texts: the statements for each dialect.
+    ///   - minimumProgram: the name of an earlier step of the list. A step that only adds tables, or columns with a
+    ///     default, can name one: then programs that do not know the step can still use the database.
     public init(_ name: String, _ texts: [SQLDialect: String], minimumProgram: String? = nil) {
         self.name = name
         self.texts = texts
@@ -28,7 +30,7 @@ public struct SQLMigration: Sendable, Hashable {
     }
 }
 
-/// Which of a list of migrations a database has, and which it is still to get; both in order.
+/// The migrations of a list that a database has, and those that it lacks, in order.
 package struct SQLSchemaStatus: Sendable, Hashable {
     package let applied: [String]
     package let pending: [String]
@@ -39,11 +41,11 @@ package struct SQLSchemaStatus: Sendable, Hashable {
     }
 }
 
-/// A migration as a database remembers it.
+/// A migration that a database has recorded.
 package struct AppliedMigration: Equatable {
     package var name: String
     package var checksum: String
-    /// See `SQLMigration.minimumProgram`; `nil` on SQLite, which does not keep it.
+    /// See `SQLMigration.minimumProgram`; `nil` on SQLite, which does not record it.
     package var minimumProgram: String?
 
     package init(name: String, checksum: String, minimumProgram: String?) {
@@ -52,13 +54,13 @@ package struct AppliedMigration: Equatable {
         self.minimumProgram = minimumProgram
     }
 
-    /// The last name in a database that is being copied to: it is not to be used before all is there.
+    /// The last name in the target of an unfinished copy, so that no program uses it before it is complete.
     package static let unfinishedCopy = "copy that is not finished"
-    /// How the last name of a database begins whose contents are elsewhere now: it is not to be used any more. Where they are
-    /// follows. Programs that do not know this refuse a name they do not know.
+    /// The prefix of the last name in a database whose contents were moved, followed by their new location. Programs
+    /// refuse names that they do not know.
     package static let movedTo = "moved to "
 
-    /// Those of a database that remembers any, in the order of application.
+    /// Returns the recorded migrations of a database, in the order of application.
     package static func all(in connection: any SQLConnection) throws -> [AppliedMigration] {
         let minimum = connection.isConcurrent ? "minimum_program" : "NULL"
         return try connection.query(
@@ -69,7 +71,7 @@ package struct AppliedMigration: Equatable {
         }
     }
 
-    /// Writes a name behind those of the migrations, so that `MigrationPlan` refuses the database.
+    /// Records a name after those of the migrations, so that `MigrationPlan` refuses the database.
     package static func mark(_ name: String, _ connection: any SQLConnection) throws {
         try connection.perform(
             """
@@ -79,7 +81,7 @@ package struct AppliedMigration: Equatable {
     }
 }
 
-/// The list of migrations for one dialect, compared with what a database remembers.
+/// The list of migrations for one dialect, compared with those that a database has recorded.
 package struct MigrationPlan {
     package struct Step {
         package let name: String
@@ -116,14 +118,14 @@ package struct MigrationPlan {
         self.steps = steps
     }
 
-    /// The refusal of a database in which another program keeps its tables.
+    /// The error for a database with another program's tables.
     package static func otherOwner(of place: String, table: String) -> SQLError {
         SQLError(
             .otherSchema,
             "The database \(place) has the table \(table) of another program; name an empty database or one of ours.")
     }
 
-    /// The steps that remain after `applied`, the migrations of the database at `place` in the order of application.
+    /// Returns the steps after `applied`, the migrations of the database at `place` in the order of application.
     package func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
         let known = Set(steps.map(\.name))
         if let last = applied.last?.name {
@@ -143,7 +145,6 @@ package struct MigrationPlan {
         }
         for (index, past) in applied.enumerated() {
             guard known.contains(past.name) else {
-                // A newer program added a step that leaves this one what it needs; so must each step after it.
                 if index >= steps.count, let minimum = past.minimumProgram, known.contains(minimum) { continue }
                 throw SQLError(
                     .newerSchema,

@@ -1,4 +1,4 @@
-/// One row of a result. The type a value is read as comes from the context; a mismatch throws `unexpectedValue`.
+/// One row of a result. The type of a value is inferred from the context; a mismatch throws `unexpectedValue`.
 ///
 ///     let name: String = try row["name"]
 ///     let expires: Int64? = try row["expires"]     // NULL is nil; read as Int64 it would throw
@@ -7,7 +7,11 @@ public struct SQLRow: Sendable, Hashable {
     /// The values in the order of the statement's columns.
     public let values: [SQLValue]
 
-    /// A row as a database implementation or a test double makes it; one value for each column.
+    /// Creates a row, for implementations of a database and for test doubles.
+    ///
+    /// - Parameters:
+    ///   - columns: the names of the columns.
+    ///   - values: one value for each column.
     public init(columns: [String], values: [SQLValue]) {
         self.init(layout: Layout(columns), values: values)
     }
@@ -23,7 +27,8 @@ public struct SQLRow: Sendable, Hashable {
 
     /// The value of the column called `name`, spelled as in the statement.
     ///
-    /// Throws `unexpectedValue` when there is no such column, more than one, or its value is not of the type.
+    /// - Throws: ``SQLError`` with `unexpectedValue` when there is no such column, more than one, or its value has
+    ///   another type.
     public subscript<Value: SQLConvertible>(name: String) -> Value {
         get throws {
             guard let index = layout.names.firstIndex(of: name) else {
@@ -39,6 +44,8 @@ public struct SQLRow: Sendable, Hashable {
     }
 
     /// The value of the column at `index`, counted from 0.
+    ///
+    /// - Throws: ``SQLError`` with `unexpectedValue` when there is no such column, or its value has another type.
     public subscript<Value: SQLConvertible>(index: Int) -> Value {
         get throws {
             guard values.indices.contains(index) else {

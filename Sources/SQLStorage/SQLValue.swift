@@ -2,9 +2,9 @@ import Primitives
 
 /// One value of a row or of a placeholder.
 ///
-/// Literals stand for themselves, variables are wrapped: `[.text(name), 3, nil, SQLValue(expiry)]`. Truth is stored as
-/// the integers 0 and 1. A text with U+0000 and a number that is not a number are refused where they are bound: not
-/// every dialect can hold them. Texts are equal when their bytes are, as in the database.
+/// Literals can be used directly, variables are wrapped: `[.text(name), 3, nil, SQLValue(expiry)]`. Booleans are stored
+/// as 0 and 1. Text with U+0000 and NaN are refused when they are bound, because not every dialect can store them.
+/// Texts are equal when their bytes are, as in the database.
 public enum SQLValue: Sendable {
     case null
     case integer(Int64)
@@ -12,18 +12,20 @@ public enum SQLValue: Sendable {
     case text(String)
     case blob([UInt8])
 
-    /// The stored form of `value`; nil becomes `null`.
+    /// Creates the stored form of a value; `nil` becomes `null`.
+    ///
+    /// - Parameter value: a value of Swift.
     public init(_ value: some SQLConvertible) {
         self = value.sqlValue
     }
 
-    /// The kind of the value in SQL's words, for messages.
+    /// The SQL name of the value's type, for messages.
     var kind: String {
         switch self {
         case .null: "NULL"
         case .integer: "an integer"
         case .real: "a real number"
-        case .text: "a text"
+        case .text: "text"
         case .blob: "a blob"
         }
     }
@@ -62,24 +64,28 @@ extension SQLValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, Expres
     public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
 }
 
-/// A Swift type that has a place in SQL: what `SQLValue.init` takes and the subscripts of `SQLRow` give.
+/// A Swift type that can be stored in a database, for `SQLValue.init` and the subscripts of `SQLRow`.
 public protocol SQLConvertible {
-    /// The value as it is stored.
+    /// The value in its stored form.
     var sqlValue: SQLValue { get }
-    /// The value read back; nil when `sqlValue` is of another kind or out of this type's range.
+    /// Creates a value from its stored form; `nil` when it has another type or is out of range.
+    ///
+    /// - Parameter sqlValue: the stored form.
     init?(sqlValue: SQLValue)
-    /// What the type expects, for messages: "an integer".
+    /// The expected SQL type, for messages: "an integer".
     static var sqlKind: String { get }
 }
 
 extension SQLValue: SQLConvertible {
     public var sqlValue: SQLValue { self }
+    /// Returns the value itself.
     public init?(sqlValue: SQLValue) { self = sqlValue }
     public static var sqlKind: String { "any value" }
 }
 
 extension Int64: SQLConvertible {
     public var sqlValue: SQLValue { .integer(self) }
+    /// Reads an integer.
     public init?(sqlValue: SQLValue) {
         guard case .integer(let value) = sqlValue else { return nil }
         self = value
@@ -89,6 +95,7 @@ extension Int64: SQLConvertible {
 
 extension Int: SQLConvertible {
     public var sqlValue: SQLValue { .integer(Int64(self)) }
+    /// Reads an integer; `nil` when it is out of range.
     public init?(sqlValue: SQLValue) {
         guard case .integer(let value) = sqlValue else { return nil }
         self.init(exactly: value)
@@ -98,7 +105,7 @@ extension Int: SQLConvertible {
 
 extension Double: SQLConvertible {
     public var sqlValue: SQLValue { .real(self) }
-    /// Takes an integer too where nothing is lost, because sums and numeric columns may come back as one.
+    /// Reads a real number, or an integer without loss, because sums and numeric columns may return one.
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .real(let value): self = value
@@ -111,15 +118,17 @@ extension Double: SQLConvertible {
 
 extension String: SQLConvertible {
     public var sqlValue: SQLValue { .text(self) }
+    /// Reads text.
     public init?(sqlValue: SQLValue) {
         guard case .text(let value) = sqlValue else { return nil }
         self = value
     }
-    public static var sqlKind: String { "a text" }
+    public static var sqlKind: String { "text" }
 }
 
 extension Bool: SQLConvertible {
     public var sqlValue: SQLValue { .integer(self ? 1 : 0) }
+    /// Reads 0 as false and 1 as true.
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .integer(0): self = false
@@ -132,6 +141,7 @@ extension Bool: SQLConvertible {
 
 extension [UInt8]: SQLConvertible {
     public var sqlValue: SQLValue { .blob(self) }
+    /// Reads a blob.
     public init?(sqlValue: SQLValue) {
         guard case .blob(let value) = sqlValue else { return nil }
         self = value
@@ -141,6 +151,7 @@ extension [UInt8]: SQLConvertible {
 
 extension Optional: SQLConvertible where Wrapped: SQLConvertible {
     public var sqlValue: SQLValue { self?.sqlValue ?? .null }
+    /// Reads NULL as `nil`.
     public init?(sqlValue: SQLValue) {
         if case .null = sqlValue {
             self = .none

@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func `a mismatch names the column and both kinds, never the value`() {
-        #expect(message(Int.self, "name") == "The column name holds a text where an integer is expected.")
-        #expect(message(String.self, "note") == "The column note holds NULL where a text is expected.")
+        #expect(message(Int.self, "name") == "The column name holds text where an integer is expected.")
+        #expect(message(String.self, "note") == "The column note holds NULL where text is expected.")
         #expect(
             message(Int?.self, "weight")
                 == "The column weight holds a real number where an integer or NULL is expected.")

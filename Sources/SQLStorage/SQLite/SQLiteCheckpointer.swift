@@ -2,31 +2,30 @@ import CSQLite
 import Dispatch
 import Primitives
 
-/// Folds the log of a database into its file, most of it beside the writer: on a queue and a connection of its own, so that
-/// no write waits until pages are copied and the file is synced.
+/// Copies the write-ahead log into the database file (a checkpoint), mostly on its own queue and connection, so that no
+/// write waits until pages are copied and the file is synced.
 ///
-/// What is written meanwhile stays in the log, which begins anew only when all of it is in the file. So the writer folds
-/// the rest itself, between two commits; there is little left then. And it waits where the log grows faster than it is
-/// folded.
+/// Concurrent writes go to the log, which restarts only when all of it is in the file. So the writer copies the rest
+/// itself, between two commits, when little is left. The writer waits if the log grows faster than it is copied.
 final class SQLiteCheckpointer: Sendable {
-    /// What the writer has to do after a commit.
+    /// The task of the writer after a commit.
     enum Step: Equatable {
         case goOn
-        /// To have the log folded beside it.
+        /// Start a checkpoint on the queue.
         case start
-        /// To wait for that.
+        /// Wait for that checkpoint.
         case wait
-        /// To fold the rest.
+        /// Copy the rest.
         case finish
     }
 
-    /// When which step is due, of the length of the log in pages.
+    /// Decides about the next step from the length of the log in pages.
     struct Schedule {
-        /// How much is written until the log is folded again.
+        /// The pages that are written between two checkpoints.
         let pages: Int
         private(set) var isRunning = false
         var isDone = false
-        /// The length at the last folding; a log that is shorter began anew.
+        /// The length at the last checkpoint; a shorter log has restarted.
         private var lastLength = 0
 
         init(pages: Int) { self.pages = pages }
@@ -51,9 +50,12 @@ final class SQLiteCheckpointer: Sendable {
     private let check: @Sendable () throws -> Void
     private let connection = Locked<SQLiteConnection?>(nil)
 
+    /// Creates a checkpointer.
+    ///
     /// - Parameters:
-    ///   - check: throws where the log is damaged: SQLite would copy what is left of it.
-    ///   - open: makes the connection, when it is needed first.
+    ///   - pages: the pages that are written between two checkpoints.
+    ///   - check: throws when the log is damaged: SQLite would copy the rest of it.
+    ///   - open: opens the connection, at its first use.
     init(
         pages: Int, check: @escaping @Sendable () throws -> Void,
         open: @escaping @Sendable () throws -> SQLiteConnection
@@ -63,7 +65,7 @@ final class SQLiteCheckpointer: Sendable {
         self.open = open
     }
 
-    /// To be called by the writer after each commit, with its own connection.
+    /// The writer calls this after each commit, with its own connection.
     func committed(on writer: SQLiteConnection) {
         switch schedule.withLock({ $0.step(at: writer.logLength) }) {
         case .goOn: break
@@ -75,7 +77,7 @@ final class SQLiteCheckpointer: Sendable {
         }
     }
 
-    /// Without a connection nothing is folded here, and everything by the writer.
+    /// Runs a checkpoint on the queue. Without a connection, the writer copies everything.
     private func runCheckpoint() {
         let present = connection.withLock { $0 }
         if let own = present ?? (try? open()) {
@@ -85,7 +87,7 @@ final class SQLiteCheckpointer: Sendable {
         schedule.withLock { $0.isDone = true }
     }
 
-    /// Waits for the end of what is being folded and closes the connection. Called once, after the last commit.
+    /// Waits for a running checkpoint and closes the connection. Called once, after the last commit.
     func close() {
         queue.sync {}
         connection.withLock { $0 }?.close()
@@ -93,15 +95,15 @@ final class SQLiteCheckpointer: Sendable {
 }
 
 extension SQLiteConnection {
-    /// Copies what it can of the log into the file, without waiting for anybody. What fails is tried again with the next
-    /// pages: until then the log has them.
+    /// Copies as much of the log as possible into the file, without waiting for readers. A failed checkpoint is
+    /// repeated with the next pages, which stay in the log until then.
     fileprivate func checkpoint() {
         guard !DamagedFiles.contains(path) else { return }
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
-    /// Copies all of the log into the file and cuts the log to nothing. Waits for nobody: `false` when somebody reads an
-    /// older state or is at the log.
+    /// Copies the whole log into the file and truncates the log. Does not wait: returns `false` when a reader uses an
+    /// older state, or another connection the log.
     func truncateLog() throws(SQLError) -> Bool {
         sqlite3_busy_timeout(handle, 0)
         defer { sqlite3_busy_timeout(handle, busyTimeout) }
@@ -112,13 +114,13 @@ extension SQLiteConnection {
         return true
     }
 
-    /// Has `logLength` set by each commit, and the log not folded by SQLite itself.
+    /// Updates `logLength` after each commit, and disables SQLite's own checkpoints.
     func observeLog() {
         _ = sqlite3_wal_hook(handle, noteLogLength, Unmanaged.passUnretained(self).toOpaque())
     }
 }
 
-/// A function of its own, as the authorizer is.
+/// A global function, because a closure could be bound to an actor.
 private func noteLogLength(
     context: UnsafeMutableRawPointer?, handle: OpaquePointer?, database: UnsafePointer<CChar>?, pages: CInt
 ) -> CInt {

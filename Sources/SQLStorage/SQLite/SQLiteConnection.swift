@@ -3,15 +3,15 @@ import Foundation
 
 /// One connection to a file, with its prepared statements.
 ///
-/// Sendable because a connection is handed from thread to thread under a lock (the readers') or stays on one thread (the
-/// writer's), and is used by one at a time; SQLite's own mutex is off.
+/// Sendable because one thread uses it at a time: the readers' connections change threads under a lock, the writer's
+/// stays on its thread. SQLite's own mutex is off.
 final class SQLiteConnection: @unchecked Sendable {
     enum Durability { case full, none }
 
     enum Mode {
         case read
         case write(Durability)
-        /// Durable, without a log beside the file: for copies.
+        /// Durable, without a log beside the file, for copies.
         case plain
     }
 
@@ -25,7 +25,7 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// What only the engine itself may say; bodies are refused it.
+    /// Statements of the engine, which bodies may not run.
     enum Control: String, CaseIterable {
         case begin = "BEGIN"
         case beginImmediate = "BEGIN IMMEDIATE"
@@ -45,11 +45,11 @@ final class SQLiteConnection: @unchecked Sendable {
     private var isClosed = false
     /// In milliseconds.
     private(set) var busyTimeout: CInt = 0
-    /// How many statements of bodies were run that may change something.
+    /// The number of statements of bodies that could change data.
     var writes = 0
     /// Pages in the log after the last commit.
     var logLength = 0
-    /// Read by the authorizer: whether what is being prepared comes from the engine.
+    /// Whether the engine itself prepares a statement; read by the authorizer.
     fileprivate var isEngineSpeaking = false
 
     init(path: String, mode: Mode, limits: Limits) throws(SQLError) {
@@ -80,7 +80,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Whether rows wait for the commit to see whether what they refer to exists.
+    /// Whether foreign keys are violated that are checked at the commit.
     var hasUnresolvedForeignKeys: Bool {
         var current: CInt = 0
         var highest: CInt = 0
@@ -106,19 +106,19 @@ final class SQLiteConnection: @unchecked Sendable {
         guard sqlite3_step(statement) == SQLITE_DONE else { throw failure() }
     }
 
-    /// Leaves whatever transaction there is without keeping anything of it; says nothing, as there is no way back.
+    /// Rolls back the current transaction, if any. Ignores errors, because there is no other way to end it.
     func endQuietly() {
         if isInTransaction { try? run(.rollback) }
     }
 
-    /// Runs SQL of the engine's own, results ignored.
+    /// Runs the engine's own SQL and ignores its results.
     func runInternal(_ sql: String) throws(SQLError) {
         isEngineSpeaking = true
         defer { isEngineSpeaking = false }
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure() }
     }
 
-    /// The size of the database in bytes, with the pages that only the log has.
+    /// The size of the database in bytes, including pages that only the log has.
     func size() throws(SQLError) -> Int64 {
         try internalNumber("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     }
@@ -136,8 +136,7 @@ final class SQLiteConnection: @unchecked Sendable {
         return sqlite3_column_int64(prepared, 0)
     }
 
-    /// Gives `body` this connection for as long as it runs, and throws its first failed statement's error even if `body`
-    /// caught it.
+    /// Passes this connection to `body`, and throws the error of its first failed statement even if `body` caught it.
     func session<T>(_ body: (any SQLConnection) throws -> T) throws -> T {
         let session = SQLiteSession(self)
         defer { session.end() }
@@ -148,7 +147,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     // MARK: - Statements
 
-    /// A statement ready to run, from the cache or new. Give it back with `keep`.
+    /// Returns a statement ready to run, from the cache or new. Return it with `keep`.
     func statement(_ sql: String) throws(SQLError) -> SQLiteStatement {
         if let cached = cache.take(sql) { return cached }
         let (statement, rest) = try prepare(sql, from: 0, isPersistent: true)
@@ -171,7 +170,7 @@ final class SQLiteConnection: @unchecked Sendable {
         if isClosed { statement.finalize() } else { cache.put(statement) }
     }
 
-    /// The texts of the statements that are kept.
+    /// The texts of the cached statements.
     var cachedStatements: Set<String> { cache.texts }
 
     /// Runs each statement of a migration.
@@ -191,7 +190,8 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// The first statement of `sql` from the UTF-8 offset on, nil if there is none, and the offset of what follows it.
+    /// Prepares the first statement of `sql` after a UTF-8 offset. Returns it, `nil` if there is none, and the offset
+    /// after it.
     private func prepare(
         _ sql: String, from offset: Int, isPersistent: Bool
     ) throws(SQLError) -> (statement: OpaquePointer?, rest: Int?) {
@@ -219,7 +219,7 @@ final class SQLiteConnection: @unchecked Sendable {
         return (prepared, consumed > offset && consumed < length ? consumed : nil)
     }
 
-    /// The error of the call that failed last.
+    /// The error of the last failed call.
     func failure() -> SQLError { SQLError(sqlite: handle, path: path) }
 
     // MARK: - Opening
@@ -233,7 +233,7 @@ final class SQLiteConnection: @unchecked Sendable {
         var status = stat()
         let isThere = stat(path, &status) == 0
         let reason = errno
-        // SQLite would found a new database here and throw the log away, with all that was committed into it.
+        // SQLite would create a new database here and discard the log with its commits.
         if !isThere || status.st_size == 0, Self.hasLog(path) {
             throw SQLError(
                 .corrupt,
@@ -242,9 +242,8 @@ final class SQLiteConnection: @unchecked Sendable {
         }
         if isThere {
             if status.st_mode & S_IFMT == S_IFDIR { throw refusal("it is a folder; name a file in it") }
-            // Opening a pipe would wait for its other end.
             guard status.st_mode & S_IFMT == S_IFREG else { throw refusal("it is no regular file; name another") }
-            // SQLite takes a file of one byte for an empty one and would write over it.
+            // SQLite treats a file of one byte as empty and would overwrite it.
             if status.st_size == 1 {
                 throw SQLError(.notADatabase, "The file \(path) is not a database; name another file.")
             }
@@ -269,7 +268,7 @@ final class SQLiteConnection: @unchecked Sendable {
         return opened
     }
 
-    /// Whether something lies in the log of the database at `path`, which is beside the file that links lead to.
+    /// Whether the log of the database at `path` has content. The log is beside the target of links.
     private static func hasLog(_ path: String) -> Bool {
         var status = stat()
         return stat(SQLiteFile.resolvingLinks(path) + "-wal", &status) == 0 && status.st_size > 0
@@ -295,10 +294,9 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // The log is cut back to 64 MiB after a long reader made it grow; `SQLiteCheckpointer` sees to the rest. What is
-            // deleted is overwritten, and what is set aside to undo one member of a group stays in memory: a file would
-            // cost more than all else of a write. On Apple systems only F_FULLFSYNC reaches the disk; elsewhere those two
-            // lines do nothing.
+            // The log is truncated to 64 MiB after a long read; `SQLiteCheckpointer` limits it otherwise. temp_store
+            // keeps the journals of savepoints in memory, because a file would cost more than the rest of a write. Only
+            // F_FULLFSYNC reaches the disk on Apple systems; the two lines have no effect elsewhere.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");
@@ -317,7 +315,7 @@ final class SQLiteConnection: @unchecked Sendable {
         sqlite3_set_authorizer(handle, authorize, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Folds the log into the file and does without one from now on. Throws `busy` when somebody else has the file open.
+    /// Copies the log into the file and disables it. Throws `busy` when another connection has the file open.
     func leaveWriteAheadLog(within timeout: Duration) throws(SQLError) {
         isEngineSpeaking = true
         defer { isEngineSpeaking = false }
@@ -326,7 +324,7 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// SQLite does not wait by itself where another connection changes the mode of the same new file: this waits.
+    /// Waits for a connection that changes the mode of the same new file, for which SQLite itself does not wait.
     private func setJournalMode(_ mode: String, within timeout: Duration) throws(SQLError) -> String {
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, "PRAGMA journal_mode = \(mode)", -1, &prepared, nil) == SQLITE_OK else {
@@ -345,23 +343,22 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 }
 
-/// Once in a process, before its first connection.
+/// Called once in a process, before its first connection.
 private let memoryIsNotCounted: Void = csqlite_stop_counting_memory()
 
-/// Pragmas that look and do not touch.
+/// Pragmas that only read.
 private let inspectingPragmas: Set<String> = [
     "compile_options", "foreign_key_check", "foreign_key_list", "index_info", "index_list", "index_xinfo",
     "integrity_check", "quick_check", "table_info", "table_list", "table_xinfo",
 ]
 
-/// SQLite asks, while it prepares a statement, whether that may be done. A function of its own, because a closure could
-/// be bound to an actor that SQLite's thread is not on.
+/// Decides whether a statement may be prepared. A global function, because a closure could be bound to an actor, and
+/// SQLite calls it on any thread.
 private func authorize(
     context: UnsafeMutableRawPointer?, action: CInt, first: UnsafePointer<CChar>?, second: UnsafePointer<CChar>?,
     database: UnsafePointer<CChar>?, trigger: UnsafePointer<CChar>?
 ) -> CInt {
     guard let context else { return SQLITE_DENY }
-    // The connection outlives its handle, which is what calls this.
     let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
     if connection.isEngineSpeaking { return SQLITE_OK }
     switch action {

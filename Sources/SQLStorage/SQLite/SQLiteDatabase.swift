@@ -1,59 +1,69 @@
 import Foundation
 import Primitives
 
-/// A `SQLDatabase` in a SQLite file: write-ahead log, readers that never wait for the writer, group commit.
+/// A `SQLDatabase` in a SQLite file: a write-ahead log, readers that never wait for the writer, and group commit.
 ///
 ///     let database = try SQLiteDatabase(path: "/var/lib/souk/ledger.sqlite")
 ///
-/// A file is open once in a process (`alreadyOpen` otherwise): share the database. Another process may open the same
-/// file; the two then wait for each other's commits, up to `Configuration.busyTimeout`. Who keeps in memory what the
-/// database says must keep others from writing it: see `Configuration.isExclusive`. The file must be on a local file
-/// system, where the log and the shared memory (`-wal`, `-shm`) lie beside it while it is open. A file that is made here
-/// can be read by its owner alone.
+/// A process opens a file once (`alreadyOpen` otherwise) and shares the database. Another process may open the same
+/// file; the two wait for each other's commits, up to `Configuration.busyTimeout`. A program that caches the content
+/// must keep others from writing: see `Configuration.isExclusive`. The file must be on a local file system. The log and
+/// the shared memory (`-wal`, `-shm`) are beside it while it is open. Only its owner can read a file that is created
+/// here.
 ///
-/// Text in double quotes is a name, never a string. Of the pragmas, only those that inspect may be used.
+/// Text in double quotes is a name, never a string. Only pragmas that read are allowed.
 public final class SQLiteDatabase: SQLDatabase {
-    /// What may be set; the defaults suit a server.
+    /// The settings of a database; the defaults are for a server.
     public struct Configuration: Sendable {
-        /// How long to wait for another process that holds the database locked before throwing `busy`.
+        /// The longest time to wait for another process that has locked the database, before `busy` is thrown.
         public var busyTimeout: Duration = .seconds(5)
-        /// How many connections for reading are kept open between reads. More are opened when more threads read at once.
+        /// The number of reading connections that are kept open between reads. More are opened when more threads read
+        /// at once.
         public var idleReaders = 8
-        /// How many prepared statements each connection keeps; the least recently used goes first.
+        /// The number of prepared statements of each connection; the least recently used is removed first.
         public var cachedStatements = 128
-        /// How many queued writes share one commit at most.
+        /// The largest number of queued writes that share one commit.
         public var groupLimit = 256
-        /// Whether to refuse, with `alreadyOpen`, a file that another process has open with this set, and to be the one
-        /// that has it open until `close`. The locks are advisory, on the file and on `<file>.lock`, and end with the
-        /// process however that ends. Tools that read or copy the file are not kept out.
+        /// Whether to lock the file against other processes that set this, until `close`, and to throw `alreadyOpen` if
+        /// one has it. The locks are advisory, on the file and on `<file>.lock`, and end with the process. Tools that
+        /// read or copy the file are not excluded.
         public var isExclusive = false
 
-        /// How many pages are written to the log until it is folded into the file: 48 MiB, so that a page which many
-        /// writes touch is copied once for all of them.
+        /// The pages that are written to the log between two checkpoints: 48 MiB, so that a page that is written many
+        /// times is copied once.
         var checkpointPages = 12_000
 
+        /// Creates the default settings.
         public init() {}
     }
 
     public let dialect = SQLDialect.sqlite
-    /// The file, as given.
+    /// The path of the file, as given.
     public let path: String
 
     private let readers: SQLiteReaders
     private let file: OpenFile
     let writer: SQLiteWriter
 
-    /// Opens the file at `path` and makes it if there is none; its folder must exist.
+    /// Opens the file at `path`, and creates it if it is missing; its folder must exist.
     ///
-    /// Throws `SQLError` with `cannotOpen`, `notADatabase`, `corrupt`, `busy` or `alreadyOpen`, naming the path and the
-    /// reason.
+    /// - Parameters:
+    ///   - path: the path of the file.
+    ///   - configuration: the settings.
+    /// - Throws: ``SQLError`` with `cannotOpen`, `notADatabase`, `corrupt`, `busy` or `alreadyOpen`.
     public convenience init(path: String, configuration: Configuration = Configuration()) throws {
         try self.init(path: path, configuration: configuration, durability: .full, folderToRemove: nil)
     }
 
-    /// A database that is gone once closed or forgotten, for tests and demonstrations: the same in everything but
-    /// durability, which it has none of. Lies in memory where the system has a file system for that, else in the
-    /// temporary folder; or in a new folder inside `folder`.
+    /// Creates a database for tests and demonstrations that is removed when it is closed or deallocated. It is not
+    /// durable, and has all other properties. It is in memory if the system has a file system for that, else in the
+    /// temporary folder.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder in which a new folder with the database is created instead.
+    ///   - configuration: the settings.
+    /// - Returns: the open database.
+    /// - Throws: ``SQLError``.
     public static func temporary(
         in folder: String? = nil, configuration: Configuration = Configuration()
     ) throws -> SQLiteDatabase {
@@ -92,7 +102,6 @@ public final class SQLiteDatabase: SQLDatabase {
             throw error
         }
         self.file = file
-        /// Another connection to the file that is open.
         let connect = { @Sendable (mode: SQLiteConnection.Mode) in
             let another = try SQLiteConnection(path: path, mode: mode, limits: limits)
             try file.check()
@@ -106,10 +115,10 @@ public final class SQLiteDatabase: SQLDatabase {
             connection: connection, file: file, groupLimit: configuration.groupLimit,
             whenCommitted: checkpointer.committed
         ) { [readers] in
-            // The readers go first: the last connection to close must be one that may fold the log into the file.
+            // The last connection to close must be one that can write the file, for the final checkpoint.
             readers.close()
             checkpointer.close()
-            // While the file is open still: a number that a removed file gives up belongs to the next one at once.
+            // Before the descriptor is closed, because the system may reuse the file's number at once.
             file.release()
             connection.close()
             file.closeDescriptor()
@@ -136,34 +145,40 @@ public final class SQLiteDatabase: SQLDatabase {
         try await writer.write(body)
     }
 
-    /// `write` for a thread that may block, as a command line tool's; not to be called from a body.
+    /// Runs `body` as `write` does, and blocks the thread, for command line tools. Must not be called from a body.
+    ///
+    /// - Parameter body: the statements of the transaction.
+    /// - Returns: the result of `body`.
+    /// - Throws: the errors of `write`.
     @discardableResult
     public func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) throws -> T {
         try writer.writeAndWait(body)
     }
 
-    /// What is deleted is overwritten in the file; the log still has the pages of before, until it is cut off here.
+    /// Truncates the log, which still has old pages. Deleted data in the file is overwritten at once.
     public func removeDeleted() async throws -> Bool {
         try await writer.runBetweenCommits { try $0.truncateLog() }
     }
 
-    /// Looks at the names and sizes of the file and its log, and at nothing in them. Every write does the same.
+    /// Compares the names and sizes of the file and its log, without reading them. Every write does the same.
     public func checkFiles() throws { try file.check() }
 
     public func checkRoom() throws { try file.checkRoom() }
 
-    /// Takes as much of the disk again for as long as it runs.
+    /// Needs the size of the database again on the disk while it runs.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }
             try connection.runInternal("VACUUM")
-            // Learns that the file becomes smaller.
+            // Updates the known size of the file, which is smaller now.
             try file.check()
             return true
         }
     }
 
-    /// Writes the file anew, however large it is, and removes what was deleted.
+    /// Rewrites a file of any size without deleted data.
+    ///
+    /// - Throws: ``SQLError``.
     public func compact() async throws {
         _ = try await compact(upTo: .max)
         _ = try await removeDeleted()

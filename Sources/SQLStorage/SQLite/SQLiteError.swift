@@ -62,13 +62,13 @@ extension SQLError {
     }
 }
 
-/// Files in which SQLite found something that is no database. Their log is not folded in any more: it may hold what the
-/// file has lost, such as one that was cut off beside its log.
+/// Files that SQLite found damaged. Their log is not copied into the file any more: it may have data that the file has
+/// lost, such as after a truncation.
 enum DamagedFiles {
     private static let paths = Locked<Set<String>>([])
 
     static func note(_ path: String) { paths.withLock { _ = $0.insert(path) } }
-    /// Another file may have the name now.
+    /// Forgets a path, because another file may have it now.
     static func forget(_ path: String) { paths.withLock { _ = $0.remove(path) } }
     static func contains(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
 }

@@ -2,15 +2,14 @@ import CSQLite
 import Foundation
 
 extension SQLiteFile {
-    /// Copies the database as it is at one instant, checks the copy and gives it its name once it is durable; writers go
-    /// on meanwhile. The copy is one file, readable by its owner alone.
-    ///
-    /// Throws `SQLError` with `cannotOpen` when there is something at `destination` already or nothing can be made there,
-    /// `corrupt` when the database is damaged, `storageFull` and the like; then nothing is left at `destination`.
+    /// Copies the database as it is at one instant, while writers continue. Checks the copy, and renames it to
+    /// `destination` when it is durable. The copy is one file that only its owner can read.
     ///
     /// - Parameters:
-    ///   - progress: called with the part that is done, from 0 to 1.
-    ///   - holdsDeleted: whether the copy is to be written anew before it gets its name, without anything that was deleted.
+    ///   - progress: receives the finished part, from 0 to 1.
+    ///   - holdsDeleted: whether the copy is rewritten without deleted data before it is renamed.
+    /// - Throws: ``SQLError`` with `cannotOpen` when `destination` exists or cannot be created, `corrupt` when the
+    ///   database is damaged, `storageFull` and others. Then there is no file at `destination`.
     package func backUp(
         to destination: String, progress: (Double) -> Void = { _ in },
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
@@ -18,7 +17,7 @@ extension SQLiteFile {
         try backUp(to: destination, pagesAtOnce: 1024, progress: progress, holdsDeleted: holdsDeleted)
     }
 
-    /// `progress` is called after each `pagesAtOnce` pages.
+    /// As above; `progress` is called after each `pagesAtOnce` pages.
     func backUp(
         to destination: String, pagesAtOnce: CInt, progress: (Double) -> Void,
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
@@ -26,7 +25,6 @@ extension SQLiteFile {
         guard access(destination, F_OK) != 0 else {
             throw SQLError(.cannotOpen, "The backup \(destination) cannot be made: that file exists; name another.")
         }
-        // A link that leads to nothing yet stays a link.
         let destination = Self.resolvingLinks(destination)
         let unfinished = destination + ".partial"
         Self.remove(unfinished)
@@ -44,27 +42,26 @@ extension SQLiteFile {
         }
     }
 
-    /// Puts a copy of this file, checked, in the place of the database at `target`, which may be missing, at one
-    /// instant: whoever looks sees the old one or this one. The old one stays as `former`, with its log if it is too
-    /// damaged to be opened. Where `target` is a symbolic link, what it leads to is replaced, and the link stays.
-    ///
-    /// Throws `SQLError` with `alreadyOpen` while a server has `target` (`SQLiteDatabase.Configuration.isExclusive`),
-    /// `busy` while anybody else has, and what `backUp` throws; then `target` is as it was.
+    /// Replaces the database at `target`, which may be missing, by a checked copy of this file. The exchange is atomic.
+    /// The old database is kept as `former`, with its log if it is too damaged to be opened. The target of a symbolic
+    /// link is replaced, and the link is kept.
     ///
     /// - Parameters:
-    ///   - read: reads from the old database, which nobody can write any more, what is to outlive it. Not called where
-    ///     there is none, or none that can be opened.
-    ///   - holdsDeleted: whether the old database is to be written anew before it gets its other name, without anything that
-    ///     was deleted from it; asked with what `read` returned.
-    ///   - amend: is given the copy before it takes the place, and what `read` returned. What it throws is thrown here.
-    /// - Returns: why the old database could not be written anew, `nil` where it could or need not be.
+    ///   - read: reads data to keep from the old database, which is locked against writers. Not called when there is
+    ///     none, or none that can be opened.
+    ///   - holdsDeleted: whether the old database is rewritten without deleted data before it is renamed; receives the
+    ///     result of `read`.
+    ///   - amend: changes the copy before the exchange; receives the copy and the result of `read`.
+    /// - Returns: the error of rewriting the old database; `nil` if it succeeded or was not needed.
+    /// - Throws: ``SQLError`` with `alreadyOpen` while a server has `target` open
+    ///   (`SQLiteDatabase.Configuration.isExclusive`), `busy` while another program has, the errors of `backUp`, and
+    ///   what `amend` throws. Then `target` is unchanged.
     @discardableResult
     package func replace<Kept: Sendable>(
         _ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in },
         reading read: (any SQLConnection) throws -> Kept, holdsDeleted: (Kept) -> Bool = { _ in false },
         amending amend: (SQLiteDatabase, Kept?) async throws -> Void
     ) async throws -> SQLError? {
-        // `rename` would replace the link and leave the database that it leads to as it is.
         let target = Self.resolvingLinks(target)
         let lock = try ProcessLock(database: target)
         defer { lock.release() }
@@ -79,7 +76,7 @@ extension SQLiteFile {
             }
             let kept = try held.map { try $0.session(read) }
             try await change(incoming) { try await amend($0, kept) }
-            // Before the exchange: a process that is killed after it would leave what was deleted in the former file.
+            // Before the exchange: a process that is killed after it would leave deleted data in the former file.
             let failure = try held.flatMap { try kept.map(holdsDeleted) == true ? compact(held: $0) : nil }
             try exchange(target, isHeld: held != nil, for: incoming, keepingItAs: former)
             return failure
@@ -91,12 +88,12 @@ extension SQLiteFile {
 
     private static func incoming(to target: String) -> String { target + ".restoring" }
 
-    /// Removes what a `replace` that was killed left beside a database. The caller has its `ProcessLock`.
+    /// Removes the temporary files of a killed `replace`. The caller has the `ProcessLock` of the database.
     static func removeUnfinishedCopies(of target: String) {
         for path in [incoming(to: target), incoming(to: target) + ".partial"] { remove(path) }
     }
 
-    /// Writes the file anew, without anything that was deleted from it. Nobody else may have it open.
+    /// Rewrites the file without deleted data. No other connection may have it open.
     package func compact() throws {
         let connection = try SQLiteConnection(path: path, mode: .plain, limits: limits)
         defer { connection.close() }
@@ -104,8 +101,8 @@ extension SQLiteFile {
         try connection.runInternal("VACUUM")
     }
 
-    /// Writes a database that `hold` returned anew, and holds it again. Returns why that failed. Throws `SQLError` with
-    /// `busy` when another program wrote to it meanwhile: no transaction can be open then.
+    /// Rewrites a database that `hold` returned, and locks it again. Returns the reason of a failure. Throws `SQLError`
+    /// with `busy` when another program wrote in between, because no transaction can be open during that.
     private func compact(held connection: SQLiteConnection) throws -> SQLError? {
         let before = try connection.dataVersion()
         connection.endQuietly()
@@ -118,7 +115,7 @@ extension SQLiteFile {
         return failure
     }
 
-    /// Opens the database at `path` for `body`. One file is left of it.
+    /// Opens the database at `path` for `body`, and leaves one file without a log.
     private func change(_ path: String, _ body: (SQLiteDatabase) async throws -> Void) async throws {
         let database = try SQLiteDatabase(path: path)
         do { try await body(database) } catch {
@@ -136,7 +133,7 @@ extension SQLiteFile {
     ) throws {
         if access(target, F_OK) == 0 { try Self.link(target, to: former) }
         if !isHeld {
-            // A log that stayed would be taken for the new file's.
+            // SQLite would use an old log for the new file.
             if access(target + "-wal", F_OK) == 0 { try Self.link(target + "-wal", to: former + "-wal") }
             unlink(target + "-wal")
             unlink(target + "-shm")
@@ -144,8 +141,8 @@ extension SQLiteFile {
         try Self.move(incoming, to: target)
     }
 
-    /// Folds the log of the database at `path` into the file, which only who is alone with it can, and keeps others out
-    /// until the connection is closed. `nil` where there is none, or none that can be opened.
+    /// Copies the log of the database at `path` into the file, which needs exclusive access, and locks the file until
+    /// the connection is closed. Returns `nil` when there is no database, or none that can be opened.
     private func hold(_ path: String) throws -> SQLiteConnection? {
         guard access(path, F_OK) == 0 else { return nil }
         do {
@@ -161,7 +158,7 @@ extension SQLiteFile {
     private func copy(to destination: String, _ pagesAtOnce: CInt, _ progress: (Double) -> Void) throws {
         let source = try SQLiteConnection(path: path, mode: .read, limits: limits)
         defer { source.close() }
-        // One snapshot for the whole copy: without it every commit of somebody else would begin it anew.
+        // One snapshot for the whole copy: otherwise each commit of another connection restarts it.
         try source.run(.begin)
         defer { source.endQuietly() }
         _ = try source.session { try $0.first("SELECT count(*) AS count FROM sqlite_schema") }
@@ -179,7 +176,6 @@ extension SQLiteFile {
         guard sqlite3_backup_finish(backup) == SQLITE_OK, result == SQLITE_DONE else {
             throw sqlite3_errcode(target.handle) == SQLITE_OK ? source.failure() : target.failure()
         }
-        // A copy has no log beside it.
         try target.leaveWriteAheadLog(within: limits.busyTimeout)
     }
 
@@ -188,7 +184,7 @@ extension SQLiteFile {
     /// Returns the path of the file that symbolic links lead to. The file may be missing.
     package static func resolvingLinks(_ path: String) -> String {
         var path = path
-        // As many links as the system follows; more are a loop, which opening the file refuses.
+        // As many links as the system follows.
         for _ in 0..<40 {
             if let resolved = realpath(path, nil) {
                 defer { free(resolved) }
@@ -212,7 +208,7 @@ extension SQLiteFile {
         }
     }
 
-    /// Renames a file, durably.
+    /// Renames a file and syncs the folder.
     private static func move(_ path: String, to other: String) throws(SQLError) {
         guard rename(path, other) == 0 else {
             throw SQLError(

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A database file seen from outside: compared with a list of migrations, checked, copied, put in another's place.
-/// Whoever serves from it goes on doing so; nothing here changes the file itself.
+/// Operations on a database file from outside: compare its schema, check it, back it up, replace it. A server can
+/// continue to use the file; these operations do not change it.
 ///
 ///     let file = try SQLiteFile(path: "/var/lib/souk/ledger.sqlite")
 ///     try file.backUp(to: "/var/backups/ledger-2026-11-20.sqlite")
@@ -21,8 +21,8 @@ package struct SQLiteFile: Sendable {
         recover()
     }
 
-    /// Takes back what a process that was killed left half done. SQLite leaves that to the next writer, and refuses readers
-    /// until then. What fails here is found by who reads.
+    /// Rolls back the unfinished work of a killed process. SQLite leaves that to the next writer, and refuses readers
+    /// until then. Later reads report a failure.
     private func recover() {
         guard access(path + "-journal", F_OK) == 0,
             let connection = try? SQLiteConnection(path: path, mode: .plain, limits: limits)
@@ -31,7 +31,8 @@ package struct SQLiteFile: Sendable {
         connection.close()
     }
 
-    /// Which of `migrations` the file has. Throws what `SQLDatabase.migrate` would refuse the file with.
+    /// Returns the status of `migrations` in the file. Throws the errors of `SQLDatabase.migrate` for a file that it
+    /// would refuse.
     package func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
         let plan = try MigrationPlan(migrations, dialect: .sqlite)
         let applied = try reading { session in
@@ -42,7 +43,8 @@ package struct SQLiteFile: Sendable {
         return SQLSchemaStatus(applied: applied.map(\.name), pending: remaining.map(\.name))
     }
 
-    /// What is wrong with the file, in sentences, `limit` at most of each kind; empty when nothing is. Reads all of it.
+    /// Returns the damage of the file in sentences, at most `limit` of each kind; empty when there is none. Reads the
+    /// whole file.
     package func damage(limit: Int = 20) throws -> [String] {
         try reading { session in
             let pages = try session.query("PRAGMA integrity_check(\(limit))").map { try $0[0] as String }
@@ -53,8 +55,8 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// Where tables and indexes are not what `migrations`, all of them applied, make of an empty database: somebody
-    /// changed them by hand. In sentences; empty when they are the same.
+    /// Returns the differences between the tables and indexes of the file and those of `migrations`, in sentences:
+    /// manual changes. All of the migrations must be applied.
     package func deviations(from migrations: [SQLMigration]) async throws -> [String] {
         let model = try SQLiteDatabase.temporary()
         let expected: Set<String>
@@ -71,7 +73,7 @@ package struct SQLiteFile: Sendable {
             + found.subtracting(expected).sorted().map { "\($0) is not from a migration." }
     }
 
-    /// Each column, index, trigger and view in words. Not as the texts that made them: those SQLite rewrites.
+    /// Describes each column, index, trigger and view. SQLite rewrites the original texts, so they cannot be compared.
     @Sendable private static func shape(_ session: any SQLConnection) throws -> Set<String> {
         var parts: Set<String> = []
         try session.each(

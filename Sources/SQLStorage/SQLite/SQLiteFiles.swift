@@ -1,10 +1,10 @@
 import Foundation
 import Primitives
 
-/// The claim of this process on a database file: held by one database at a time. Knows the file and its log, so that
-/// others which get their names are not taken for them.
+/// The use of a database file by this process, by one database at a time. Remembers the identity of the file and its
+/// log, to detect other files at their paths.
 ///
-/// Two writers in a process would not share commits, and each would wait for the other's lock without need.
+/// Two writers in a process would not share commits, and would wait for each other's lock needlessly.
 struct OpenFile: Sendable {
     struct Identity: Hashable {
         let device: UInt64
@@ -13,7 +13,7 @@ struct OpenFile: Sendable {
 
     struct Status {
         let identity: Identity
-        /// In bytes.
+        /// The size in bytes.
         let size: Int64
 
         init?(of path: String) {
@@ -35,30 +35,30 @@ struct OpenFile: Sendable {
         }
     }
 
-    /// The contents of the files when somebody looked last.
+    /// The state of the files at the last check.
     private struct Seen {
-        /// How many bytes the database had, or was left with by a commit since then.
+        /// The size of the database in bytes at the last check or after a later commit.
         var leastSize: Int64 = 0
         var log = LogTail()
-        /// The file of which something was lost. It stays so: SQLite may write over the place.
+        /// The path of a truncated file. It stays set, because SQLite may overwrite the lost part.
         var isLost: String?
     }
 
     private static let claimed = Locked<Set<Identity>>([])
     private let path: String
-    /// SQLite keeps it beside the file that links lead to.
+    /// The path of the log, which is beside the target of links.
     private let logPath: String
     private let database: Identity
-    /// Reads the beginning of the file. Closed when all connections are, because closing it releases SQLite's own locks.
+    /// For reading the header. It is closed after all connections, because closing it releases SQLite's own locks.
     private let descriptor: CInt
-    /// Whether the file has begun as a database does.
+    /// Whether the file has had the header of a database.
     private let isFounded = Locked(false)
-    /// From the first commit on, which makes it, until all connections are closed.
+    /// Set from the first commit, which creates the log, until all connections are closed.
     private let log = Locked<Identity?>(nil)
     private let index: LogIndex
     private let seen = Locked(Seen())
 
-    /// Claims the file at `path`, which exists.
+    /// Registers the file at `path`, which exists.
     init(path: String) throws(SQLError) {
         guard let identity = Status(of: path)?.identity else {
             throw SQLError(
@@ -80,15 +80,15 @@ struct OpenFile: Sendable {
         _ = Self.claimed.withLock { $0.remove(database) }
     }
 
-    /// After the last connection.
+    /// Called after the last connection is closed.
     func closeDescriptor() {
         if descriptor >= 0 { close(descriptor) }
         index.close()
         seen.withLock { $0.log.close() }
     }
 
-    /// Throws `storageFailed` when the database or its log is no longer at its path, or lost its end. Writes would be lost
-    /// then, and a new connection would open another file.
+    /// Throws `storageFailed` when the database or its log is no longer at its path, or was truncated. Writes would be
+    /// lost, and a new connection would open another file.
     func check() throws(SQLError) {
         guard Status(of: path)?.identity == database else { throw lost("The database \(path)") }
         let begins = beginsAsDatabase
@@ -106,13 +106,12 @@ struct OpenFile: Sendable {
         if known != nil { try checkContents() }
     }
 
-    /// Compares both files with what the index of the log says, and the log with what was in it before. Only a commit makes
-    /// the database smaller.
+    /// Compares both files with the index of the log, and the log with its earlier content. Only a commit can make the
+    /// database smaller.
     private func checkContents() throws(SQLError) {
         guard index.isInPlace else { throw lost("The index \(index.path) of the log") }
         let isLost: String? = seen.withLock { seen in
             seen.log.open(logPath)
-            // Another thread or process may commit meanwhile.
             for _ in 0..<10 where seen.isLost == nil {
                 var now = seen
                 guard let head = index.head() else { continue }
@@ -128,12 +127,13 @@ struct OpenFile: Sendable {
             return seen.isLost
         }
         guard let isLost else { return }
-        // What is left of the log must not be folded into the file.
+        // The rest of the log must not be copied into the file.
         DamagedFiles.note(path)
         throw lost(isLost)
     }
 
-    /// Throws `storageFull` when the disk has less room than one write may need. A page may fit where a purchase does not.
+    /// Throws `storageFull` when the disk has less room than one write may need. A page may fit, and a whole purchase
+    /// not.
     func checkRoom() throws(SQLError) {
         var room = statvfs()
         guard descriptor >= 0, fstatvfs(descriptor, &room) == 0 else { return }
@@ -162,19 +162,20 @@ struct OpenFile: Sendable {
     }
 }
 
-/// The claim of this process on a database file against all others: advisory locks on `<file>.lock` and on the file,
-/// held until `release`, the end of the process or its death.
+/// An exclusive use of a database file by this process: advisory locks on `<file>.lock` and on the file, until
+/// `release` or the end of the process.
 ///
-/// The lock on the file covers its hard links, and a `<file>.lock` that was removed. The other one covers a file that is
-/// still to come. The existence of the lock file means nothing: it outlives a killed process.
+/// The lock on the file also covers hard links, and a `<file>.lock` that was removed. The other lock covers a file that
+/// does not exist yet. The existence of the lock file has no meaning: it can be left by a killed process.
 struct ProcessLock: Sendable {
     private let descriptor: CInt
     private let path: String
-    /// A descriptor of the database, kept open because closing one releases SQLite's own locks. `nil` while there is no
+    /// A descriptor of the database, kept open because closing one releases SQLite's own locks. `nil` if there is no
     /// file.
     private let file: CInt?
 
-    /// Locks the database at `database`, which may be still to come. Links to one file share a lock. Throws `alreadyOpen`.
+    /// Locks the database at `database`, which need not exist yet. Links to one file share a lock. Throws
+    /// `alreadyOpen`.
     init(database: String) throws(SQLError) {
         func refusal(_ code: CInt) -> SQLError {
             SQLError(
@@ -195,8 +196,7 @@ struct ProcessLock: Sendable {
                 close(descriptor)
                 throw code == EWOULDBLOCK ? inUse() : refusal(code)
             }
-            // A process that released the lock may have removed the file between `open` and `flock`; then this locks
-            // nothing any more.
+            // Another process may have removed the file between `open` and `flock`; the lock would have no effect.
             var (held, named) = (stat(), stat())
             guard fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_dev == named.st_dev,
                 held.st_ino == named.st_ino
@@ -204,7 +204,6 @@ struct ProcessLock: Sendable {
                 close(descriptor)
                 continue
             }
-            // Does not wait where a pipe has this name; SQLite is not let near one.
             let file = open(resolved, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             guard file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0 else {
                 let code = errno
@@ -218,7 +217,7 @@ struct ProcessLock: Sendable {
         }
     }
 
-    /// The path behind all links; of a file that is missing, the path in the folder behind all links.
+    /// Resolves all links of a path; for a missing file, those of its folder.
     private static func resolve(_ path: String) -> String? {
         if let resolved = realpath(path, nil) {
             defer { free(resolved) }
@@ -237,21 +236,20 @@ struct ProcessLock: Sendable {
     }
 }
 
-/// The permissions of a database file: its owner's alone, because what is in it is not everybody's to read. SQLite gives
-/// the log and the shared memory beside it the same.
+/// The permissions of a database file: only its owner can read it. SQLite gives the log and the shared memory the same
+/// permissions.
 enum PrivateFile {
-    /// Makes an empty file at `path` if there is none; one that is there stays as it is. What cannot be done is left to
-    /// SQLite, which says why.
+    /// Creates an empty file at `path` if there is none. Ignores errors, which SQLite reports when it opens the file.
     static func makeIfMissing(_ path: String) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
-        // The process's mask may have taken the owner's rights too.
+        // The umask may have removed the owner's rights too.
         fchmod(descriptor, 0o600)
         close(descriptor)
     }
 }
 
-/// A folder of its own for a database that nobody keeps.
+/// A folder for a temporary database.
 enum TemporaryFolder {
     static func make(in folder: String?) throws(SQLError) -> String {
         let memory = "/dev/shm"
@@ -266,7 +264,6 @@ enum TemporaryFolder {
     }
 
     static func remove(_ folder: String) {
-        // Whatever cannot be removed from a temporary folder, the system removes in its time.
         try? FileManager.default.removeItem(atPath: folder)
     }
 }

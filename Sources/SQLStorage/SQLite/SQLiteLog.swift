@@ -12,26 +12,26 @@ struct LogIndex: Sendable {
             bytes.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
         }
 
-        /// In bytes; 1 means 65,536, which 16 bits do not hold.
+        /// The page size in bytes; 1 means 65,536, which does not fit into 16 bits.
         fileprivate var pageSize: Int64 {
             let size = number(at: 14, UInt16.self)
             return size == 1 ? 65536 : size
         }
 
-        /// How many frames of the log are in use; each is a header of 24 bytes and a page.
+        /// The number of frames in use; each has a header of 24 bytes and a page.
         fileprivate var frames: Int64 { number(at: 16, UInt32.self) }
 
-        /// Changes when the log begins anew.
+        /// A value that changes when the log restarts.
         fileprivate var salt: ArraySlice<UInt8> { bytes[32..<40] }
 
         fileprivate var isBigEndian: Bool { bytes[13] != 0 }
 
-        /// How many bytes the database has with all that is in the log; 0 while that is not known.
+        /// The size of the database in bytes, including the log; 0 while it is unknown.
         var databaseSize: Int64 { number(at: 20, UInt32.self) * pageSize }
     }
 
     let path: String
-    /// Opened when it is there first; closing it before all connections would release SQLite's locks.
+    /// Opened at its first use; closing it before all connections would release SQLite's locks.
     private let descriptor = Locked<CInt>(-1)
 
     init(path: String) { self.path = path }
@@ -43,15 +43,15 @@ struct LogIndex: Sendable {
         }
     }
 
-    /// Whether its path leads to the file that was opened.
+    /// Whether the path still leads to the opened file.
     var isInPlace: Bool {
         let opened = OpenFile.Status(of: self.opened)
         return opened != nil && OpenFile.Status(of: path)?.identity == opened?.identity
     }
 
-    /// `nil` while somebody changes it.
+    /// Returns `nil` while another process changes the header.
     func head() -> Head? {
-        // It is written twice, so that a reader sees whether it was written meanwhile.
+        // There are two copies of the header, to detect concurrent changes.
         var bytes = [UInt8](repeating: 0, count: 96)
         guard pread(opened, &bytes, 96, 0) == 96, bytes[..<48] == bytes[48...] else { return nil }
         return Head(bytes: Array(bytes[..<48]))
@@ -65,18 +65,18 @@ struct LogIndex: Sendable {
     }
 }
 
-/// Reads in a write-ahead log what was written since it was read last, and the last frame of before once more. So a part
-/// that was cut off is noticed, also when later frames have filled its place.
+/// Reads the new frames of a write-ahead log, and the last known frame once more. So a truncation is noticed even if
+/// later frames have filled the gap.
 struct LogTail {
     private static let headerSize = 32
     private static let frameHeaderSize = 24
-    /// How many frames are read at once.
+    /// The number of frames that are read at once.
     private static let together: Int64 = 64
 
-    /// Opened when it is read first: SQLite locks nothing in it, so it may be closed at any time.
+    /// Opened at its first use. SQLite has no locks on the log, so it can be closed at any time.
     private var descriptor: CInt = -1
     private var salt: [UInt8] = []
-    /// The number of the last frame that was read, from 1 on, and the checksum before it.
+    /// The number of the last frame that was read, from 1, and the checksum before it.
     private var last: (frame: Int64, before: [UInt32]) = (0, [])
 
     mutating func close() {
@@ -84,12 +84,12 @@ struct LogTail {
         descriptor = -1
     }
 
-    /// Opens the log, where that was not done.
+    /// Opens the log, unless it is open.
     mutating func open(_ path: String) {
         if descriptor < 0 { descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC) }
     }
 
-    /// Returns whether the log, which is open, holds what the index says, as far as that was not read before.
+    /// Returns whether the open log has the content that the index describes, as far as it was not read before.
     mutating func follow(_ head: LogIndex.Head) -> Bool {
         guard head.frames > 0 else { return true }
         guard let start = read(Self.headerSize, at: 0), start[16..<24] == head.salt else { return false }

@@ -1,9 +1,9 @@
 extension MigrationPlan {
-    /// Applies what `connection`, which is in no transaction, does not have yet.
+    /// Applies the missing migrations. `connection` must be in no transaction.
     ///
-    /// Another process may do the same at the same time: what is applied is read again inside each transaction.
+    /// Another process may do the same concurrently, so each transaction reads the applied migrations again.
     func apply(to connection: SQLiteConnection, at path: String) throws {
-        // Has no effect inside a transaction, therefore around all of them.
+        // Has no effect inside a transaction.
         try connection.runInternal("PRAGMA foreign_keys = OFF")
         defer { try? connection.runInternal("PRAGMA foreign_keys = ON") }
         var isUpToDate = false
@@ -19,7 +19,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Applies the first migration that is missing; false if none is.
+    /// Applies the first missing migration; returns false if none is missing.
     private func applyNext(to connection: SQLiteConnection, at path: String) throws -> Bool {
         let applied = try connection.session { session in
             let isOwn =

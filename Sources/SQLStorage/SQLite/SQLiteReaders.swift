@@ -1,10 +1,11 @@
 import Foundation
 import Primitives
 
-/// The connections for reading: each used by one thread at a time, opened when none is idle, kept up to a limit.
+/// The connections for reading. One thread uses each at a time; new ones are opened when none is idle, and kept up to a
+/// limit.
 ///
-/// Nobody waits for a connection: a read inside a read would otherwise wait for itself. There are never more than
-/// threads that read at once.
+/// A read never waits for a connection, because a nested read would wait for itself. There are never more connections
+/// than concurrent reads.
 final class SQLiteReaders: Sendable {
     private struct State {
         var idle: [SQLiteConnection] = []
@@ -18,7 +19,7 @@ final class SQLiteReaders: Sendable {
     private let state = Locked(State())
     private let lastReturned = DispatchSemaphore(value: 0)
 
-    /// - Parameter open: makes a connection, when none is idle.
+    /// - Parameter open: opens a connection when none is idle.
     init(path: String, idleLimit: Int, open: @escaping @Sendable () throws -> SQLiteConnection) {
         self.path = path
         self.idleLimit = idleLimit
@@ -66,12 +67,12 @@ final class SQLiteReaders: Sendable {
         if isLast { lastReturned.signal() }
     }
 
-    /// Refuses reads from now on; those that run go on.
+    /// Refuses new reads; running reads continue.
     func refuse() {
         state.withLock { $0.isClosed = true }
     }
 
-    /// Refuses reads, waits for those that run, closes every connection. Called once.
+    /// Refuses new reads, waits for running ones, and closes all connections. Called once.
     func close() {
         let mustWait = state.withLock { state in
             state.isClosed = true

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The connection as one body sees it: of no use after the body, and after its first failed statement.
+/// The connection of one body: invalid after the body, and after its first failed statement.
 final class SQLiteSession: SQLConnection {
     private var connection: SQLiteConnection?
     private let path: String
@@ -11,7 +11,7 @@ final class SQLiteSession: SQLConnection {
         path = connection.path
     }
 
-    /// SQLite's own connection, nil after the body.
+    /// SQLite's own connection; `nil` after the body.
     var handle: OpaquePointer? { connection?.handle }
 
     func end() { connection = nil }
@@ -21,7 +21,7 @@ final class SQLiteSession: SQLConnection {
         try run(sql, values) { statement, connection throws(SQLError) in
             let before = sqlite3_total_changes64(connection.handle)
             while try statement.advance(on: connection) {}
-            // SQLite's count is that of the last statement that changed rows; this one may not have been one.
+            // `sqlite3_changes` keeps the count of an earlier statement if this one changed no rows.
             return sqlite3_total_changes64(connection.handle) == before
                 ? 0 : Int(sqlite3_changes64(connection.handle))
         }
@@ -37,13 +37,12 @@ final class SQLiteSession: SQLConnection {
 
     func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
         try run(sql, values) { statement, connection throws(SQLError) in
-            // A statement that changes rows has changed all of them before its first row comes.
+            // A statement changes all its rows before it returns the first.
             try statement.step(on: connection)
         }
     }
 
     func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
-        // An error of `body` is no failed statement.
         var refusal: (any Error)?
         try run(sql, values) { statement, connection throws(SQLError) in
             while refusal == nil, let row = try statement.step(on: connection) {

@@ -1,21 +1,21 @@
 import CSQLite
 import Primitives
 
-/// A prepared statement and the names of its columns. Used by its connection's user only.
+/// A prepared statement and the names of its columns. Only the user of its connection may use it.
 final class SQLiteStatement {
     let sql: String
     let pointer: OpaquePointer
-    /// Whether running it changes nothing in the file.
+    /// Whether the statement cannot change the file.
     let isReadOnly: Bool
     private let placeholders: Int
-    /// For the cache: whether it is there, who has it, and when it was given back.
+    /// For the cache: whether it contains the statement, whether it is lent, and when it was returned.
     fileprivate var isKept = false
     fileprivate var isLent = false
     fileprivate var lastUse: UInt64 = 0
     private var layout: SQLRow.Layout?
     private var preparations: CInt = 0
-    /// The texts and blobs that are bound, one behind the other: SQLite would allocate a copy of each, and free it, for
-    /// every run of the statement. More than this is not kept between two runs.
+    /// The bound texts and blobs, one after the other: SQLite would allocate a copy of each for every run. A larger
+    /// buffer is not kept between two runs.
     private var bound = UnsafeMutableRawBufferPointer.allocate(byteCount: keptForBinding, alignment: 1)
     private static let keptForBinding = 1024
 
@@ -48,7 +48,7 @@ final class SQLiteStatement {
         if bound.count > Self.keptForBinding { makeRoom(0) }
     }
 
-    /// The statement must have been reset: SQLite reads what is bound until then.
+    /// The statement must have been reset: SQLite reads the bound values until then.
     func bind(_ values: [SQLValue], on connection: SQLiteConnection) throws(SQLError) {
         guard values.count == placeholders else {
             throw SQLError(
@@ -105,7 +105,7 @@ final class SQLiteStatement {
         return UnsafeRawBufferPointer(place)
     }
 
-    /// The next row; nil at the end.
+    /// Returns the next row; `nil` at the end.
     func step(on connection: SQLiteConnection) throws(SQLError) -> SQLRow? {
         guard try advance(on: connection) else { return nil }
         let layout = currentLayout()
@@ -115,7 +115,7 @@ final class SQLiteStatement {
         return SQLRow(layout: layout, values: values)
     }
 
-    /// Moves to the next row without reading it; false at the end.
+    /// Moves to the next row without reading it; returns false at the end.
     func advance(on connection: SQLiteConnection) throws(SQLError) -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true
@@ -124,7 +124,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// The columns, read again after SQLite compiled the statement anew for a changed schema.
+    /// The columns, which are read again after SQLite has recompiled the statement for a changed schema.
     private func currentLayout() -> SQLRow.Layout {
         let preparations = sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0)
         if let layout, preparations == self.preparations { return layout }
@@ -137,7 +137,7 @@ final class SQLiteStatement {
         return layout
     }
 
-    /// Throws `unexpectedValue` for text that is not UTF-8: to repair it would make two different values equal.
+    /// Throws `unexpectedValue` for text that is not UTF-8: a repair could make two different values equal.
     private func column(_ place: Int, of layout: SQLRow.Layout) throws(SQLError) -> SQLValue {
         let index = CInt(place)
         switch sqlite3_column_type(pointer, index) {
@@ -166,7 +166,7 @@ final class SQLiteStatement {
 }
 
 extension SQLValue {
-    /// Bytes that it takes while it is bound, beside those that SQLite has for any value.
+    /// The bytes that a bound value needs, in addition to SQLite's own.
     fileprivate var boundSize: Int {
         switch self {
         case .null, .integer, .real: 0
@@ -186,10 +186,10 @@ struct StatementCache {
         self.limit = limit
     }
 
-    /// Of those that are not lent.
+    /// The texts of the statements that are not lent.
     var texts: Set<String> { Set(statements.values.filter { !$0.isLent }.map(\.sql)) }
 
-    /// Lends a statement until it is put back. One that is lent is not lent again, so that a body which runs the same text
+    /// Lends a statement until it is returned. A lent statement is not lent again, so a body that runs the same text
     /// inside `each` gets another one.
     func take(_ sql: String) -> SQLiteStatement? {
         guard let statement = statements[sql], !statement.isLent else { return nil }
@@ -214,7 +214,7 @@ struct StatementCache {
         statements[statement.sql] = statement
     }
 
-    /// What is lent is left to whoever has it.
+    /// Finalizes all statements that are not lent. The users of lent ones finalize them.
     mutating func removeAll() {
         for statement in statements.values where !statement.isLent { statement.finalize() }
         statements = [:]

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// The one thread that writes. Whatever is queued while a commit is on its way to the disk shares the next one.
+/// The only thread that writes. Writes that are queued during a commit share the next one.
 final class SQLiteWriter: Sendable {
     fileprivate enum Work {
         case write(any QueuedWrite)
@@ -29,8 +29,8 @@ final class SQLiteWriter: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread, which owns `connection` until it ends by calling `whenEnded`; after each commit, with everybody
-    /// answered, it calls `whenCommitted`.
+    /// Starts the thread, which owns `connection` until it calls `whenEnded`. It calls `whenCommitted` after each
+    /// commit and its answers.
     init(
         connection: SQLiteConnection, file: OpenFile, groupLimit: Int,
         whenCommitted: @escaping @Sendable (SQLiteConnection) -> Void, whenEnded: @escaping @Sendable () -> Void
@@ -78,7 +78,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs `task` between two commits, with no transaction begun for it, and waits for its end.
+    /// Runs `task` between two commits, outside a transaction, and waits for its end.
     func runAlone(_ task: @escaping @Sendable (SQLiteConnection) throws -> Void) throws {
         try waiting { answer in
             let isQueued = enqueue(.alone { connection in answer(Result { try task(connection) }) })
@@ -86,7 +86,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// `runAlone` for who may not block.
+    /// Runs `task` as `runAlone` does, without blocking the thread.
     func runBetweenCommits<T: Sendable>(_ task: @escaping @Sendable (SQLiteConnection) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             let isQueued = enqueue(.alone { connection in continuation.resume(with: Result { try task(connection) }) })
@@ -94,7 +94,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Lets the thread do what is queued and end, and returns when it has.
+    /// Lets the thread finish the queue, and returns when it has ended.
     func close() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
@@ -106,8 +106,8 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// `close` for an owner that goes away. Does not wait where it would wait for itself: the last reference to a
-    /// database may be one that a body held, which the writer's own thread drops.
+    /// Closes the writer when its owner is deallocated. Does not wait on the writer's own thread, which may release the
+    /// last reference to the database after a body.
     func finish() {
         let isOnThread = state.withLock { state in
             state.isClosing = true
@@ -152,14 +152,14 @@ final class SQLiteWriter: Sendable {
         return isQueued
     }
 
-    /// How many writes wait for their turn.
+    /// The number of waiting writes.
     var queuedCount: Int { state.withLock { $0.queue.count } }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
     // MARK: - Doing
 
-    /// What to do next, waiting for it; nil when the writer is to end and nothing is left.
+    /// Returns the next batch, and waits for it; `nil` when the writer is closing and the queue is empty.
     private func next() -> Batch? {
         while true {
             let (batch, mustEnd): (Batch?, Bool) = state.withLock { state in
@@ -178,15 +178,15 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs the members in one transaction and answers them all after its commit: a refusal too may rest on what another
-    /// member wrote. Who comes meanwhile has to wait for the next: with nobody left outside, nobody would work while this
-    /// one waits for the disk.
+    /// Runs the members in one transaction and answers them after its commit, errors too, because they may depend on
+    /// another member's changes. Writes that arrive meanwhile wait for the next commit, so that the threads are busy
+    /// while this one waits for the disk.
     ///
-    /// A savepoint for each would cost a copy of every page it touches. So there are none, until a member fails that has
-    /// changed something: then all is undone, and everybody runs again in a savepoint of their own.
+    /// A savepoint for each member would copy every page it touches. So there are none until a member fails after a
+    /// change: then the transaction is rolled back, and all members run again, each in its own savepoint.
     ///
-    /// Checks before and after the commit that the file is still at its path, and refuses all members otherwise. When the
-    /// file was moved during the commit, the moved file has the refused writes.
+    /// Checks before and after the commit that the file is still at its path, and otherwise fails all members. If the
+    /// file was moved during the commit, the moved file has the failed writes.
     private func commit(_ members: [any QueuedWrite], on connection: SQLiteConnection) {
         var waiting = members
         var inTransaction: [any QueuedWrite] = []
@@ -217,7 +217,7 @@ final class SQLiteWriter: Sendable {
                 if connection.isInTransaction {
                     inTransaction.append(member)
                 } else {
-                    // Its failure took the transaction away. The others did nothing to deserve that: they run again.
+                    // The failure rolled back the transaction, so the other members run again.
                     lost.append(member)
                     waiting = inTransaction + waiting
                     inTransaction = []
@@ -234,7 +234,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs one member. `false` when it failed and left changes behind.
+    /// Runs one member. Returns `false` when it failed and left changes.
     private func runInGroup(_ member: any QueuedWrite, on connection: SQLiteConnection) -> Bool {
         let before = connection.writes
         do {
@@ -249,12 +249,12 @@ final class SQLiteWriter: Sendable {
     private func run(_ member: any QueuedWrite, on connection: SQLiteConnection) throws {
         try member.run { try connection.session($0) }
         if connection.hasUnresolvedForeignKeys {
-            // Left to the commit, it would fail everybody's.
+            // At the commit, the violation would fail all members.
             throw SQLError(.foreignKeyViolation, "A row of the database \(path) must refer to an existing one.")
         }
     }
 
-    /// Runs one member in a savepoint of its own, so that it can be undone alone. Throws if that is impossible.
+    /// Runs one member in its own savepoint, so that it can be rolled back alone. Throws if that is impossible.
     private func runInSavepoint(_ member: any QueuedWrite, on connection: SQLiteConnection) throws {
         try connection.run(.savepoint)
         do {
