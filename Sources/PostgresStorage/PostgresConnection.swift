@@ -11,7 +11,7 @@ import SQLStorage
     import Darwin
 #endif
 
-/// A statement on its way to the server.
+/// A statement to be sent to the server.
 struct PostgresQuery {
     let statement: PostgresStatement
     let values: [SQLValue]
@@ -19,13 +19,13 @@ struct PostgresQuery {
     var isKept = true
 }
 
-/// The server's answer to one statement.
+/// The server's response to one statement.
 struct PostgresAnswer {
     var rows: [SQLRow] = []
     /// The command tag, such as `UPDATE 3`.
     var tag = ""
 
-    /// How many rows were inserted, updated or deleted.
+    /// The number of rows that were inserted, updated or deleted.
     var changed: Int {
         let words = tag.split(separator: " ")
         guard let verb = words.first, ["INSERT", "UPDATE", "DELETE", "MERGE"].contains(verb) else { return 0 }
@@ -33,14 +33,14 @@ struct PostgresAnswer {
     }
 }
 
-/// One connection to a server, in libpq's pipeline mode: statements are sent together, and their answers read in order.
+/// A connection to a server in libpq's pipeline mode: statements are sent together, and their responses read in order.
 ///
-/// Sendable because it is handed from thread to thread under a lock, and used by one at a time.
+/// Sendable because one thread uses it at a time, and it changes threads under a lock.
 final class PostgresConnection: @unchecked Sendable {
-    /// The kind of work it does.
+    /// The kind of work of the connection.
     enum Use { case transactions, lookups }
 
-    /// The server and the database, for messages; never with a password.
+    /// The server and the database, for messages; never contains a password.
     let place: String
     private let settings: PostgresSettings
     private let pointer: OpaquePointer
@@ -48,18 +48,17 @@ final class PostgresConnection: @unchecked Sendable {
     private var prepared: [Key: String] = [:]
     private var namesGiven = 0
     private var layouts: [Key: SQLRow.Layout] = [:]
-    /// Whether answers are left that were not waited for.
+    /// Whether responses are unread that were not waited for.
     private var hasUnread = false
     private(set) var isBroken = false
 
-    /// How many statements are kept prepared at most.
+    /// The largest number of prepared statements.
     private static let preparedLimit = 512
 
-    /// Warnings of the server, since they were last looked at.
+    /// Warnings of the server since the last check.
     private final class Warnings { var texts: [String] = [] }
 
-    /// Connects, and makes sure that this is a server that a ledger can be kept on. Throws `cannotOpen`, `readOnly` or
-    /// `connectionLost`.
+    /// Connects, and checks that the server can store a ledger. Throws `cannotOpen`, `readOnly` or `connectionLost`.
     init(_ settings: PostgresSettings, for use: Use) throws(SQLError) {
         self.settings = settings
         let pointer = Self.connect(settings.parameters(for: use))
@@ -134,10 +133,10 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: - Asking
 
-    /// Sends the statements in one go and waits for all answers. When one fails, those behind it are not run, and its
+    /// Sends the statements together and waits for all responses. After a failed statement the rest is skipped, and its
     /// error is thrown.
     ///
-    /// Throws `outcomeUnknown` in place of `connectionLost` when the last is a `COMMIT` whose answer did not come.
+    /// Throws `outcomeUnknown` instead of `connectionLost` when the last statement is a `COMMIT` without a response.
     func exchange(_ queries: [PostgresQuery], endsWithCommit: Bool = false) throws(SQLError) -> [PostgresAnswer] {
         let deadline = ContinuousClock.now + settings.configuration.timeout
         guard !isBroken else { throw .lost(place, "it was lost before") }
@@ -163,7 +162,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Throws `connectionLost` when the server has ended the connection already: then nothing more reaches it.
+    /// Throws `connectionLost` when the server has ended the connection already, so that nothing more is sent.
     private func checkAlive() throws(SQLError) {
         while true {
             var item = pollfd(fd: PQsocket(pointer), events: Int16(POLLIN), revents: 0)
@@ -175,7 +174,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// A commit that did not wait for the standby is none: what it wrote may be lost with the primary.
+    /// Throws for a commit that did not wait for the standby: its data may be lost with the primary.
     private func checkCommit(_ answers: [PostgresAnswer]) throws(SQLError) {
         if let warning = warnings.texts.first {
             isBroken = true
@@ -187,7 +186,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends a statement and leaves its answer to the next exchange.
+    /// Sends a statement and leaves its response to the next exchange.
     func sendWithoutWaiting(_ query: PostgresQuery) {
         guard !isBroken, !hasUnread else { return isBroken = true }
         do throws(SQLError) {
@@ -199,8 +198,8 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Runs statements of our own that have no values, one after the other, separated by semicolons. Leaves the pipeline
-    /// for them, which takes one statement at a time.
+    /// Runs the engine's statements without values, separated by semicolons. Leaves the pipeline mode, which takes one
+    /// statement at a time.
     func runScript(_ text: String) throws(SQLError) {
         let deadline = ContinuousClock.now + settings.configuration.timeout * 10
         guard !isBroken, PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, text) == 1 else { throw lost() }
@@ -214,29 +213,29 @@ final class PostgresConnection: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Whether a transaction is open, as far as answers were read.
+    /// Whether a transaction is open according to the responses that were read.
     var isInTransaction: Bool { PQtransactionStatus(pointer) != PQTRANS_IDLE }
 
     // MARK: - Sending
 
-    /// A statement with the types of its values.
+    /// The key of a prepared statement: its text and the types of its values.
     struct Key: Hashable {
         let statement: Int
         let types: [Oid]
     }
 
-    /// One of the things that the server answers, in its order.
+    /// A response that is expected from the server.
     enum Step {
-        /// The preparation of the statement that is kept under the key.
+        /// The preparation of the statement with this key.
         case preparation(Key)
         case statement(Key)
-        /// The end of what was sent in one go.
+        /// The end of the statements that were sent together.
         case sync
 
         fileprivate static let unnamed = Step.statement(Key(statement: 0, types: []))
     }
 
-    /// A statement whose values have bytes: from here on nothing is refused on this side.
+    /// A statement with encoded values, for which no more local errors can occur.
     struct Message {
         fileprivate let sql: String
         fileprivate let isKept: Bool
@@ -270,13 +269,13 @@ final class PostgresConnection: @unchecked Sendable {
         return steps
     }
 
-    /// Ends what is sent in one go: when a statement of it fails, the server leaves out those behind it.
+    /// Ends the statements that are sent together: when one fails, the server skips the rest.
     func sync(_ steps: inout [Step]) throws(SQLError) {
         guard PQpipelineSync(pointer) == 1 else { throw lost() }
         steps.append(.sync)
     }
 
-    /// Hands a statement to libpq, and adds what the server will answer.
+    /// Passes a statement to libpq, and adds the responses to expect.
     func send(_ message: Message, _ steps: inout [Step]) throws(SQLError) {
         let count = CInt(message.types.count)
         let isSent: CInt
@@ -294,7 +293,7 @@ final class PostgresConnection: @unchecked Sendable {
         steps.append(.statement(message.key))
     }
 
-    /// The name under which the server has the statement once it has run what was sent.
+    /// Returns the name of the prepared statement, which is valid after the sent statements have run.
     private func prepare(_ message: Message, _ steps: inout [Step]) throws(SQLError) -> String {
         if let known = prepared[message.key] { return known }
         if prepared.count >= Self.preparedLimit { try forgetPrepared(&steps) }
@@ -319,7 +318,7 @@ final class PostgresConnection: @unchecked Sendable {
         _ bytes: [[UInt8]?],
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<CInt>?, UnsafePointer<CInt>?) -> T
     ) -> T {
-        // All of them one behind the other; a zero between them keeps the place of an empty value from being nil.
+        // All values in one buffer; the final zero gives empty values an address.
         var all: [UInt8] = []
         var places: [Int?] = []
         for value in bytes {
@@ -347,7 +346,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Reads the answers of `steps`. Throws only for a connection that is of no use any more.
+    /// Reads the responses of `steps`. Throws only if the connection is unusable.
     private func receive(
         _ steps: [Step], _ deadline: ContinuousClock.Instant
     ) throws(SQLError) -> ([PostgresAnswer], SQLError?) {
@@ -378,7 +377,6 @@ final class PostgresConnection: @unchecked Sendable {
                     failure = failure ?? error(in: result)
                 default: throw unexpected()
                 }
-                // After a sync libpq gives no end of its own.
                 if case .sync = step { break }
             }
             if failure != nil, case .preparation(let key) = step { prepared[key] = nil }
@@ -388,12 +386,12 @@ final class PostgresConnection: @unchecked Sendable {
         return (answers, failure)
     }
 
-    /// The next result; nil between two statements.
+    /// Returns the next result; `nil` between two statements.
     private func next(_ deadline: ContinuousClock.Instant) throws(SQLError) -> OpaquePointer? {
         while PQisBusy(pointer) == 1 {
             try wait(for: Int16(POLLIN), deadline)
             guard PQconsumeInput(pointer) == 1 else {
-                // The server's last words may be there still.
+                // The server's last message may be in the buffer.
                 guard PQisBusy(pointer) == 0 else { throw lost() }
                 break
             }
@@ -408,7 +406,7 @@ final class PostgresConnection: @unchecked Sendable {
             switch PQflush(pointer) {
             case 0: return
             case 1:
-                // The server may wait for us to read before it reads on.
+                // The server may wait until its responses are read.
                 try wait(for: Int16(POLLIN | POLLOUT), deadline)
                 guard PQconsumeInput(pointer) == 1 else { throw lost() }
             default: throw lost()
@@ -431,7 +429,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends what waits to be sent, as far as the socket takes it. Returns whether that was all.
+    /// Sends queued data as far as the socket accepts it. Returns whether all was sent.
     func flushWithoutWaiting() throws(SQLError) -> Bool {
         switch PQflush(pointer) {
         case 0: return true
@@ -440,7 +438,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Reads what has arrived, and calls `body` with each result. A result without rows, `nil`, ends each statement.
+    /// Reads the data that has arrived, and calls `body` with each result. A `nil` result ends each statement.
     func receiveWithoutWaiting(_ body: (OpaquePointer?) throws(SQLError) -> Bool) throws(SQLError) {
         guard PQconsumeInput(pointer) == 1 else { throw lost() }
         while PQisBusy(pointer) == 0 {
@@ -450,15 +448,15 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Forgets the name of a statement that was not prepared.
+    /// Forgets the name of a statement whose preparation failed.
     func forget(_ key: Key) { prepared[key] = nil }
 
-    /// Whether the server says that it does not know a prepared statement.
+    /// Whether the error says that the server does not know a prepared statement.
     func isForgotten(_ result: OpaquePointer) -> Bool {
         PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) } == "26000"
     }
 
-    /// The first row of a result; throws what it says.
+    /// Returns the first row of a result. Throws its error.
     func firstRow(of result: OpaquePointer, key: Key) throws(SQLError) -> SQLRow? {
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK: try rows(of: result, key: key).first
@@ -505,7 +503,7 @@ final class PostgresConnection: @unchecked Sendable {
     private func error(in result: OpaquePointer) -> SQLError {
         let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
         let said = Self.message(of: result)
-        // libpq's own words for a connection that ended have no state.
+        // libpq's own errors for an ended connection have no SQLSTATE.
         return state.isEmpty ? .lost(place, said) : SQLError(state: state, said: said, place: place)
     }
 

@@ -2,53 +2,53 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// A `SQLDatabase` in PostgreSQL 14 or newer, over libpq: any number of programs share it.
+/// A `SQLDatabase` in PostgreSQL 14 or newer, over libpq. Any number of programs can share it.
 ///
 ///     let database = try PostgresDatabase(url: "postgres://souk@db.example.com/ledger?sslmode=verify-full")
 ///
-/// The URL is libpq's (https://www.postgresql.org/docs/current/libpq-connect.html): several hosts, TLS, and names of
-/// files are parameters in it. The password comes from the file that `PGPASSFILE` names or from `PGPASSWORD`.
+/// The URL has libpq's format (https://www.postgresql.org/docs/current/libpq-connect.html), with parameters for several
+/// hosts, TLS and files. The password comes from the file that `PGPASSFILE` names or from `PGPASSWORD`.
 ///
-/// Bodies of `write` run at the same time, on threads of their own, and act as if they ran one at a time
-/// (`SERIALIZABLE`). One that another was faster than runs again. A body whose connection is lost before its commit
-/// runs again on another.
+/// Bodies of `write` run concurrently on their own threads, and are serializable (`SERIALIZABLE`). After a conflict a
+/// body runs again. A body whose connection is lost before its commit runs again on another connection.
 public final class PostgresDatabase: SQLDatabase {
-    /// Settings; the defaults suit a server.
+    /// The settings of a database; the defaults are for a server.
     public struct Configuration: Sendable {
-        /// How many bodies of `write` run at the same time at most, each on a connection of its own.
+        /// The largest number of concurrent bodies of `write`, each with its own connection.
         public var writers = 8
-        /// How many connections for reading are kept open between reads. More are opened when more threads read at once.
+        /// The number of reading connections that are kept open between reads. More are opened when more threads read
+        /// at once.
         public var idleReaders = 8
-        /// How many connections share the look-ups.
+        /// The number of connections for lookups.
         public var lookupConnections = 2
-        /// How long to wait for a connection.
+        /// The timeout of connecting.
         public var connectTimeout: Duration = .seconds(5)
-        /// How long to wait for the answer to what is sent in one go.
+        /// The timeout of the response to statements that are sent together.
         public var timeout: Duration = .seconds(30)
-        /// How long a statement waits for a row that another transaction has locked.
+        /// The longest time that a statement waits for a row that another transaction has locked.
         public var lockTimeout: Duration = .seconds(5)
-        /// For how long a body is run again that others were faster than, or that lost its connection.
+        /// The longest time in which a body is repeated after conflicts or lost connections.
         public var retryTimeout: Duration = .seconds(10)
-        /// How transactions that write are kept apart.
+        /// The isolation of transactions that write.
         public var isolation = Isolation.serializable
-        /// Whether the database is a copy that follows another and takes no writes. It may become the primary, and is
-        /// connected to when it is first read.
+        /// Whether the database is a standby, which takes no writes. It may become the primary. The connection is
+        /// opened with the first read.
         public var isStandby = false
-        /// Whether connections keep statements prepared. `false` behind a pooler that shares connections between
-        /// transactions, such as PgBouncer.
+        /// Whether connections keep prepared statements. Set it to `false` with a pooler that shares connections
+        /// between transactions, such as PgBouncer.
         public var keepsStatements = true
-        /// Whether the URL may hold the password, as one out of a private file may.
+        /// Whether the URL may contain the password, for a URL from a private file.
         public var allowsPasswordInURL = false
 
-        /// The defaults.
+        /// Creates the default settings.
         public init() {}
     }
 
-    /// How transactions that write are kept apart from each other.
+    /// The isolation of transactions that write.
     public enum Isolation: Sendable {
-        /// As if they ran one at a time, whatever they read and write.
+        /// Transactions have the same effect as if they ran one at a time.
         case serializable
-        /// Only what is locked or unique is safe. For programs that decide every conflict by a row.
+        /// Only locked rows and unique values are protected, for programs that decide every conflict by a row.
         case readCommitted
     }
 
@@ -60,10 +60,13 @@ public final class PostgresDatabase: SQLDatabase {
     let statements = PostgresStatements()
     private let waiting = DispatchQueue(label: "PostgreSQL reads", attributes: .concurrent)
 
-    /// Connects to the database that `url` names.
+    /// Connects to the database at `url`. A standby is not connected to yet.
     ///
-    /// Throws `SQLError` with `cannotOpen` for a malformed URL, a refused password, a server that is missing or too old, or
-    /// a database of another encoding; with `readOnly` when no server takes writes. A standby is not connected to yet.
+    /// - Parameters:
+    ///   - url: a URL in libpq's format.
+    ///   - configuration: the settings.
+    /// - Throws: `SQLError` with `cannotOpen` for a malformed URL, a wrong password, a server that is missing or too
+    ///   old, or a database of another encoding; with `readOnly` when no server takes writes.
     public init(url: String, configuration: Configuration = Configuration()) throws {
         let settings = try PostgresSettings(url: url, configuration)
         let first = configuration.isStandby ? nil : try PostgresConnection(settings, for: .transactions)
@@ -79,7 +82,7 @@ public final class PostgresDatabase: SQLDatabase {
         writers.finish()
     }
 
-    /// How many times the server was asked something and answered, since the start: the cost of what was done.
+    /// The number of round trips to the server since the start.
     package var roundTrips: Int { settings.trips.withLock { $0 } }
 
     public func migrate(_ migrations: [SQLMigration]) throws {
@@ -90,12 +93,12 @@ public final class PostgresDatabase: SQLDatabase {
         try plan.apply(to: connection, statements)
     }
 
-    /// Waits for the server on this thread.
+    /// Waits for the server on this thread. Throws as `SQLDatabase.read`.
     public func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
         try readers.read(body)
     }
 
-    /// Waits for the server on a thread of its own.
+    /// Waits for the server on another thread. Throws as `SQLDatabase.read`.
     public func readAsync<T: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> T
     ) async throws -> T {
@@ -104,7 +107,8 @@ public final class PostgresDatabase: SQLDatabase {
         }
     }
 
-    /// Sends what many callers ask at the same time together, over a few connections.
+    /// Sends the concurrent lookups of all callers, `sql` with `values`, together over a few connections. Throws as
+    /// `SQLDatabase.lookup`, and `misuse` for a statement that is no `SELECT`.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         let statement = try statements.statement(sql)
         guard statement.isQuery else {
@@ -118,11 +122,14 @@ public final class PostgresDatabase: SQLDatabase {
         try await writers.write(body)
     }
 
-    /// The server and the database, for messages; without a password.
+    /// The server and the database, for messages, without a password.
     public var place: String { settings.place }
 
-    /// A URL without the password and other parameters, for people to read. Throws `cannotOpen` for what is no URL of a
-    /// database.
+    /// Returns a URL without the password and other parameters, for display.
+    ///
+    /// - Parameter url: a URL in libpq's format.
+    /// - Returns: `postgres://user@host:port/name`.
+    /// - Throws: `SQLError` with `cannotOpen` for an invalid URL.
     public static func address(of url: String) throws -> String {
         var configuration = Configuration()
         configuration.allowsPasswordInURL = true

@@ -1,7 +1,7 @@
 import SQLStorage
 
 extension SQLError {
-    /// The error that the server at `place` answered a statement with. `state` is its SQLSTATE
+    /// The error of a statement from the server at `place`. `state` is its SQLSTATE
     /// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
     init(state: String, said: String, place: String) {
         func made(_ code: Code, _ message: String) -> SQLError { SQLError(code, message) }
@@ -33,7 +33,7 @@ extension SQLError {
             default:
                 switch state.prefix(2) {
                 case "08": made(.connectionLost, "The connection to the database \(place) was lost: \(said).")
-                // What the server says of a value quotes the value.
+                // The server's message would quote the value.
                 case "22": made(.invalidValue, "The database \(place) refused a value (SQLSTATE \(state)).")
                 case "23": made(.constraint, "The database \(place) refused a change: \(said).")
                 case "28", "3D": made(.cannotOpen, "The database \(place) cannot be opened: \(said).")
@@ -52,6 +52,6 @@ extension SQLError {
         SQLError(.connectionLost, "The connection to the database \(place) was lost: \(said).")
     }
 
-    /// Whether the same body may be run again: nothing of it happened.
+    /// Whether the same body may run again, because nothing was changed.
     var mayRunAgain: Bool { code == .conflict || code == .connectionLost }
 }

@@ -11,10 +11,10 @@ import SQLStorage
     import Darwin
 #endif
 
-/// Single queries of many callers, over a few connections: one thread sends what has come together, and reads the answers
-/// as they arrive. No caller's thread waits.
+/// Single queries of many callers over a few connections: one thread sends the waiting queries together, and reads the
+/// responses as they arrive. No caller's thread waits.
 ///
-/// Nothing is changed, so a query whose connection is lost is asked again on another.
+/// Queries change nothing, so after a lost connection they are repeated on another one.
 final class PostgresLookups: Sendable {
     fileprivate struct Lookup: Sendable {
         let query: PostgresQuery
@@ -70,7 +70,7 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    /// Lets the thread answer what is asked and end, and returns when it has.
+    /// Lets the thread finish the queue, and returns when it has ended.
     func close() async {
         await withCheckedContinuation { continuation in
             let isEnded = state.withLock { state in
@@ -83,7 +83,7 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    /// `close` for an owner that goes away and cannot wait.
+    /// Closes the lookups when their owner is deallocated and cannot wait.
     func finish() {
         state.withLock { $0.isClosing = true }
         wakeUp.signal()
@@ -93,7 +93,7 @@ final class PostgresLookups: Sendable {
 
     private func work() {
         var lines: [LookupLine] = []
-        /// Look-ups that no line was free for.
+        /// Lookups for which no connection was free.
         var waiting: [Lookup] = []
         while true {
             let isIdle = lines.allSatisfy { $0.isIdle }
@@ -121,11 +121,12 @@ final class PostgresLookups: Sendable {
         for closer in closers { closer.resume() }
     }
 
-    /// Gives each line its share; opens lines while there are fewer than there may be. Returns what no line was free for.
+    /// Distributes the lookups over the connections, and opens more up to the limit. Returns those for which none was
+    /// free.
     ///
-    /// Behind a pooler a line takes nothing while answers are to come. PgBouncer gives the connection to another client when
-    /// a statement failed and more was sent meanwhile (https://github.com/pgbouncer/pgbouncer/issues/759); what comes next
-    /// on ours are answers to others.
+    /// Behind a pooler a connection takes no lookups while responses are outstanding. PgBouncer gives the connection to
+    /// another client when a statement failed and more was sent meanwhile
+    /// (https://github.com/pgbouncer/pgbouncer/issues/759); later responses belong to other clients.
     private func distribute(_ lookups: [Lookup], over lines: inout [LookupLine]) -> [Lookup] {
         while lines.count < max(1, settings.configuration.lookupConnections) {
             do throws(SQLError) {
@@ -147,11 +148,11 @@ final class PostgresLookups: Sendable {
         return Array(rest)
     }
 
-    /// Sleeps until an answer or a question comes, for a second at most while answers are awaited.
+    /// Sleeps until a response or a lookup arrives, for a second at most while responses are outstanding.
     private func wait(for lines: [LookupLine]) {
         var items = lines.map { pollfd(fd: $0.socket, events: $0.events, revents: 0) }
         items.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
-        // From here on a caller wakes this thread, whatever it waits for.
+        // From here on a caller wakes this thread in any case.
         let hasMore = state.withLock { state in
             state.isAsleep = state.queue.isEmpty
             return !state.isAsleep
@@ -164,22 +165,23 @@ final class PostgresLookups: Sendable {
     private func askAgain(_ lookups: [Lookup]) {
         guard !lookups.isEmpty else { return }
         let error = SQLError.lost(settings.place, "each connection for look-ups ended during one")
-        // All of the connections can have ended before, and each shows it when it is used.
+        // All connections can have ended; each fails at its next use.
         let most = max(1, settings.configuration.lookupConnections)
         for lookup in lookups where lookup.attempts > most { lookup.continuation.resume(throwing: error) }
         state.withLock { $0.queue += lookups.filter { $0.attempts <= most } }
     }
 }
 
-/// Brings a result from a thread to a task that waits. The result is under a lock, which Thread Sanitizer sees; a
-/// continuation by itself it does not.
+/// Passes a result from a thread to a waiting task. A lock protects the result, because Thread Sanitizer does not know
+/// the synchronization of a continuation.
 struct LockedContinuation<Value: Sendable>: Sendable {
     private let result = Locked<Result<Value, any Error>?>(nil)
     private let continuation: CheckedContinuation<Void, Never>
 
     private init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
 
-    /// Calls `body` and returns when the result is there. Throws what was resumed with.
+    /// Calls `body` and returns the result when it is available. Throws the error that the continuation was resumed
+    /// with.
     static func wait(_ body: (LockedContinuation<Value>) -> Void) async throws -> Value {
         var made: LockedContinuation<Value>?
         await withCheckedContinuation { continuation in
@@ -201,10 +203,10 @@ struct LockedContinuation<Value: Sendable>: Sendable {
     func resume(throwing error: any Error) { resume(with: .failure(error)) }
 }
 
-/// One connection of the look-ups, and what it was asked.
+/// A connection for lookups, with its outstanding ones.
 private final class LookupLine {
     private let connection: PostgresConnection
-    /// The answers to come, in their order, from `head` on.
+    /// The expected responses in order, from `head` on.
     private var steps: [(step: PostgresConnection.Step, lookup: PostgresLookups.Lookup?)] = []
     private var head = 0
     /// Whether a result of the step at the head was read.
@@ -244,7 +246,7 @@ private final class LookupLine {
         mustFlush = true
     }
 
-    /// `nil` when its values cannot be sent: then the caller has the reason.
+    /// Returns `nil` when the values cannot be encoded; then the caller has got the error.
     private func message(for lookup: PostgresLookups.Lookup) -> PostgresConnection.Message? {
         do throws(SQLError) {
             return try PostgresConnection.Message(lookup.query)
@@ -254,7 +256,7 @@ private final class LookupLine {
         }
     }
 
-    /// Sends and reads what can be, and gives up on a connection that has not answered for `timeout`.
+    /// Sends and reads as much as possible, and closes a connection that has not responded for `timeout`.
     func step(timeout: Duration) {
         guard !isBroken else { return }
         do throws(SQLError) {
@@ -266,11 +268,10 @@ private final class LookupLine {
         if !isIdle, lastAnswer.duration(to: .now) > timeout { connection.breakOff() }
     }
 
-    /// Takes one result. Returns whether there may be more.
+    /// Processes one result. Returns whether there may be more.
     private func take(_ result: OpaquePointer?) throws(SQLError) -> Bool {
         guard head < steps.count else { return false }
         guard let result else {
-            // The end of a statement, or nothing yet.
             guard hasResult else { return false }
             advance()
             return true
@@ -285,7 +286,7 @@ private final class LookupLine {
             advance()
         case .preparation(let key):
             hasResult = true
-            // The statement behind it is left out, so its lookup gets the reason here.
+            // The server skips the statement after it, so its lookup gets the error here.
             switch PQresultStatus(result) {
             case PGRES_FATAL_ERROR:
                 connection.forget(key)
@@ -298,10 +299,9 @@ private final class LookupLine {
             guard let lookup else { break }
             steps[head].lookup = nil
             if PQresultStatus(result) == PGRES_PIPELINE_ABORTED {
-                // One before it failed.
                 aborted.append(lookup)
             } else if connection.isForgotten(result), lookup.query.isKept {
-                // It was sent before its preparation was known to have failed. Unprepared it gets the reason.
+                // It was sent before its preparation failed. It is sent again unprepared, to get the error.
                 connection.forget(key)
                 aborted.append(lookup.unprepared)
             } else {
@@ -342,13 +342,13 @@ private final class LookupLine {
         }
     }
 
-    /// Returns what the server left out because another failed.
+    /// Returns the lookups that the server skipped because another one failed.
     func takeAborted() -> [PostgresLookups.Lookup] {
         defer { aborted = [] }
         return aborted
     }
 
-    /// Closes a broken connection and returns what it did not answer.
+    /// Closes a broken connection and returns its unanswered lookups.
     func end() -> [PostgresLookups.Lookup] {
         let left = failed + aborted + steps[head...].compactMap(\.lookup)
         steps = []

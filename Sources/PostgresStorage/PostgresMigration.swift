@@ -8,20 +8,19 @@ extension MigrationPlan {
         \(CommitMark.table)
         """
 
-    /// Applies what the database does not have yet, each step in a transaction of its own.
+    /// Applies the missing migrations, each in its own transaction.
     ///
-    /// Another program may do the same at the same time: the table of the steps is locked in each transaction.
+    /// Another program may do the same concurrently, so each transaction locks the table of the migrations.
     func apply(to connection: PostgresConnection, _ statements: PostgresStatements) throws {
         try checkOwner(connection)
-        // Two who make the table at the same time both find none; the second fails, and finds it the next time.
+        // When two programs create the table concurrently, the second one fails, and finds it in the next attempt.
         if (try? connection.runScript(Self.table)) == nil { try connection.runScript(Self.table) }
         while try applyNext(to: connection, statements) {}
     }
 
-    /// Refuses a database that another program keeps its tables in. Those of extensions do not count.
+    /// Refuses a database with another program's tables. Those of extensions do not count.
     private func checkOwner(_ connection: PostgresConnection) throws {
         let session = PostgresSession(connection, PostgresStatements(), beginning: [])
-        // One question, since another program may make the tables meanwhile.
         let found = try session.first(
             """
             SELECT CAST(relname AS TEXT) AS name FROM pg_class
@@ -37,7 +36,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Applies the first migration that is missing; false if none is.
+    /// Applies the first missing migration; returns false if none is missing.
     private func applyNext(to connection: PostgresConnection, _ statements: PostgresStatements) throws -> Bool {
         try connection.runScript("BEGIN ISOLATION LEVEL READ COMMITTED")
         do {

@@ -1,9 +1,10 @@
 import Primitives
 import SQLStorage
 
-/// The connections for reading: each used by one thread at a time, opened when none is idle, kept up to a limit.
+/// The connections for reading. One thread uses each at a time; new ones are opened when none is idle, and kept up to a
+/// limit.
 ///
-/// No read waits for a connection, since a read inside a read would wait for itself.
+/// A read never waits for a connection, because a nested read would wait for itself.
 final class PostgresReaders: Sendable {
     private struct State {
         var idle: [PostgresConnection] = []
@@ -33,7 +34,7 @@ final class PostgresReaders: Sendable {
             do {
                 return try run(body, on: connection)
             } catch let error as SQLError where error.code == .connectionLost && !isFresh && .now < deadline {
-                // It was idle, and may have ended meanwhile: a server that restarts ends all of them.
+                // An idle connection may have ended: a restart of the server ends all of them.
                 continue
             }
         }
@@ -71,7 +72,7 @@ final class PostgresReaders: Sendable {
         if !isKept { connection.close() }
     }
 
-    /// Refuses reads from now on and closes what is idle; a read that runs closes its connection at its end.
+    /// Refuses new reads and closes idle connections; a running read closes its connection at its end.
     func close() {
         let idle = state.withLock { state in
             state.isClosed = true

@@ -1,8 +1,9 @@
 import SQLStorage
 
-/// A database compared with a list of migrations. Nothing here changes it; servers may go on using it.
+/// Comparison of a database with a list of migrations. It changes nothing; servers may use the database meanwhile.
 extension PostgresDatabase {
-    /// Which of `migrations` the database has. Throws what `migrate` would refuse the database with.
+    /// Returns the status of `migrations` in the database. Throws the errors of `migrate` for a database that it would
+    /// refuse.
     package func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
         let plan = try MigrationPlan(migrations, dialect: dialect)
         let applied = try read { try Self.applied($0) }
@@ -16,12 +17,15 @@ extension PostgresDatabase {
         return table == nil ? [] : try AppliedMigration.all(in: connection)
     }
 
-    /// Where tables and indexes are not what `migrations`, all of them applied, make of an empty database: somebody
-    /// changed them by hand. In sentences; empty when they are the same. What steps made that only newer programs know is
-    /// not looked at.
+    /// Returns the differences between the tables and indexes of the database and those of `migrations`, in sentences:
+    /// manual changes. All of the migrations must be applied. Changes by steps of newer programs are not compared.
     ///
-    /// Makes the tables in a schema of their own, in a transaction that is rolled back. The role must be allowed to create
-    /// schemas.
+    /// Creates the tables in a separate schema, in a transaction that is rolled back. The role must be allowed to
+    /// create schemas.
+    ///
+    /// - Parameter migrations: all migrations of the program.
+    /// - Returns: the differences; empty when there are none.
+    /// - Throws: `SQLError`.
     public func deviations(from migrations: [SQLMigration]) throws -> [String] {
         let plan = try MigrationPlan(migrations, dialect: dialect)
         return try onOwnConnection { connection, session in
@@ -43,7 +47,7 @@ extension PostgresDatabase {
 
     private static let model = "souk_model_of_schema"
 
-    /// Each column, constraint, index, trigger, view and sequence of a schema in words.
+    /// Describes each column, constraint, index, trigger, view and sequence of a schema.
     private static func shape(of schema: String, _ session: any SQLConnection) throws -> Set<String> {
         let queries = [
             """
@@ -83,7 +87,7 @@ extension PostgresDatabase {
         return parts
     }
 
-    /// Runs `body` on a connection of its own, outside a transaction.
+    /// Runs `body` on its own connection, outside a transaction.
     func onOwnConnection<T>(_ body: (PostgresConnection, PostgresSession) throws -> T) throws -> T {
         let connection = try PostgresConnection(settings, for: .transactions)
         defer { connection.close() }

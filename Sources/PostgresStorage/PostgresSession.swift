@@ -1,24 +1,24 @@
 import SQLStorage
 
-/// The connection as one body sees it: of no use after the body, and after its first failed statement.
+/// The connection of one body: invalid after the body, and after its first failed statement.
 ///
-/// What is performed waits until something is asked, so that a body costs as many round trips as it asks questions.
+/// Statements of `perform` wait for the next query, so a body needs as many round trips as it has queries.
 final class PostgresSession: SQLConnection {
     private let connection: PostgresConnection
     private let statements: PostgresStatements
     private var waiting: [PostgresQuery]
-    /// How many statements begin the transaction.
+    /// The number of statements that begin the transaction.
     let beginningCount: Int
     private var cursors = 0
     private var isEnded = false
     private(set) var failure: SQLError?
 
-    /// How many statements wait at most, so that their bytes do not pile up here.
+    /// The largest number of waiting statements, which limits their memory.
     private static let waitingLimit = 256
-    /// Rows that a cursor reads at once.
+    /// The rows that a cursor reads at once.
     private static let part = 500
 
-    /// - Parameter beginning: what begins the transaction; sent with the first question.
+    /// - Parameter beginning: the statements that begin the transaction; sent with the first query.
     init(_ connection: PostgresConnection, _ statements: PostgresStatements, beginning: [PostgresQuery]) {
         self.connection = connection
         self.statements = statements
@@ -26,13 +26,13 @@ final class PostgresSession: SQLConnection {
         beginningCount = beginning.count
     }
 
-    /// Ends the use by the body. Returns what was performed and not sent yet.
+    /// Ends the use by the body. Returns the statements that are not sent yet.
     func end() -> [PostgresQuery] {
         isEnded = true
         return waiting
     }
 
-    /// Whether anything was sent, so that a transaction is open.
+    /// Whether a statement was sent, so that a transaction is open.
     private(set) var hasBegun = false
 
     var isConcurrent: Bool { true }
@@ -80,7 +80,7 @@ final class PostgresSession: SQLConnection {
         }
     }
 
-    /// Sends what was performed and waits for it.
+    /// Sends the waiting statements and waits for the responses.
     func askWhatWaits() throws(SQLError) {
         if hasBegun ? !waiting.isEmpty : waiting.count > beginningCount { _ = try ask([]) }
     }

@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// Where a database is, how its connections are made, and what they have in common.
+/// The address of a database, the parameters of its connections, and their shared state.
 final class PostgresSettings: Sendable {
     let configuration: PostgresDatabase.Configuration
     /// The server and the database, for messages.
@@ -13,10 +13,10 @@ final class PostgresSettings: Sendable {
     /// For `PQconnectdbParams`; the last of two with the same name counts.
     private let parameters: [(String, String)]
     private let options: String
-    /// How many times the server was asked something and answered.
+    /// The number of round trips.
     let trips = Locked(0)
 
-    /// Throws `cannotOpen` for what is no URL of a database, or one with a password.
+    /// Throws `cannotOpen` for an invalid URL, or one with a password.
     init(url: String, _ configuration: PostgresDatabase.Configuration) throws(SQLError) {
         let parts = try Self.parts(of: url)
         guard parts["password"] == nil || configuration.allowsPasswordInURL else {
@@ -40,24 +40,24 @@ final class PostgresSettings: Sendable {
         options = parts["options"] ?? ""
     }
 
-    /// A copy may become the primary.
+    /// The parameters of a standby, which may become the primary.
     private var standby: [(String, String)] {
         configuration.isStandby ? [("target_session_attrs", "any")] : []
     }
 
-    /// At least one: 0 would be no limit.
+    /// At least one, because 0 means no limit.
     private var lockMilliseconds: Int64 {
         let (seconds, attoseconds) = configuration.lockTimeout.components
         return max(1, min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 
-    /// A program that stops in the middle of a transaction keeps its rows locked for no longer.
+    /// A program that stops in a transaction keeps its rows locked for this time at most.
     private var transactionSettings: [(String, String)] {
         [("idle_in_transaction_session_timeout", "60000"), ("lock_timeout", "\(lockMilliseconds)")]
     }
 
-    /// Statements that begin a transaction of this kind. A pooler refuses settings of a connection and gives the next transaction
-    /// another one, so there they are of the transaction.
+    /// Statements that begin a transaction of this kind. A pooler refuses settings of a connection and changes the
+    /// connection between transactions, so there they are settings of the transaction.
     func beginning(_ kind: String) throws(SQLError) -> [PostgresQuery] {
         var texts = ["BEGIN ISOLATION LEVEL \(kind)"]
         if !configuration.keepsStatements {
@@ -82,7 +82,7 @@ final class PostgresSettings: Sendable {
         case .transactions:
             parameters + standby + options(transactionSettings)
         case .lookups:
-            // Each statement is a transaction of its own, which can change nothing.
+            // Each statement is a read-only transaction of its own.
             parameters + [("target_session_attrs", "primary")] + standby
                 + options([("default_transaction_read_only", "on")])
         }
@@ -98,7 +98,7 @@ final class PostgresSettings: Sendable {
         return "postgres://\(user)\(port)/\(coded(name))?host=\(host)"
     }
 
-    /// The parameters that libpq reads in the URL, by name.
+    /// Returns the parameters in the URL as libpq parses them, by name.
     private static func parts(of url: String) throws(SQLError) -> [String: String] {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else {
             throw SQLError(
@@ -107,7 +107,7 @@ final class PostgresSettings: Sendable {
         }
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(url, &message) else {
-            // Not libpq's message, which quotes the URL.
+            // libpq's message quotes the URL.
             if let message { PQfreemem(message) }
             throw SQLError(
                 .cannotOpen, "The URL of the database is malformed; write it as postgres://user@host:port/name.")
@@ -123,7 +123,7 @@ final class PostgresSettings: Sendable {
     }
 }
 
-/// The statements of all connections, translated once.
+/// The translated statements of all connections.
 final class PostgresStatements: Sendable {
     private let known = Locked<[String: PostgresStatement]>([:])
     private static let limit = 2048

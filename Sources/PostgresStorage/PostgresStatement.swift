@@ -1,18 +1,18 @@
 import Primitives
 import SQLStorage
 
-/// A statement as PostgreSQL takes it: placeholders `$1` to `$n` for `?1` to `?n`, its first word known.
+/// A statement in PostgreSQL's form: placeholders `$1` to `$n` for `?1` to `?n`, with its first word.
 struct PostgresStatement: Sendable {
     let sql: String
-    /// Unique among all statements of the program, so that no texts are compared.
+    /// Unique among all statements of the program, so that texts need not be compared.
     let number: Int
     private static let count = Locked(0)
-    /// How many values it takes.
+    /// The number of values.
     let placeholders: Int
     /// In capitals; empty for a statement without a word.
     let firstWord: String
 
-    /// Words that begin statements about the transaction or the connection, which belong to `read` and `write`.
+    /// First words of statements about the transaction or the connection, which only `read` and `write` may run.
     private static let reserved: Set<String> = [
         "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE", "DEALLOCATE",
         "DISCARD", "SET", "RESET", "COPY", "LISTEN", "UNLISTEN", "NOTIFY", "DECLARE", "FETCH", "MOVE", "CLOSE",
@@ -21,7 +21,7 @@ struct PostgresStatement: Sendable {
     /// Whether a body may not run it.
     var isReserved: Bool { Self.reserved.contains(firstWord) }
 
-    /// Whether it reads rows and changes none, so that a cursor can read them in parts.
+    /// Whether it is a query that a cursor can read in parts.
     var isQuery: Bool { firstWord == "SELECT" || firstWord == "VALUES" }
 
     /// Throws `invalidStatement` unless the placeholders are `?1` to `?n`.
@@ -44,7 +44,7 @@ struct PostgresStatement: Sendable {
         firstWord = scanner.firstWord.uppercased()
     }
 
-    /// Goes once through the bytes. What is in quotes or in a comment is left as it is.
+    /// Scans the bytes once. Quoted text and comments are left as they are.
     private struct Scanner {
         let input: [UInt8]
         var position = 0
@@ -76,7 +76,6 @@ struct PostgresStatement: Sendable {
                 case UInt8(ascii: "?"): try placeholder()
                 case _ where byte.beginsWord: word()
                 case _ where byte.isDigit:
-                    // Part of a number, or of a word behind it.
                     while let digit = self.byte, digit.isDigit || digit.beginsWord { take() }
                 default: take()
                 }
@@ -123,7 +122,7 @@ struct PostgresStatement: Sendable {
             }
         }
 
-        /// A text in dollar quotes: `$tag$ … $tag$`.
+        /// A string in dollar quotes: `$tag$ … $tag$`.
         mutating func dollar() throws(SQLError) {
             var end = position + 1
             while end < input.count, input[end].beginsWord || input[end].isDigit { end += 1 }

@@ -2,7 +2,7 @@ import CPostgreSQL
 import Primitives
 import SQLStorage
 
-/// The types of PostgreSQL that values are sent and read as, by their numbers in its catalogue (`pg_type.dat`).
+/// PostgreSQL types in which values are sent and read, by their numbers in its catalogue (`pg_type.dat`).
 enum PostgresType {
     static let unknown: Oid = 0
     static let bytea: Oid = 17
@@ -12,7 +12,7 @@ enum PostgresType {
 }
 
 extension SQLValue {
-    /// The type it is sent as. The statement decides that of a NULL.
+    /// The type in which a value is sent. The statement determines the type of NULL.
     var postgresType: Oid {
         switch self {
         case .null: PostgresType.unknown
@@ -23,8 +23,8 @@ extension SQLValue {
         }
     }
 
-    /// The bytes in PostgreSQL's binary format; `nil` for NULL. Throws `invalidValue` for the value of `?index` that no
-    /// dialect can hold.
+    /// The bytes in PostgreSQL's binary format; `nil` for NULL. Throws `invalidValue` for a value of `?index` that a
+    /// dialect cannot store.
     func postgresBytes(at index: Int) throws(SQLError) -> [UInt8]? {
         switch self {
         case .null: return nil
@@ -44,7 +44,7 @@ extension SQLValue {
         }
     }
 
-    /// A value in PostgreSQL's binary format. Throws `unexpectedValue` for a type that no `SQLValue` is.
+    /// Decodes a value in PostgreSQL's binary format. Throws `unexpectedValue` for a type without a `SQLValue`.
     init(postgres bytes: UnsafeRawBufferPointer, type: Oid, of column: String) throws(SQLError) {
         switch type {
         case PostgresType.text, 18, 19, 705, 1042, 1043:

@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// The threads that write, each with a connection of its own that it opens when it has something to do. They take queued
-/// bodies in order, and run them at the same time.
+/// The threads that write, each with its own connection, which it opens at its first body. They take queued bodies in
+/// order, and run them concurrently.
 final class PostgresWriters: Sendable {
     private struct State {
         var queue: [any QueuedWrite] = []
@@ -22,10 +22,10 @@ final class PostgresWriters: Sendable {
     private let commit: PostgresStatement
     private let rollback: PostgresStatement
     private let beginningToSettle: [PostgresQuery]
-    /// Commits until old marks are deleted.
+    /// The number of commits until old marks are deleted.
     private let untilForgetting = Locked(1_000)
 
-    /// How often a body meets others before it runs alone among the writers of this program.
+    /// The number of conflicts after which a body runs alone among the writers of this program.
     private static let attemptsBesideOthers = 3
 
     init(_ settings: PostgresSettings, _ statements: PostgresStatements) throws(SQLError) {
@@ -74,7 +74,7 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Lets the threads do what is queued and end, and returns when they have.
+    /// Lets the threads finish the queue, and returns when they have ended.
     func close() async {
         await withCheckedContinuation { continuation in
             let isEnded = state.withLock { state in
@@ -87,7 +87,7 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// `close` for an owner that goes away and cannot wait.
+    /// Closes the writers when their owner is deallocated and cannot wait.
     func finish() {
         state.withLock { $0.isClosing = true }
         wakeAll()
@@ -119,7 +119,7 @@ final class PostgresWriters: Sendable {
         for closer in closers { closer.resume() }
     }
 
-    /// The next body, waiting for it; nil when the threads are to end and nothing is left.
+    /// Returns the next body, and waits for it; `nil` when the threads are closing and the queue is empty.
     private func next() -> (any QueuedWrite)? {
         while true {
             let (write, mustEnd): ((any QueuedWrite)?, Bool) = state.withLock { state in
@@ -134,7 +134,7 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Runs a body until it is committed or refused, and answers its caller.
+    /// Runs a body until it is committed or fails, and answers its caller.
     private func perform(_ write: any QueuedWrite, on connection: inout PostgresConnection?) {
         let deadline = ContinuousClock.now + settings.configuration.retryTimeout
         var attempt = 0
@@ -159,8 +159,7 @@ final class PostgresWriters: Sendable {
                         if .now < deadline { continue }
                         return write.answer(commitFailedWith: SQLError.lost(settings.place, "\(error.message)"))
                     }
-                    // Of two that insert the same row at once, one can get this in place of a conflict, and sees the
-                    // row the next time.
+                    // A concurrent insert of the same row can give this error instead of a conflict.
                     let mayBeConflict = error.code == .uniqueViolation && attempt <= Self.attemptsBesideOthers
                     if error.mayRunAgain || mayBeConflict, .now < deadline {
                         pause(after: attempt, error)
@@ -172,8 +171,8 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Finds out whether a transaction was committed whose commit was not answered: afterwards it is for good, or never
-    /// will be. `nil` when that cannot be found out in time.
+    /// Finds out whether a transaction without a response to its commit was committed. Afterwards the result is final.
+    /// Returns `nil` when it cannot be found out in time.
     private func settle(_ mark: CommitMark, until deadline: ContinuousClock.Instant) -> Bool? {
         var attempt = 0
         repeat {
@@ -213,13 +212,13 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Two bodies that met do not meet again at once; a server that restarts needs a moment.
+    /// Separates bodies that had a conflict, and gives a restarting server time.
     private func pause(after attempt: Int, _ error: SQLError) {
         let most = min(error.code == .conflict ? 0.001 : 0.05, 0.5) * Double(1 << min(attempt, 5))
         Thread.sleep(forTimeInterval: .random(in: 0...most))
     }
 
-    /// A new connection. The database could be opened before, so whatever keeps it from being opened now may pass.
+    /// Opens a new connection. Retries any failure, because the database could be opened before.
     private func connect() throws(SQLError) -> PostgresConnection {
         do throws(SQLError) {
             return try PostgresConnection(settings, for: .transactions)
@@ -228,7 +227,7 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Runs a body once, in a transaction. Throws what it threw, or why the commit failed.
+    /// Runs a body once, in a transaction. Throws its error, or that of the commit.
     private func run(
         _ write: any QueuedWrite, leaving mark: CommitMark, on kept: inout PostgresConnection?
     ) throws {
@@ -248,7 +247,7 @@ final class PostgresWriters: Sendable {
                 try body(session)
                 if let failure = session.failure { throw failure }
             }
-            // A body that asked nothing and changed nothing needs no transaction.
+            // A body without a statement needs no transaction.
             guard session.hasBegun || waiting.count > session.beginningCount else { return }
             _ = try connection.exchange(
                 waiting + [try mark.leaving(), PostgresQuery(statement: commit, values: [], isKept: false)],
@@ -257,14 +256,13 @@ final class PostgresWriters: Sendable {
             if !connection.isBroken, connection.isInTransaction {
                 _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isKept: false)])
             }
-            // What the server said first is the reason, whatever the body made of it.
+            // The first error of the server is the reason, whatever the body throws.
             throw session.failure ?? error
         }
     }
 }
 
-/// Lets a body that lost too often run alone among the bodies of this program: it meets no other then, so that it gets
-/// on however many there are.
+/// Lets a body with too many conflicts run alone among the bodies of this program, so that it succeeds under any load.
 private final class WriteCrowd: Sendable {
     private struct State {
         var running = 0

@@ -21,10 +21,11 @@ public protocol SQLDatabase: Sendable {
     /// errors below, nothing is changed.
     ///
     /// - Parameter migrations: all migrations of the program.
-    /// - Throws: ``SQLError`` with `otherSchema` when the first migration of the database is not in the list, so the
-    ///   database is of another kind; `newerSchema` when a later one is not in the list; `migrationChanged` when the
-    ///   text or the position of an applied migration differs; `invalidMigration` when the list has a name twice, or no
-    ///   text for this dialect.
+    /// - Throws: ``SQLError`` with one of these codes:
+    ///   - `otherSchema` when the first migration of the database is not in the list, so the database is of another kind;
+    ///   - `newerSchema` when a later one is not in the list;
+    ///   - `migrationChanged` when the text or the position of an applied migration differs;
+    ///   - `invalidMigration` when the list has a name twice, or no text for this dialect.
     func migrate(_ migrations: [SQLMigration]) throws
 
     /// Runs `body` on this thread and on one snapshot: all its queries see the same state, including every write that
@@ -102,26 +103,26 @@ public protocol SQLDatabase: Sendable {
 }
 
 extension SQLDatabase {
-    /// The implementation for a database in this process: calls `read`.
+    /// The implementation for a database in this process: calls `read`, and throws its errors.
     public func readAsync<T: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> T
     ) async throws -> T { try read(body) }
 
-    /// The implementation for a database in this process: reads the first row.
+    /// The implementation for a database in this process: reads the first row of `sql` with `values`. Throws as `read`.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         try read { try $0.first(sql, values) }
     }
 
-    /// The implementation for a database that keeps no deleted data.
+    /// The implementation for a database that keeps no deleted data. Never throws.
     public func removeDeleted() async throws -> Bool { true }
 
-    /// The implementation for a database that leaves no copies in free pages.
+    /// The implementation for a database that leaves no copies in free pages. Never throws.
     public func compact(upTo bytes: Int64) async throws -> Bool { true }
 
-    /// The implementation for a database without files of its own.
+    /// The implementation for a database without files of its own. Never throws.
     public func checkFiles() throws {}
 
-    /// The implementation for a database on another machine's disk.
+    /// The implementation for a database on another machine's disk. Never throws.
     public func checkRoom() throws {}
 }
 
@@ -229,17 +230,17 @@ extension SQLConnection {
 }
 
 extension SQLConnection {
-    /// `execute` of a statement without placeholders.
+    /// Calls `execute` with a statement without placeholders, and throws its errors.
     @discardableResult
     public func execute(_ sql: String) throws -> Int { try execute(sql, []) }
 
-    /// `query` of a statement without placeholders.
+    /// Calls `query` with a statement without placeholders, and throws its errors.
     public func query(_ sql: String) throws -> [SQLRow] { try query(sql, []) }
 
-    /// `first` of a statement without placeholders.
+    /// Calls `first` with a statement without placeholders, and throws its errors.
     public func first(_ sql: String) throws -> SQLRow? { try first(sql, []) }
 
-    /// `each` of a statement without placeholders.
+    /// Calls `each` with a statement without placeholders, `sql`, and `body`. Throws its errors.
     public func each(_ sql: String, _ body: (SQLRow) throws -> Void) throws { try each(sql, [], body) }
 }
 

@@ -2,9 +2,9 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// An archive on the disk, opened once: whoever exchanges the file afterwards exchanges nothing of what is read.
+/// An archive on the disk, opened once, so that a later file at its path is not read.
 ///
-/// Reads at positions, so it has no state to share.
+/// It reads at positions, so it has no shared state.
 package final class ArchiveFile: Sendable {
     package let size: Int
     private let path: String
@@ -12,13 +12,11 @@ package final class ArchiveFile: Sendable {
 
     init(_ path: String) throws(ExtractionError) {
         self.path = path
-        // A pipe would wait for its writer.
         descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw ExtractionError(FileFailure("read", path, errno)) }
         var status = stat()
         let isKnown = fstat(descriptor, &status) == 0
         size = Int(status.st_size)
-        // From here on `deinit` closes it, also when this throws.
         guard isKnown, status.st_mode & S_IFMT == S_IFREG else {
             throw ExtractionError(.unsupportedFormat, "\(path) is no file; name a zip archive.")
         }
@@ -26,7 +24,7 @@ package final class ArchiveFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// As many bytes as there are from `position` on, up to the buffer's size.
+    /// Reads the bytes from `position` on, up to the buffer's size.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int) throws(ExtractionError) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -40,7 +38,7 @@ package final class ArchiveFile: Sendable {
         return filled
     }
 
-    /// Exactly `count` bytes; throws `corrupt` when the file ends before.
+    /// Returns exactly `count` bytes; throws `corrupt` when the file ends before.
     func bytes(_ count: Int, at position: Int) throws(ExtractionError) -> LittleEndianBytes {
         guard position >= 0, count >= 0, position <= size, count <= size - position else { throw .cutOff }
         var bytes = [UInt8](repeating: 0, count: count)
@@ -63,7 +61,7 @@ extension ExtractionError {
     }
 }
 
-/// Bytes read as numbers of the zip format, which is little-endian throughout.
+/// Little-endian numbers of the zip format in a byte sequence.
 struct LittleEndianBytes {
     let bytes: [UInt8]
 
@@ -74,7 +72,7 @@ struct LittleEndianBytes {
     func uint16(_ offset: Int) -> Int { Int(number(offset, 2)) }
     func uint32(_ offset: Int) -> Int { Int(number(offset, 4)) }
 
-    /// A size or a position; one that no file can have is `nil`.
+    /// A size or a position; `nil` if no file can have it.
     func uint64(_ offset: Int) -> Int? { Int(exactly: number(offset, 8)) }
 
     subscript(range: Range<Int>) -> ArraySlice<UInt8> { bytes[range] }

@@ -2,13 +2,13 @@
     import Compression
     import StoreModel
 
-    /// Decompresses with Apple's Compression framework, whose `COMPRESSION_ZLIB` is deflate without a header.
+    /// Decompresses with Apple's Compression framework, whose `COMPRESSION_ZLIB` is raw deflate without a header.
     final class CompressionInflater: Inflater {
         private let stream = UnsafeMutablePointer<compression_stream>.allocate(capacity: 1)
         private var isOpen = false
 
         init() throws(ExtractionError) {
-            // The pointers are replaced before each step; the framework's structure has no empty ones.
+            // The structure needs pointers; they are replaced before each step.
             let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
             defer { nothing.deallocate() }
             stream.initialize(
@@ -30,7 +30,6 @@
             _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isLast: Bool
         ) -> InflateStep {
             guard let target = output.baseAddress else { return InflateStep(consumed: 0, produced: 0, state: .failed) }
-            // Where the input is used up its address is not read.
             let source = input.baseAddress ?? UnsafeRawPointer(target)
             stream.pointee.src_ptr = source.assumingMemoryBound(to: UInt8.self)
             stream.pointee.src_size = input.count

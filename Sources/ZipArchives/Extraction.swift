@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Whether the task that asked has been cancelled; its own word reaches no other thread.
+/// Whether the calling task was cancelled, for threads that run no task.
 package final class Cancellation: Sendable {
     let flag = OneWayFlag()
 
@@ -13,7 +13,7 @@ package final class Cancellation: Sendable {
     }
 }
 
-/// One archive on its way into a folder, on one thread. `Reader` decompresses the data of its entries.
+/// The extraction of one archive into a folder, on one thread. `Reader` decompresses the data of its entries.
 package struct Extraction<Reader: EntryReader> {
     private let file: ArchiveFile
     private let plan: ExtractionPlan
@@ -21,7 +21,7 @@ package struct Extraction<Reader: EntryReader> {
     private let progress: (ExtractionProgress) -> Void
     private let cancellation: Cancellation
 
-    /// Judges the archive.
+    /// Checks the archive.
     package init(
         _ archive: String, into folder: String, limits: ExtractionLimits,
         progress: @escaping (ExtractionProgress) -> Void, cancellation: Cancellation
@@ -33,7 +33,7 @@ package struct Extraction<Reader: EntryReader> {
         self.cancellation = cancellation
     }
 
-    /// Judges an archive and writes it on a thread of its own, until the calling task is cancelled.
+    /// Checks and extracts an archive on its own thread, until the calling task is cancelled.
     package static func run(
         _ archive: String, into folder: String, limits: ExtractionLimits,
         progress: @escaping @Sendable (ExtractionProgress) -> Void
@@ -41,7 +41,7 @@ package struct Extraction<Reader: EntryReader> {
         let cancellation = Cancellation()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                // Waits for the disk, so it takes a thread of its own and none of those that run tasks.
+                // Blocking reads and writes must not block Swift's task threads.
                 Thread.detachNewThread {
                     continuation.resume(
                         with: Result {
@@ -56,7 +56,7 @@ package struct Extraction<Reader: EntryReader> {
         }
     }
 
-    /// Writes it, and puts it in its place.
+    /// Extracts the archive, and replaces the folder.
     package func run() throws {
         do {
             let replacement = try FolderReplacement(of: folder)
@@ -70,7 +70,7 @@ package struct Extraction<Reader: EntryReader> {
 
     private func write(into root: String) throws {
         progress(ExtractionProgress(written: 0, total: plan.totalBytes))
-        // libarchive takes an empty archive for none.
+        // libarchive rejects an empty archive.
         if plan.entries.isEmpty { return }
         let reader = try Reader(file)
         var (written, folders) = (0, Set<String>())

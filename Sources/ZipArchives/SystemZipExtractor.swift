@@ -1,15 +1,15 @@
 #if canImport(Compression)
     import StoreModel
 
-    /// Extracts zip archives, and no others, with what Apple's systems have: `StoreConfiguration` uses it by default there.
+    /// Extracts zip archives with the libraries of Apple's systems, where `StoreConfiguration` uses it by default.
     ///
     ///     try await SystemZipExtractor().extract("/tmp/film.zip", into: "/var/mobile/…/content/film")
     ///
-    /// The whole archive is judged before anything is written, by the same code as in `ZipExtraction.ZipExtractor`:
-    /// `Documentation/Content.md` lists what is refused, `ExtractionError.Code` how. Apple's Compression framework
-    /// decompresses the data in blocks of at most 256 KiB.
+    /// The whole archive is checked before anything is written, with the same code as in `ZipExtraction.ZipExtractor`:
+    /// `Documentation/Content.md` lists the refused archives, `ExtractionError.Code` the errors. Apple's Compression
+    /// framework decompresses the data in blocks of at most 256 KiB.
     public struct SystemZipExtractor: ArchiveExtractor {
-        /// Creates an extractor. It has no state: one serves any number of archives at a time.
+        /// Creates an extractor. It has no state and can extract several archives at a time.
         public init() {}
 
         public func extract(

@@ -2,10 +2,10 @@ import CArchive
 import StoreModel
 import ZipArchives
 
-/// The data of a zip archive's entries, one after the other, from libarchive.
+/// Reads the data of a zip archive's entries, one by one, with libarchive.
 ///
-/// Only its zip format that reads the central directory is switched on. That the data has the size and the CRC the
-/// archive says is checked by libarchive, and any word of doubt from it is `corrupt` here.
+/// Only its zip format with the central directory is enabled. libarchive checks the size and the CRC of the data; each
+/// of its warnings is `corrupt` here.
 final class ArchiveReader: EntryReader {
     private let archive: OpaquePointer
     private let source: Source
@@ -18,7 +18,7 @@ final class ArchiveReader: EntryReader {
         source = Source(file)
         let context = Unmanaged.passUnretained(source).toOpaque()
         archive_read_support_format_zip_seekable(archive)
-        // Files are files here: no attributes of macOS are made of some of them.
+        // Without this option, libarchive turns some files into attributes of macOS.
         archive_read_set_format_option(archive, "zip", "mac-ext", nil)
         archive_read_set_callback_data(archive, context)
         archive_read_set_read_callback(archive) { _, context, buffer in
@@ -32,11 +32,11 @@ final class ArchiveReader: EntryReader {
 
     deinit { archive_read_free(archive) }
 
-    /// Goes to the next entry, which must be a file or a folder as `entry` is, and of its size.
+    /// Goes to the next entry, which must be of the kind and size of `entry`.
     func advance(to entry: ZipEntry) throws(ExtractionError) {
         var header: OpaquePointer?
         let answer = archive_read_next_header(archive, &header)
-        // A warning here is about names in this process's locale, which nobody looks at.
+        // A warning here is about names in the locale of this process, which are not used.
         guard answer == ARCHIVE_OK || answer == ARCHIVE_WARN, let header else { throw failure(entry) }
         let kind: mode_t = entry.isFolder ? 0o040000 : 0o100000
         guard archive_entry_filetype(header) == kind, entry.isFolder || archive_entry_size(header) == entry.size else {
@@ -44,7 +44,7 @@ final class ArchiveReader: EntryReader {
         }
     }
 
-    /// Ends the reading: the archive must have nothing more.
+    /// Ends the reading: the archive must have no more data.
     func finish() throws(ExtractionError) {
         var header: OpaquePointer?
         guard archive_read_next_header(archive, &header) == ARCHIVE_EOF else {
@@ -52,7 +52,7 @@ final class ArchiveReader: EntryReader {
         }
     }
 
-    /// The next bytes of the entry, valid until the next call; `nil` after the last.
+    /// Returns the next bytes of the entry, valid until the next call; `nil` after the last.
     func nextBlock(of entry: ZipEntry) throws(ExtractionError) -> UnsafeRawBufferPointer? {
         var (start, count, offset): (UnsafeRawPointer?, Int, Int64) = (nil, 0, 0)
         switch archive_read_data_block(archive, &start, &count, &offset) {
@@ -70,7 +70,7 @@ final class ArchiveReader: EntryReader {
             "\(subject) is damaged (libarchive: \(words)); fetch the archive again.", entry: entry?.name.shown)
     }
 
-    /// What libarchive reads from. Used by one thread, the one that calls the reader.
+    /// The input of libarchive. Only the thread of the reader uses it.
     private final class Source {
         private let file: ArchiveFile
         private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)

@@ -1,15 +1,16 @@
 import StoreModel
 import ZipArchives
 
-/// Extracts zip archives, and no others, with libarchive.
+/// Extracts zip archives with libarchive.
 ///
 ///     try await ZipExtractor().extract("/tmp/film.zip", into: "/var/lib/app/content/film")
 ///
-/// The whole archive is judged before anything is written: names, kinds, sizes, and that it has one reading only
-/// (`Documentation/Content.md` lists what is refused, `ExtractionError.Code` how). Then the data goes in blocks to a folder
-/// beside `folder`, each file of mode 0600 and each folder of 0700, whatever the archive says; no owner and no time is
-/// taken from it. What is in memory at a time is the archive's directory and one block.
+/// The whole archive is checked before anything is written: names, kinds and sizes, and that it is unambiguous.
+/// `Documentation/Content.md` lists the refused archives, `ExtractionError.Code` the errors. The data is then written
+/// in blocks to a folder beside `folder`. Each file gets the mode 0600 and each folder 0700; modes, owners and times in
+/// the archive are ignored. Only the archive's directory and one block are in memory at a time.
 public struct ZipExtractor: ArchiveExtractor {
+    /// Creates an extractor. It has no state and can extract several archives at a time.
     public init() {}
 
     public func extract(

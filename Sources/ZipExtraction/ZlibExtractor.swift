@@ -2,8 +2,8 @@ import CZlib
 import StoreModel
 import ZipArchives
 
-/// Extracts with the reader that Apple's systems have, over zlib: tests and the fuzzer hold it to the same claims as
-/// `ZipExtractor` on Linux, where Apple's Compression framework is not.
+/// Extracts with the reader of Apple's systems and zlib: tests and the fuzzer check it like `ZipExtractor` on Linux,
+/// which has no Compression framework.
 package struct ZlibExtractor: ArchiveExtractor {
     package init() {}
 
@@ -18,13 +18,13 @@ package struct ZlibExtractor: ArchiveExtractor {
 
 /// Decompresses with zlib, which has no state but its stream.
 package final class ZlibInflater: Inflater {
-    // zlib remembers where its stream is, so it must not move.
+    // zlib stores the address of its stream, which must not move.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isOpen = false
 
     package init() throws(ExtractionError) {
         stream.initialize(to: z_stream())
-        // A negative number of bits means: deflate without a header.
+        // A negative number means raw deflate without a header.
         isOpen = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK
         guard isOpen else {
             throw ExtractionError(.fileFailed, "There is no memory to read an archive; try again later.")
@@ -47,7 +47,7 @@ package final class ZlibInflater: Inflater {
         let answer = CZlib.inflate(stream, Z_NO_FLUSH)
         let state: InflateStep.State =
             switch answer {
-            // No progress is no error of the data by itself: the reader sees that nothing was done.
+            // The reader detects a step without progress.
             case Z_OK, Z_BUF_ERROR: .underway
             case Z_STREAM_END: .ended
             default: .failed

@@ -233,7 +233,7 @@ final class SQLiteConnection: @unchecked Sendable {
         var status = stat()
         let isThere = stat(path, &status) == 0
         let reason = errno
-        // SQLite would create a new database here and discard the log with its commits.
+        // SQLite would create a database here and discard the log.
         if !isThere || status.st_size == 0, Self.hasLog(path) {
             throw SQLError(
                 .corrupt,

@@ -155,22 +155,23 @@ public final class SQLiteDatabase: SQLDatabase {
         try writer.writeAndWait(body)
     }
 
-    /// Truncates the log, which still has old pages. Deleted data in the file is overwritten at once.
+    /// Truncates the log, which still has old pages. Deleted data in the file is overwritten at
+    /// once. Throws ``SQLError``.
     public func removeDeleted() async throws -> Bool {
         try await writer.runBetweenCommits { try $0.truncateLog() }
     }
 
-    /// Compares the names and sizes of the file and its log, without reading them. Every write does the same.
+    /// Compares the names and sizes of the file and its log, without reading them. Every write does
+    /// the same. Throws ``SQLError`` with `storageFailed`.
     public func checkFiles() throws { try file.check() }
 
     public func checkRoom() throws { try file.checkRoom() }
 
-    /// Needs the size of the database again on the disk while it runs.
+    /// Needs the size of the database again on the disk while it runs. Throws ``SQLError``.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }
             try connection.runInternal("VACUUM")
-            // Updates the known size of the file, which is smaller now.
             try file.check()
             return true
         }

@@ -184,7 +184,6 @@ extension SQLiteFile {
     /// Returns the path of the file that symbolic links lead to. The file may be missing.
     package static func resolvingLinks(_ path: String) -> String {
         var path = path
-        // As many links as the system follows.
         for _ in 0..<40 {
             if let resolved = realpath(path, nil) {
                 defer { free(resolved) }

@@ -243,7 +243,6 @@ enum PrivateFile {
     static func makeIfMissing(_ path: String) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
-        // The umask may have removed the owner's rights too.
         fchmod(descriptor, 0o600)
         close(descriptor)
     }

@@ -3,7 +3,6 @@ extension MigrationPlan {
     ///
     /// Another process may do the same concurrently, so each transaction reads the applied migrations again.
     func apply(to connection: SQLiteConnection, at path: String) throws {
-        // Has no effect inside a transaction.
         try connection.runInternal("PRAGMA foreign_keys = OFF")
         defer { try? connection.runInternal("PRAGMA foreign_keys = ON") }
         var isUpToDate = false

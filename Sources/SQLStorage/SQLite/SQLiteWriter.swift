@@ -249,7 +249,6 @@ final class SQLiteWriter: Sendable {
     private func run(_ member: any QueuedWrite, on connection: SQLiteConnection) throws {
         try member.run { try connection.session($0) }
         if connection.hasUnresolvedForeignKeys {
-            // At the commit, the violation would fail all members.
             throw SQLError(.foreignKeyViolation, "A row of the database \(path) must refer to an existing one.")
         }
     }

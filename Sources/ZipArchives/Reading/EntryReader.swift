@@ -1,8 +1,8 @@
 import StoreModel
 
-/// Reads the data of an archive's entries, one entry after the other in the order of their data.
+/// Reads the data of an archive's entries, one by one in the order of their data.
 ///
-/// The structure of the archive has been judged before. A reader checks each file's CRC-32 and reports every doubt as
+/// The structure of the archive was checked before. A reader checks each file's CRC-32 and reports every error as
 /// `corrupt`. One thread uses it.
 package protocol EntryReader: AnyObject, SendableMetatype {
     init(_ file: ArchiveFile) throws(ExtractionError)
@@ -13,6 +13,6 @@ package protocol EntryReader: AnyObject, SendableMetatype {
     /// Returns the next bytes of the entry, valid until the next call, and `nil` after the last.
     func nextBlock(of entry: ZipEntry) throws(ExtractionError) -> UnsafeRawBufferPointer?
 
-    /// Ends the reading: the archive must have nothing more.
+    /// Ends the reading: the archive must have no more data.
     func finish() throws(ExtractionError)
 }

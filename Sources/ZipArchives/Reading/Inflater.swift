@@ -1,12 +1,12 @@
 import StoreModel
 
-/// Decompresses one stream of deflate (RFC 1951), without the header of zlib or gzip.
+/// Decompresses one deflate stream (RFC 1951), without the header of zlib or gzip.
 package protocol Inflater: AnyObject, SendableMetatype {
     init() throws(ExtractionError)
 
-    /// Decompresses from `input` into `output`, both of which have bytes unless `isLast` is set and the input is used up.
+    /// Decompresses from `input` into `output`, which are not empty unless `isLast` is set and the input is used up.
     ///
-    /// - Parameter isLast: whether nothing follows `input`.
+    /// - Parameter isLast: whether `input` is the end of the stream.
     func inflate(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isLast: Bool
     ) -> InflateStep
@@ -16,9 +16,9 @@ package protocol Inflater: AnyObject, SendableMetatype {
 package struct InflateStep: Equatable {
     package enum State { case underway, ended, failed }
 
-    /// Bytes taken from the beginning of the input.
+    /// The bytes consumed from the beginning of the input.
     package var consumed: Int
-    /// Bytes written to the beginning of the output.
+    /// The bytes written to the beginning of the output.
     package var produced: Int
     package var state: State
 

@@ -1,9 +1,9 @@
 import StoreModel
 
-/// Reads entries from the positions that the plan found, and decompresses them with an `Inflater`.
+/// Reads entries at the positions in the plan, and decompresses them with an `Inflater`.
 ///
-/// Nothing an inflater answers is believed without a check: the bytes it reports must fit the buffers, each step must go
-/// on, and the stream must end with the entry's data.
+/// Checks every answer of the inflater: the bytes must fit the buffers, each step must make progress, and the stream
+/// must end with the entry's data.
 package final class InflatingReader<Decompressor: Inflater>: EntryReader {
     private let file: ArchiveFile
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
@@ -11,7 +11,7 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
 
     /// The part of `input` that has not been decompressed.
     private var pending = 0..<0
-    /// The position of the next compressed byte in the file, and how many of the entry follow from there.
+    /// The position of the next compressed byte in the file, and the number of the entry's bytes from there.
     private var (position, unread) = (0, 0)
     private var checksum = CRC32()
     private var inflater: Decompressor?
@@ -27,7 +27,7 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
     package func advance(to entry: ZipEntry) throws(ExtractionError) {
         (position, unread, pending) = (entry.dataOffset, entry.compressedSize, 0..<0)
         checksum = CRC32()
-        // The plan lets methods 0 and 8 through alone.
+        // The plan accepts only methods 0 and 8.
         inflater = entry.method == 8 && entry.compressedSize > 0 ? try Decompressor() : nil
         hasEnded = false
     }
@@ -49,7 +49,7 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
 
     package func finish() throws(ExtractionError) {}
 
-    /// Reads the next bytes of an entry that is not compressed, and returns how many.
+    /// Reads the next bytes of an entry that is not compressed, and returns their number.
     private func copy() throws(ExtractionError) -> Int {
         let count = min(unread, output.count)
         try fill(UnsafeMutableRawBufferPointer(rebasing: output[..<count]))
@@ -57,7 +57,7 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
         return count
     }
 
-    /// Decompresses the next bytes, and returns how many; 0 when more input is needed.
+    /// Decompresses the next bytes, and returns their number; 0 when more input is needed.
     private func inflate(_ entry: ZipEntry, with inflater: Decompressor) throws(ExtractionError) -> Int {
         if pending.isEmpty {
             pending = 0..<min(unread, input.count)
@@ -78,7 +78,7 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
         return step.produced
     }
 
-    /// Reads the entry's next bytes into the whole of `buffer`.
+    /// Fills the whole `buffer` with the entry's next bytes.
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(ExtractionError) {
         guard !buffer.isEmpty else { return }
         guard try file.read(into: buffer, at: position) == buffer.count else { throw .cutOff }

@@ -1,9 +1,9 @@
 import StoreModel
 
-/// Where the central directory lies, from the record at the end of an archive (APPNOTE.TXT 4.3.14 to 4.3.16).
+/// The position of the central directory, from the record at the end of an archive (APPNOTE.TXT 4.3.14 to 4.3.16).
 ///
-/// Strict about what gives an archive two readings: the record ends with the file, its directory ends where it begins,
-/// positions count from the first byte, and where there are two sizes, of the old form and of zip64, they agree.
+/// Rejects archives that programs could read differently. The record must end with the file, and the directory must end
+/// at the record. Positions count from the first byte, and sizes in the old form and in zip64 must agree.
 struct DirectoryEnd: Equatable {
     let entries: Int
     let offset: Int
@@ -15,7 +15,7 @@ struct DirectoryEnd: Equatable {
     private static let length = 22
     private static let locatorLength = 20
     private static let zip64Length = 56
-    /// libarchive looks no further for the record.
+    /// libarchive searches the record in this many bytes at the end.
     private static let longestTail = 16 << 10
 
     init(_ file: ArchiveFile) throws(ExtractionError) {
@@ -44,7 +44,7 @@ struct DirectoryEnd: Equatable {
         (self.entries, self.size, self.offset) = (entries, size, offset)
     }
 
-    /// The record as it was before zip64, where a field of all ones means: look in the other one.
+    /// The record before zip64. A field of all ones refers to the zip64 record.
     private struct OldForm {
         let disks: [Int]
         let entriesHere, entries, size, offset: Int
@@ -64,7 +64,7 @@ struct DirectoryEnd: Equatable {
         }
     }
 
-    /// The zip64 form and where it begins, when a locator says that there is one.
+    /// Returns the zip64 record and its position, if there is a locator for it.
     private static func zip64(
         _ file: ArchiveFile, before record: Int, _ old: OldForm
     ) throws(ExtractionError) -> (DirectoryEnd, Int)? {
@@ -96,7 +96,7 @@ struct DirectoryEnd: Equatable {
     private static let disagreement = ExtractionError.corrupt(
         "The two ends of the archive, of the old form and of zip64, contradict each other; make the archive anew.")
 
-    /// A zip archive that was cut off still begins like one; anything else never was one.
+    /// Returns the error for a file without the record: a truncated zip archive still has the first bytes of one.
     private static func notAnArchive(_ file: ArchiveFile) throws(ExtractionError) -> ExtractionError {
         let start = try file.bytes(min(4, file.size), at: 0).bytes
         if start == [0x50, 0x4B, 3, 4] { return .cutOff }

@@ -1,10 +1,10 @@
 import Primitives
 import StoreModel
 
-/// The name of an entry, which every file system takes for the same file inside the folder.
+/// The name of an entry, which means the same file in the folder on every file system.
 ///
-/// Names are UTF-8 and relative, their parts separated by `/`; one that ends with `/` is a folder's. Nothing is repaired:
-/// a name that would need it is refused with `unsafeName`, one that is too long or deep with `limitExceeded`.
+/// Names are UTF-8 and relative, with parts separated by `/`; a folder's name ends with `/`. Names are not repaired: an
+/// invalid one is refused with `unsafeName`, one that is too long or deep with `limitExceeded`.
 package struct EntryName: Hashable {
     let bytes: [UInt8]
     /// Without the `/` at the end.
@@ -13,7 +13,7 @@ package struct EntryName: Hashable {
 
     var path: String { parts.joined(separator: "/") }
 
-    /// For error texts.
+    /// The name in messages.
     package var shown: String { "\"\(path)\"" }
 
     private static let longestPart = 255
@@ -65,7 +65,7 @@ package struct EntryName: Hashable {
             && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter & ~0x20)
     }
 
-    /// The beginning of a name that may be anything, with what is not plain written as its bytes in hex.
+    /// The beginning of an arbitrary name, with all bytes in hex that are not printable ASCII.
     private static func printable(_ raw: ArraySlice<UInt8>) -> String {
         let text = raw.prefix(80).map { byte in
             (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")

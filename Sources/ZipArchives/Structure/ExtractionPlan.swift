@@ -1,24 +1,25 @@
 import StoreModel
 
-/// Everything an archive says of itself, read, judged and found to be one thing only, before a byte is written.
+/// The structure of an archive, read completely and checked to be unambiguous, before a byte is written.
 ///
-/// What is not decided here is whether the data is what the checksums say.
+/// The checksums of the data are checked during the extraction.
 struct ExtractionPlan: Equatable {
     /// In the order of their data.
     let entries: [ZipEntry]
     let totalBytes: Int
 
-    /// What every file may have, however small the archive, without being taken for a bomb.
+    /// The size that every file may have, whatever the ratio to the archive's size.
     static let bytesFreeOfRatio = 1 << 20
 
-    /// Throws `ExtractionError` for everything `Documentation/Content.md` lists, `CancellationError` when `checkpoint` does.
+    /// Throws `ExtractionError` for everything that `Documentation/Content.md` lists, and the `CancellationError` of
+    /// `checkpoint`.
     init(_ file: ArchiveFile, limits: ExtractionLimits, checkpoint: () throws -> Void = {}) throws {
         let end = try DirectoryEnd(file)
         guard end.entries <= limits.entries else {
             throw Self.excess(
                 "The archive has \(end.entries) files and folders; at most \(limits.entries) are allowed.")
         }
-        // Each entry with its name, and a kibibyte for what else may be said of it.
+        // The longest entry: its header, its name, and a kibibyte for other fields.
         guard end.size / (ZipEntry.headerLength + min(limits.nameBytes, 65535) + 1024) <= end.entries else {
             throw Self.excess("The archive's directory has \(end.size) bytes, too many for its \(end.entries) entries.")
         }

@@ -1,7 +1,7 @@
 import StoreModel
 
-/// What stands before an entry's data, and perhaps behind it (APPNOTE.TXT 4.3.7 and 4.3.9). It must say what the central
-/// directory says: programs differ in which of the two they believe.
+/// The header before an entry's data, and the optional descriptor after it (APPNOTE.TXT 4.3.7 and 4.3.9). Both must
+/// agree with the central directory, because programs differ in which of them they use.
 struct LocalHeader {
     /// The bytes of the archive that belong to the entry.
     let range: Range<Int>
@@ -40,7 +40,7 @@ struct LocalHeader {
             range = entry.offset..<dataEnd
             return
         }
-        // Whoever wrote this did not know them yet.
+        // Zero means that the sizes follow in a descriptor.
         guard [0, entry.checksum].contains(said.checksum), [0, entry.size].contains(said.size),
             [0, entry.compressedSize].contains(said.compressedSize),
             let length = try Self.descriptor(of: entry, in: file, from: dataEnd, to: directory)
@@ -48,8 +48,8 @@ struct LocalHeader {
         range = entry.offset..<(dataEnd + length)
     }
 
-    /// How long the descriptor behind the data is, which has a signature or not and sizes of 4 or 8 bytes; `nil` when none
-    /// of the four forms says what the directory says.
+    /// Returns the length of the descriptor, which has a signature or not and sizes of 4 or 8 bytes. Returns `nil` when
+    /// none of the four forms agrees with the directory.
     private static func descriptor(
         of entry: ZipEntry, in file: ArchiveFile, from start: Int, to end: Int
     ) throws(ExtractionError) -> Int? {

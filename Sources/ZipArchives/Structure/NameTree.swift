@@ -1,12 +1,12 @@
 import StoreModel
 
-/// The files and folders an archive names, in which no two are one on any file system: neither those of the same
-/// spelling, nor those that differ only by case, by Unicode's forms of a character or by characters nobody sees.
+/// The files and folders of an archive. No two may be the same on any file system. So names must differ in more than
+/// case, Unicode normalization or invisible characters.
 struct NameTree {
     private struct Node {
         let spelling: String
         let isFolder: Bool
-        /// The archive has an entry for it; a folder may also only be part of other names.
+        /// Whether the archive has an entry for it; a folder may also only be a part of other names.
         var isNamed: Bool
     }
 
@@ -28,7 +28,6 @@ struct NameTree {
                 nodes[folded] = Node(spelling: spelling, isFolder: isFolder, isNamed: isLast)
                 continue
             }
-            // Compared by bytes: equal strings may have different ones.
             let isOneFolder = node.isFolder && isFolder && node.spelling.utf8.elementsEqual(spelling.utf8)
             guard isOneFolder, !(isLast && node.isNamed) else {
                 throw ExtractionError(
@@ -40,8 +39,8 @@ struct NameTree {
         }
     }
 
-    /// One spelling for all that a file system may take for one. Strings with the same characters in different forms are
-    /// equal keys already; lower case of upper case joins what has several lower forms, as ß and ss.
+    /// Returns one form for all names that a file system may treat as equal. Swift's strings are already equal under
+    /// normalization. The lower case of the upper case unifies letters with several lower cases, such as ß and ss.
     static func folded(_ part: String) -> String {
         if part.utf8.allSatisfy({ $0 < 0x80 }) { return part.lowercased() }
         let visible = part.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }

@@ -8,9 +8,9 @@ package struct ZipEntry: Equatable {
     let checksum: Int
     let compressedSize: Int
     package let size: Int
-    /// Where the local header is.
+    /// The position of the local header.
     let offset: Int
-    /// Where the data is, once the local header was read.
+    /// The position of the data, after the local header was read.
     var dataOffset = 0
 
     package var isFolder: Bool { name.isFolder }
@@ -18,7 +18,7 @@ package struct ZipEntry: Equatable {
     static let headerLength = 46
     static let signature = 0x0201_4B50
 
-    /// Reads the entry at `position` of the directory and moves on to the next.
+    /// Reads the entry at `position` of the directory and advances it.
     init(
         in directory: LittleEndianBytes, at position: inout Int, limits: ExtractionLimits
     ) throws(ExtractionError) {
@@ -51,7 +51,7 @@ package struct ZipEntry: Equatable {
         try checkKind(UInt32(directory.uint32(start + 38)))
     }
 
-    /// No archive needs a higher version of the format, 6.3, to be read (APPNOTE.TXT 4.4.3).
+    /// The highest version of the format that an archive can need, 6.3 (APPNOTE.TXT 4.4.3).
     private static let highestVersion = 63
 
     private func checkFeatures(version: UInt8) throws(ExtractionError) {
@@ -72,7 +72,7 @@ package struct ZipEntry: Equatable {
         }
     }
 
-    /// The upper half of the attributes is a mode of Unix, in the lower one a bit of DOS marks a folder.
+    /// The upper half of the attributes is a Unix mode; a DOS bit in the lower half marks a folder.
     private func checkKind(_ attributes: UInt32) throws(ExtractionError) {
         let isKindAllowed =
             switch attributes >> 28 {
@@ -94,13 +94,13 @@ package struct ZipEntry: Equatable {
     }
 }
 
-/// The fields that follow a name (APPNOTE.TXT 4.5), of which only zip64 counts here.
+/// The extra fields of an entry (APPNOTE.TXT 4.5), of which only zip64 is used.
 struct ExtraFields {
     private(set) var zip64 = LargeNumbers()
 
     private static let zip64ID = 1
     private static let unicodePathID = 0x7075
-    /// A kind and sizes beside those of the headers: an experiment of libarchive, and a second reading.
+    /// An experimental field of libarchive with a kind and sizes, which would be a second reading.
     private static let experimentID = 0x6C78
 
     init(_ bytes: [UInt8], of name: EntryName) throws(ExtractionError) {
@@ -114,7 +114,7 @@ struct ExtraFields {
             }
             switch id {
             case Self.zip64ID: zip64 = LargeNumbers(Array(fields[content]))
-            // A second name, of Info-ZIP's, behind a version and the first one's CRC.
+            // Info-ZIP's second name, after a version and the CRC of the first name.
             case Self.unicodePathID:
                 guard fields[content].dropFirst(5).elementsEqual(name.bytes) else {
                     throw .corrupt("\(name.shown) has two names; make the archive anew.", entry: name.shown)
@@ -125,7 +125,6 @@ struct ExtraFields {
             }
             position = content.upperBound
         }
-        // Some tools fill up with zeros.
         guard fields[position..<fields.count].allSatisfy({ $0 == 0 }) else { throw Self.damaged(name) }
     }
 
@@ -134,7 +133,7 @@ struct ExtraFields {
     }
 }
 
-/// The numbers of a zip64 field, in order: each stands there only when its own place says so with all ones.
+/// The numbers of a zip64 field, in order. Each is present only if its original field is all ones.
 struct LargeNumbers {
     private let bytes: LittleEndianBytes
     private var position = 0
