@@ -2,29 +2,30 @@
 import Foundation
 import PackageDescription
 
-/// One row of the import table (ARCHITECTURE.md): a library target, what it may import, and what it ships as.
+/// A row of the import table (ARCHITECTURE.md): a library target, its imports and its product.
 struct Module {
     let name: String
     let imports: [String]
     /// Files beside the code that are not part of the build.
     var exclude: [String] = []
-    /// What its tests import as well: parts of the test support, and modules that it is tried with.
+    /// Further imports of its tests: test support, and modules that are tested together with it.
     var testImports: [String] = []
-    /// Whether the gates and tests compile it with optimization, as a release does, and with all assertions. Their loops
-    /// (digests, JSON, rows) took half of the time of all tests without it.
+    /// Whether the gates and tests optimize it, as a release does, with all assertions. Its loops (digests, JSON, rows)
+    /// took half of the time of all tests.
     var isOptimized = false
-    /// Whether it has a `PrivacyInfo.xcprivacy`, which Apple asks of what uses certain interfaces or collects data.
+    /// Whether it has a `PrivacyInfo.xcprivacy`, which Apple requires for certain interfaces and for collected data.
     var hasPrivacyManifest = false
 }
 
-/// Warnings are errors in the gates and tests only. Xcode suppresses the warnings of packages, and both options conflict.
+/// Warnings are errors only in the gates and tests. Xcode suppresses the warnings of packages, and both options
+/// conflict.
 let isStrict = Context.environment["SOUK_STRICT"] != nil
 let strict: [SwiftSetting] =
     (isStrict ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = isStrict ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : []
 
-/// A Mac builds what apps take, with nothing but Xcode. `SOUK_SERVER`, which make sets, adds the server, the simulator and
-/// their programs, with C libraries of Homebrew.
+/// On a Mac, the package has the libraries for apps, which need only Xcode. `SOUK_SERVER`, which make sets, adds the
+/// server, the simulator and their programs, with C libraries of Homebrew.
 #if os(macOS)
     let isMac = true
 #else
@@ -114,7 +115,7 @@ let modules: [Module] = [
         ]),
 ]
 
-/// What tests of ours and of users stand on, in the order of the import table.
+/// The support modules for our tests and those of users, in the order of the import table.
 let testSupport: [Module] = [
     Module(name: "BaseTestSupport", imports: ["Primitives"]),
     Module(name: "HostTestSupport", imports: ["SQLStorage", "Primitives"]),
@@ -139,8 +140,8 @@ let privacyManifest = "PrivacyInfo.xcprivacy"
 
 let libraryNames = modules.map(\.name)
 
-/// The heap of our programs where the system has it: who links it has it for every allocation
-/// (Documentation/Decisions/0009-mimalloc.md).
+/// Whether the programs use mimalloc, which the system must have. It replaces all allocations of a program that links
+/// it (Documentation/Decisions/0009-mimalloc.md).
 let hasMimalloc = ["aarch64", "x86_64"].contains {
     FileManager.default.fileExists(atPath: "/usr/lib/\($0)-linux-gnu/libmimalloc.so")
 }
@@ -163,8 +164,8 @@ let systemLibraries: [Target] = [
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 ]
 
-/// The commit, for `souk version`. The gates and tests leave it out: a value that changes while they run makes SwiftPM
-/// compile and link again what it is in.
+/// The commit, for `souk version`. The gates and tests omit it: with a changing value, SwiftPM would compile and link
+/// again.
 let commit =
     isStrict
     ? "unknown"
@@ -194,11 +195,11 @@ let package = Package(
                     "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "PostgresStorage", "Primitives",
                     "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
                 ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: heap),
-            // Counts what the benchmarks ask the heap for; nothing else may link it.
+            // Counts allocations for the benchmarks; no other target may link it.
             .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: knowsHeap),
-            // A disk that loses power and fails, for tests of what is durable.
+            // A disk that loses power and fails, for tests of durability.
             .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
-            // Stands between a process and its disk; only for programs that are to die there, as no test may.
+            // Intercepts the disk calls of a process; for programs that are killed by it.
             .target(name: "CDiskFuse", path: "Tests/DiskFuse"),
             .executableTarget(
                 name: "CrashLoop",
@@ -208,21 +209,19 @@ let package = Package(
                     "SignedData", "SimulatorControl",
                     "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
-            // Signs for Scripts/chaos-cluster, and is the server with a planted fault there.
+            // Signs for Scripts/chaos-cluster, and is the server with a planted fault.
             .executableTarget(
                 name: "ClusterChaos",
                 dependencies: [
                     "CurlTransport", "EntitlementServer", "HTTPListener", "HostTestSupport", "PostgresStorage",
                     "Primitives", "SQLStorage", "SignedData", "StoreModel",
                 ], path: "Tests/ClusterChaos", swiftSettings: strict),
-            // The app of the guide "From zero to the first purchase", compiled here as well so that a test follows the guide.
             .executableTarget(
                 name: "FirstPurchase",
                 dependencies: [
                     "CurlTransport", "InAppStore", "Purchases", "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ],
                 path: "Examples/FirstPurchase/Sources/Darkroom", swiftSettings: strict),
-            // The plugin and the backend of Examples/PromoCodes, compiled here as well so that tests try them.
             .executableTarget(
                 name: "PromoCodes",
                 dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
@@ -244,7 +243,6 @@ let package = Package(
                 swiftSettings: strict)
         }
         + [
-            // Runs the programs that are built beside it.
             .testTarget(
                 name: "soukTests",
                 dependencies: [
@@ -267,7 +265,7 @@ let package = Package(
                 ],
                 path: "Examples/PromoCodes/Tests",
                 swiftSettings: strict),
-            // The fuzzers of Scripts/fuzz, compiled here as well so that every test run replays the inputs they kept.
+            // Compiled here too, so that every test run replays the kept inputs of the fuzzers.
             .testTarget(
                 name: "FuzzingTests",
                 dependencies: [
@@ -278,7 +276,6 @@ let package = Package(
                 path: "Tests/Fuzzing",
                 exclude: ["Corpus", "Keys"],
                 swiftSettings: strict),
-            // The florets of Examples/Florets, compiled here as well so that their tests run with all others.
             .testTarget(
                 name: "FloretsTests",
                 dependencies: [
@@ -294,7 +291,6 @@ let package = Package(
                     "InAppStore", "Primitives", "Purchases", "StoreKitAdapter", "StoreModel",
                 ],
                 swiftSettings: strict),
-            // The plugins of Examples/FourPlugins, compiled here as well so that their tests run with all others.
             .testTarget(
                 name: "FourPluginsTests",
                 dependencies: [
@@ -311,12 +307,11 @@ let package = Package(
 )
 
 if isSDKOnly {
-    // Of all libraries and tests those that need no C library but SQLite, which Apple's systems have, and start no program.
+    // The libraries and tests that need no C library but SQLite, which Apple's systems have, and start no program.
     func isSDK(_ target: Target) -> Bool {
         guard [.regular, .test].contains(target.type), target.name != "HostTestSupport" else {
             return target.name == "CSQLite"
         }
-        // Targets of C have no settings for Swift.
         return target.swiftSettings != nil
             && target.dependencies.allSatisfy { dependency in
                 guard case .byNameItem(let name, _) = dependency else { return false }
@@ -328,8 +323,8 @@ if isSDKOnly {
     package.products.removeAll { !kept.contains($0.name) }
 }
 
-/// `SOUK_TESTS` names test targets, such as `PluginHub,HTTPCore`: only they are declared, and what they need. A change in
-/// one module is then tried without compiling the tests of all others, which SwiftPM links into one program.
+/// `SOUK_TESTS` names test targets, such as `PluginHub,HTTPCore`: only these and their dependencies are declared.
+/// SwiftPM links all declared tests into one program.
 if let names = Context.environment["SOUK_TESTS"], !names.isEmpty {
     let wanted = names.split(separator: ",").map { $0.hasSuffix("Tests") ? String($0) : "\($0)Tests" }
     for name in wanted where !package.targets.contains(where: { $0.name == name && $0.type == .test }) {
@@ -343,7 +338,7 @@ if let names = Context.environment["SOUK_TESTS"], !names.isEmpty {
         for case .byNameItem(let other, _) in target.dependencies { need(other) }
     }
     wanted.forEach(need)
-    // soukTests starts it. It must not depend on it: that would link the disk fuse into the tests.
+    // soukTests starts it. A dependency would link the disk fuse into the tests.
     if wanted.contains("soukTests") { need("CrashLoop") }
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// What was asked of a test double, in order, for a test to read and to wait for.
+/// The recorded calls of a test double, in order, which a test can read and wait for.
 package final class CallLog<Call: Sendable>: Sendable {
     private struct State {
         var calls: [Call] = []
@@ -22,7 +22,7 @@ package final class CallLog<Call: Sendable>: Sendable {
         settle()
     }
 
-    /// Returns as soon as the calls so far meet `condition`.
+    /// Returns when the calls so far meet `condition`.
     package func wait(until condition: @escaping @Sendable ([Call]) -> Bool) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.waiting.append((condition, continuation)) }
@@ -30,7 +30,7 @@ package final class CallLog<Call: Sendable>: Sendable {
         }
     }
 
-    /// Looks at the conditions outside the lock, and wakes those whose is met.
+    /// Evaluates the conditions outside the lock, and resumes the waiting tasks whose condition is met.
     private func settle() {
         let (calls, waiting) = state.withLock { state in
             defer { state.waiting = [] }
@@ -46,7 +46,7 @@ package final class CallLog<Call: Sendable>: Sendable {
     }
 }
 
-/// A gate that holds up whoever wants to pass until a test opens it.
+/// A gate at which tasks wait until a test opens it.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -68,7 +68,7 @@ package final class Gate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns once the gate is open; throws `CancellationError` when the caller is cancelled before.
+    /// Returns when the gate is open; throws `CancellationError` when the caller is cancelled before.
     package func pass() async throws {
         let number = state.withLock { state in
             state.next += 1

@@ -1,8 +1,8 @@
-/// Where a thing and its naive twin, who live the same life, part.
+/// A difference between an implementation and its reference model after the same steps.
 ///
 ///     let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0) }
 package struct LifeDifference: Error, CustomStringConvertible {
-    /// The step after which they were seen to differ.
+    /// The step after which the difference was found.
     package var step: Int
     package var description: String
 
@@ -11,8 +11,9 @@ package struct LifeDifference: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// What `live` throws, with the steps that it takes: those are left out that it does not need, last ones first, as
-    /// long as that helps. `nil` when a life of all steps throws nothing. Another error counts as seen after the last step.
+    /// Returns the difference that `live` throws, and a reduced list of steps with a difference: removes unneeded
+    /// steps, the last ones first, while a difference remains. Returns `nil` when all steps throw nothing. Another
+    /// error counts as found after the last step.
     package static func first<Step>(
         in steps: [Step], live: ([Step]) async throws -> Void
     ) async -> (steps: [Step], difference: LifeDifference)? {

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import Testing
 
-/// A clock that stands still until a test moves it.
+/// A clock that is stopped until a test moves it.
 ///
 ///     let clock = ManualClock()
 ///     async let woken: Void = clock.sleep(until: clock.now().addingTimeInterval(60))
@@ -10,8 +10,8 @@ import Testing
 ///     clock.advance(by: 60)
 ///     try await woken
 ///
-/// Sleepers are woken in the order of their deadlines, by `advance` and by nothing else. When the clock goes away while
-/// somebody still sleeps on it, the test that made it fails.
+/// Only `advance` wakes sleeping tasks, in the order of their deadlines. If the clock is deallocated while a task
+/// sleeps on it, the test fails.
 public final class ManualClock: WallClock {
     private struct Sleeper {
         let id: Int
@@ -29,7 +29,7 @@ public final class ManualClock: WallClock {
 
     private let state: Locked<State>
 
-    /// 2026-01-01T00:00:00Z unless told otherwise.
+    /// Creates a clock at an instant, by default 2026-01-01T00:00:00Z.
     public init(_ now: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
         state = Locked(State(now: now))
     }
@@ -37,7 +37,7 @@ public final class ManualClock: WallClock {
     deinit {
         let left = state.withLock { $0.sleepers }
         for sleeper in left { sleeper.continuation.resume(throwing: CancellationError()) }
-        if !left.isEmpty { Issue.record("\(left.count) still slept on a manual clock that nobody moves any more") }
+        if !left.isEmpty { Issue.record("\(left.count) tasks still slept on a manual clock when it was deallocated") }
     }
 
     public func now() -> Date { state.withLock { $0.now } }
@@ -56,10 +56,10 @@ public final class ManualClock: WallClock {
         }
     }
 
-    /// Moves time on and wakes who waited for it.
+    /// Advances the time and wakes the tasks whose deadline has passed.
     public func advance(by seconds: TimeInterval) { advance { $0.addingTimeInterval(seconds) } }
 
-    /// Sets the time, which must not lie in this clock's past, and wakes who waited for it.
+    /// Advances the time to an instant, which must not be earlier, and wakes the tasks whose deadline has passed.
     public func advance(to instant: Date) { advance { _ in instant } }
 
     private func advance(_ move: (Date) -> Date) {
@@ -76,10 +76,10 @@ public final class ManualClock: WallClock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Returns when at least `count` tasks sleep on this clock, so that a test moves time only when somebody listens.
+    /// Returns when at least `count` tasks sleep on this clock. Call it before `advance`.
     public func waiters(atLeast count: Int) async { await waiters { $0.count >= count } }
 
-    /// Returns when somebody sleeps until `instant`.
+    /// Returns when a task sleeps until `instant`.
     public func waiters(until instant: Date) async { await waiters { $0.contains(instant) } }
 
     private func waiters(areMet isMet: @escaping @Sendable ([Date]) -> Bool) async {

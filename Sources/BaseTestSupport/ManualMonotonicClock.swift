@@ -1,15 +1,15 @@
 import Primitives
 import Testing
 
-/// A `MonotonicClock` that stops until a test moves it.
+/// A `MonotonicClock` that is stopped until a test moves it.
 ///
 ///     let time = ManualMonotonicClock()
 ///     configuration.clock = time.clock
 ///     …
 ///     time.advance(by: .seconds(10))
 ///
-/// Code that waits for a deadline on such a clock reads it every few milliseconds. So a moved clock acts soon, but not at
-/// once: wait for the effect, or for the readings.
+/// Code with a deadline on this clock reads it every few milliseconds. It reacts soon after `advance`, and not at once:
+/// wait for the effect, or for the readings.
 public final class ManualMonotonicClock: Sendable {
     private struct State {
         var now: ContinuousClock.Instant
@@ -19,12 +19,13 @@ public final class ManualMonotonicClock: Sendable {
     private let start: ContinuousClock.Instant
     private let state: Locked<State>
 
+    /// Creates a clock that is stopped.
     public init() {
         start = .now
         state = Locked(State(now: start))
     }
 
-    /// The clock to put into a configuration.
+    /// The clock for a configuration.
     public var clock: MonotonicClock {
         MonotonicClock { [state] in
             state.withLock { state in
@@ -34,17 +35,17 @@ public final class ManualMonotonicClock: Sendable {
         }
     }
 
-    /// How far the clock has been moved.
+    /// The total time by which the clock was advanced.
     public var elapsed: Duration { state.withLock { $0.now } - start }
 
-    /// Moves the clock forward.
+    /// Advances the clock.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "a clock does not go back")
         state.withLock { $0.now += duration }
     }
 
-    /// Waits until the clock has been read `count` times from now on. A thread that reads the clock in a loop has then
-    /// acted on the present time: it reads a second time only after it has acted on the first reading.
+    /// Waits until the clock has been read `count` times. A thread that reads the clock in a loop has then reacted to
+    /// the current time: it reads a second time after it has handled the first reading.
     public func waitForReadings(
         _ count: Int = 2, sourceLocation: SourceLocation = #_sourceLocation,
         isolation: isolated (any Actor)? = #isolation
@@ -55,7 +56,7 @@ public final class ManualMonotonicClock: Sendable {
         }
     }
 
-    /// Moves the clock forward again and again until `work` returns. Between two steps the clock is read.
+    /// Advances the clock repeatedly until `work` returns. Between two steps the clock is read.
     public func advance<Value>(
         by step: Duration, sourceLocation: SourceLocation = #_sourceLocation,
         isolation: isolated (any Actor)? = #isolation, during work: () async throws -> Value

@@ -2,6 +2,7 @@
 public struct SeededNumbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
+    /// Creates a generator from a seed.
     public init(state: UInt64) { self.state = state }
 
     public mutating func next() -> UInt64 {

@@ -1,21 +1,20 @@
 import Foundation
 import Testing
 
-/// Returns as soon as `condition` holds. This is the one way to wait for something that sends no signal of its own.
+/// Returns when `condition` is true. This is the only way to wait for an effect without a signal of its own.
 ///
 ///     try await until("the receipt arrived") { receiver.arrivals.count == 1 }
 ///
-/// The condition is asked every millisecond at first, and less often the longer it takes. It may throw; its error ends
-/// the wait.
+/// The condition is evaluated every millisecond at first, and less often later. Its error ends the wait.
 ///
 /// - Parameters:
-///   - what: names what is waited for, in the failure.
-///   - timeout: how long to wait at most. It is long on purpose: a busy machine must not fail a test.
-///   - sourceLocation: the place that a failure names.
+///   - what: the name of the effect, for the failure.
+///   - timeout: the longest time to wait. It is long, because a busy machine must not fail a test.
+///   - sourceLocation: the place of the failure.
 ///   - isolation: the actor on which the condition runs.
-///   - condition: true when what is waited for has happened.
-/// - Throws: `NeverHappened` after the timeout, and `CancellationError` when the task is cancelled. Both the failure and
-///   the place of the call are recorded.
+///   - condition: whether the effect has occurred.
+/// - Throws: `NeverHappened` after the timeout, and `CancellationError` when the task is cancelled. Both the failure
+///   and the place of the call are recorded.
 public func until(
     _ what: String, within timeout: Duration = .seconds(50), sourceLocation: SourceLocation = #_sourceLocation,
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
@@ -33,24 +32,23 @@ public func until(
     }
 }
 
-/// What `until` waited for did not happen in time.
+/// The error of `until` after its timeout.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let what: String
 
     package var description: String { "\(what): this did not happen" }
 }
 
-/// Waits until the task is cancelled, as a peer that never answers does. Throws `CancellationError`, always.
+/// Waits until the task is cancelled, as for a peer that never answers. Always throws `CancellationError`.
 public func untilCancelled() async throws -> Never {
     while true { try await Task.sleep(for: .seconds(86_400)) }
 }
 
-/// A pause of the code under test, made short: for a parameter such as `sleep` of a client that asks again and again. No
-/// test waits with it.
+/// A short replacement for a pause of the code under test, for a parameter such as `sleep` of a polling client. Tests
+/// do not wait with it.
 public func shortenedPause(_: Duration) async throws { try await Task.sleep(for: .milliseconds(2)) }
 
-/// Lets other tasks run, a number of times, so that a test meets more orders of events. It waits for nothing: what must
-/// have happened afterwards needs `until`.
+/// Yields to other tasks several times, so that a test meets more orders of events. Use `until` to wait for an effect.
 public func letOthersRun(times: Int = 1, isolation: isolated (any Actor)? = #isolation) async {
     for _ in 0..<times { await Task.yield() }
 }

@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import Testing
 
-/// What every `SQLDatabase` must do, whichever database is behind it. Run each case on an empty database:
+/// The contract of every `SQLDatabase`. Run each case on an empty database:
 ///
 ///     @Test(arguments: SQLDatabaseContract.cases)
 ///     func `SQLite keeps the contract`(_ contract: SQLDatabaseContract) async throws {
@@ -20,7 +20,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
         self.body = body
     }
 
-    /// Checks the case on `database`, which is empty, and records an issue for whatever does not hold.
+    /// Checks the case on `database`, which is empty, and records an issue for each violation.
     package func check(_ database: any SQLDatabase) async throws {
         try database.migrate([Self.schema])
         try await body(database)
@@ -91,7 +91,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 ("INSERT INTO account VALUES ('a', 1)", .uniqueViolation),
                 ("INSERT INTO account VALUES ('c', 1000000)", .checkViolation),
                 ("INSERT INTO account (name) VALUES ('c')", .notNullViolation),
-                ("INSERT INTO note VALUES ('nobody', NULL)", .foreignKeyViolation),
+                ("INSERT INTO note VALUES ('missing', NULL)", .foreignKeyViolation),
             ]
             for (sql, code) in broken {
                 let error = await #expect(throws: SQLError.self) {
@@ -136,7 +136,6 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             let expected = Set((0..<640).filter { ($0 / 10 + $0 % 10) % 7 != 0 })
             #expect(Set(rows.map { $0[0] * 10 + $0[1] }) == expected)
             #expect(rows.count == expected.count)
-            // One at a time: no place was given twice, none is missing.
             #expect(rows.map { $0[2] } == Array(1...expected.count))
             for caller in 0..<64 {
                 let steps = rows.filter { $0[0] == caller }.map { $0[1] }
@@ -161,7 +160,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                     group.addTask {
                         while !isWritten.withLock({ $0 }) {
                             let seen = try database.read { connection in
-                                // Two statements, so that only one snapshot makes them agree.
+                                // Two statements, which agree only on one snapshot.
                                 try ["a", "b"].map { name -> Int in
                                     let row = try connection.first(
                                         "SELECT balance FROM account WHERE name = ?1", [.text(name)])
@@ -169,7 +168,6 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                                 }
                             }
                             #expect(seen[0] + seen[1] == 0)
-                            // The writing task needs a thread too.
                             await letOthersRun()
                         }
                     }
@@ -229,7 +227,6 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                         throw Enough()
                     }
                 }
-                // The same text within itself, and again afterwards.
                 try connection.each("SELECT name FROM account ORDER BY name") { outer in
                     let outerName: String = try outer["name"]
                     try connection.each("SELECT name FROM account ORDER BY name") { inner in
@@ -247,7 +244,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             #expect(first == 7)
             try #expect(balances(database) == [7, 7])
-            let orphan = "INSERT INTO note VALUES ('nobody', NULL), ('neither', NULL) RETURNING account"
+            let orphan = "INSERT INTO note VALUES ('missing', NULL), ('neither', NULL) RETURNING account"
             await #expect(throws: SQLError(.foreignKeyViolation, "")) {
                 try await database.write { _ = try $0.first(orphan) }
             }
@@ -313,7 +310,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             await database.close()
             await #expect(throws: SQLError(.closed, "")) { try await database.lookup("SELECT 1", []) }
         },
-        SQLDatabaseContract("a caller cancelled before its turn is told so and nothing was written") { database in
+        SQLDatabaseContract("a caller that is cancelled before its turn gets an error, and nothing is written") { database in
             let cancelled = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await database.write { try $0.execute("UPDATE account SET balance = 5") }
@@ -395,7 +392,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(throws: SQLError(.invalidStatement, "")) {
                 try database.read { try $0.query("SELECT name FROM schema_migrations") }
             }
-            // One whose table of the same name is of another kind.
+            // A table of the same name with another schema.
             try await database.write { try $0.execute("CREATE TABLE schema_migrations (version TEXT)") }
             #expect(throws: SQLError(.otherSchema, "")) { try database.migrate([schema]) }
         },

@@ -2,7 +2,7 @@ import Foundation
 import StoreModel
 import Testing
 
-/// What only shows when somebody else than the app acts.
+/// The parts of the contract that need actions outside the app.
 extension StoreConnectionContract {
     var controlled: [Part] {
         let (first, second) = (subscriptions?.first, subscriptions?.second)
@@ -35,7 +35,7 @@ extension StoreConnectionContract {
         ]
     }
 
-    /// `nil` as long as one of them is.
+    /// Runs `body` if all of the controls are set.
     private func with<each Need>(
         _ need: repeat (each Need)?, do body: @escaping (repeat each Need) async throws -> Void
     ) -> (() async throws -> Void)? {
@@ -121,7 +121,7 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Of a subscription that is active since `verifyBilling`, or is bought now.
+    /// Uses a subscription that is active since `verifyBilling`, or buys one.
     private func verifyPrice(_ subscription: ProductID, _ raise: StoreControls.Act<ProductID>) async throws {
         var device = try await session()
         if try await !owns(subscription, device) {
@@ -142,7 +142,7 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// By a customer whose subscription has ended, if there was one: who subscribes gets what the code gives at the end of
+    /// Uses a customer whose subscription has ended, if there is one: for a subscriber, the offer begins at the end of
     /// the period.
     private func verifyCode(
         _ subscription: ProductID, _ makeCode: @Sendable (ProductID) async throws -> String,
@@ -170,7 +170,7 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Approved while the app runs and while it does not, and declined.
+    /// Payments that are approved while the app runs and while it does not, and that are declined.
     private func verifyAsking(
         _ approve: StoreControls.Act<Payment>, _ decline: StoreControls.Act<Payment>
     ) async throws {
@@ -216,7 +216,7 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Begun while the app runs and while it does not; of two devices one goes on with it.
+    /// Promoted purchases that begin while the app runs and while it does not. Only one of two devices receives each.
     private func verifyPromotion(_ promote: StoreControls.Act<ProductID>) async throws {
         let devices = [try await session(), try await session()]
         try await promote(coins)

@@ -1,7 +1,7 @@
 import StoreModel
 
 extension StoreConnectionContract {
-    /// A connection and the one who listens to it.
+    /// A connection and the iterator of its updates.
     struct Session {
         let connection: any StoreConnection
         private var updates: AsyncStream<StoreUpdate>.Iterator
@@ -13,8 +13,7 @@ extension StoreConnectionContract {
 
         mutating func next() async -> StoreUpdate? { await next { _ in true } }
 
-        /// The first update that is wanted; those before it are passed over. Not every store says that a payment is on its
-        /// way.
+        /// Returns the first matching update, and skips others. Not every store reports a payment in progress.
         mutating func next(where isWanted: (StoreUpdate) -> Bool) async -> StoreUpdate? {
             while let update = await updates.next() {
                 if update.state != .purchasing, isWanted(update) { return update }
@@ -37,7 +36,7 @@ extension StoreConnectionContract {
             return failure
         }
 
-        /// Buys and finishes; `nil` when it is not sold.
+        /// Buys and finishes a product; returns `nil` when it is not sold.
         mutating func buy(_ payment: Payment) async throws -> StoreTransaction? {
             try await connection.add(payment)
             guard let bought = await purchase(answering: payment.id)?.transaction else { return nil }
@@ -45,7 +44,7 @@ extension StoreConnectionContract {
             return bought
         }
 
-        /// The next purchase of a product that no payment names, finished.
+        /// Returns the next purchase of a product without a payment, and finishes it.
         mutating func purchase(of product: ProductID) async throws -> StoreTransaction? {
             let update = await next { update in
                 guard case .purchased = update.state else { return false }
@@ -57,7 +56,7 @@ extension StoreConnectionContract {
         }
     }
 
-    /// A device that the store knows: what happens from now on is told to it.
+    /// Connects a device that the store knows, so that it receives later updates.
     func session() async throws -> Session {
         let connection = try await connect()
         _ = try await connection.storefront()

@@ -1,22 +1,22 @@
 import StoreModel
 import Testing
 
-/// What every `StoreConnection` promises; to be run against each implementation, for an account that has bought nothing.
+/// The contract of every `StoreConnection`. Run it on each implementation, with an account that has bought nothing.
 ///
 ///     var contract = StoreConnectionContract(pack: "pack", coins: "coins") { try await store.connection(account: "anna") }
 ///     contract.controls.refund = { try await store.refund($0) }
-///     #expect(try await contract.verify() == ["ask to buy"])           // what could not be tried
+///     #expect(try await contract.verify() == ["ask to buy"])           // The parts that could not run.
 package struct StoreConnectionContract: Sendable {
-    /// A product that can be owned once.
+    /// A non-consumable.
     package var pack: ProductID
-    /// A product that is used up.
+    /// A consumable.
     package var coins: ProductID
-    /// An auto-renewable subscription of one month, and one of another group; without them nothing renews.
+    /// A monthly auto-renewable subscription, and one of another group; without them, renewals are not verified.
     package var subscriptions: (first: ProductID, second: ProductID)?
     /// A promotional offer of the first subscription.
     package var promotionalOffer: String?
     package var controls = StoreControls()
-    /// A new connection for the account, as a new launch or another device makes it.
+    /// Opens a new connection for the account, as a new launch or another device does.
     package var connect: @Sendable () async throws -> any StoreConnection
 
     package init(
@@ -27,7 +27,7 @@ package struct StoreConnectionContract: Sendable {
         self.connect = connect
     }
 
-    /// Tries everything that the controls allow, and returns the names of what they do not.
+    /// Verifies all parts that the controls allow, and returns the names of the others.
     package func verify() async throws -> [String] {
         var leftOut: [String] = []
         for part in basics + controlled {
@@ -36,7 +36,7 @@ package struct StoreConnectionContract: Sendable {
         return leftOut
     }
 
-    /// `body` is `nil` where a control is missing.
+    /// A part of the contract; `body` is `nil` when a control is missing.
     struct Part {
         var name: String
         var body: (() async throws -> Void)?
@@ -60,11 +60,11 @@ package struct StoreConnectionContract: Sendable {
         #expect(answer.invalidProductIDs == ["unheard.of"])
         #expect(try await connection.products([]) == ProductAnswer(products: []), "no ids, no products")
         #expect(try await connection.restore() == [], "nothing was bought yet")
-        await #expect(throws: StoreFailure.self, "finishing what nobody sold") { try await connection.finish("7") }
+        await #expect(throws: StoreFailure.self, "finishing an unknown transaction") { try await connection.finish("7") }
         await connection.close()
     }
 
-    /// Buying, asking twice, crashing before finishing, finishing.
+    /// Buys a product twice at once, loses the connection before finishing, and finishes the transaction.
     private func verifyPurchase() async throws {
         var first = try await session()
         let payment = Payment(id: "contract-1", productID: pack)
@@ -133,7 +133,7 @@ package struct StoreConnectionContract: Sendable {
         await device.connection.close()
     }
 
-    /// Where the customer shops is told by itself, to everybody who listens.
+    /// The storefront is reported to every observer without a request.
     private func verifyNotifications() async throws {
         let connection = try await connect()
         let storefront = try await connection.storefront()

@@ -16,29 +16,28 @@ import Primitives
 ///     server.terminate()
 ///     #expect(await server.end() == 0)
 ///
-/// It is started with `posix_spawn`. Foundation's `Process` reads beyond its list of open files above some 1,300 of them,
-/// and hands the child the signal mask of the calling thread, so that some children never notice SIGTERM. Here a child
-/// has an empty mask, default signal handlers, and no descriptor but its standard streams. Everything that blocks does
-/// so on a thread of its own, never on the threads that run Swift's tasks.
+/// It uses `posix_spawn`. Foundation's `Process` fails above some 1,300 open files, and passes the signal mask of the
+/// calling thread on, so that some children never receive SIGTERM. This child has an empty mask, default signal
+/// handlers, and only its standard streams. Blocking calls run on their own threads, never on Swift's task threads.
 package final class ChildProgram: Sendable {
-    /// What a standard stream of the child is.
+    /// The target or source of a standard stream of the child.
     package enum Stream: Sendable {
         /// `/dev/null`.
         case null
         /// The same as in this process.
         case inherited
-        /// A file, read from its beginning or written anew.
+        /// A file that is read from its start, or overwritten.
         case file(String)
-        /// Standard output and standard error: kept, see `output` and `errors`. Standard input: open until `closeInput()`.
+        /// Captured output, see `output` and `errors`. For standard input: open until `closeInput()`.
         case captured
-        /// Standard input: this text, then its end.
+        /// Standard input with this text.
         case text(String)
-        /// Standard input: these bytes, then their end.
+        /// Standard input with these bytes.
         case bytes([UInt8])
-        /// Standard output and standard error: a pipe whose reader has left.
+        /// Standard output and standard error: a pipe without a reader.
         case closedPipe
 
-        /// What is fed to standard input.
+        /// The content of standard input.
         fileprivate var content: [UInt8]? {
             switch self {
             case .text(let text): Array(text.utf8)
@@ -49,7 +48,7 @@ package final class ChildProgram: Sendable {
     }
 
     package let processID: Int32
-    /// What the child has written to its standard output and standard error, where these are `captured`.
+    /// The captured standard output and standard error of the child.
     package let output = CapturedText()
     package let errors = CapturedText()
     private let input: Locked<Int32?>
@@ -60,9 +59,9 @@ package final class ChildProgram: Sendable {
     ///
     /// - Parameters:
     ///   - path: the program's file.
-    ///   - environment: added to this process' own.
+    ///   - environment: variables in addition to those of this process.
     ///   - folder: the child's working directory.
-    ///   - input: nothing, unless told otherwise.
+    ///   - input: nothing by default.
     /// - Throws: `POSIXError` when it cannot be started.
     package init(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
@@ -92,7 +91,7 @@ package final class ChildProgram: Sendable {
         Thread.detachNewThread { [processID, status, exit] in
             var end = siginfo_t()
             while waitid(P_PID, id_t(processID), &end, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-            // Under the lock, so that no signal goes to the number once it can be another process'.
+            // Under the lock, so that no signal goes to a later process with the same number.
             let code = status.withLock { status in
                 var word: Int32 = 0
                 let isKnown = waitpid(processID, &word, 0) == processID
@@ -113,19 +112,18 @@ package final class ChildProgram: Sendable {
         }
     }
 
-    /// Asks the child to end (SIGTERM).
+    /// Requests the child to end (SIGTERM).
     package func terminate() { signal(SIGTERM) }
 
-    /// Writes to the child's standard input, where that is `captured` and open. Returns once everything is written, or
-    /// cannot be because the child reads no more.
+    /// Writes to the child's standard input, if it is `captured` and open. Returns when all is written, or when the
+    /// child reads no more.
     package func write(_ text: String) async {
-        // A copy, so that `closeInput` meanwhile ends nothing that is being used.
         guard let descriptor = input.withLock({ $0.flatMap(copy(of:)) }) else { return }
         await withCheckedContinuation { continuation in feed(Array(text.utf8), to: descriptor) { continuation.resume() }
         }
     }
 
-    /// Ends the child's standard input, where that is `captured`.
+    /// Closes the child's standard input, if it is `captured`.
     package func closeInput() {
         let descriptor = input.withLock { descriptor in
             defer { descriptor = nil }
@@ -134,22 +132,22 @@ package final class ChildProgram: Sendable {
         if let descriptor { close(descriptor) }
     }
 
-    /// Waits for the end. Returns the exit status; 128 and the signal's number where a signal ended it; -1 when the waiting
+    /// Waits for the end. Returns the exit status; 128 plus the signal's number after a signal; -1 when the waiting
     /// task is cancelled.
     package func end() async -> Int32 {
         for await code in exit.stream() { return code }
         return -1
     }
 
-    /// Ends a child that still runs, without asking it (SIGKILL).
+    /// Kills a running child (SIGKILL).
     deinit {
         closeInput()
         signal(SIGKILL)
     }
 
-    /// What a program that was run to its end did.
+    /// The result of a program that has ended.
     package struct Outcome: Sendable {
-        /// The exit status; 128 and the signal's number where a signal ended it.
+        /// The exit status; 128 plus the signal's number after a signal.
         package let status: Int32
         package let output: String
         package let errors: String
@@ -158,7 +156,7 @@ package final class ChildProgram: Sendable {
         package var json: JSONValue? { try? JSONValue(parsing: output) }
     }
 
-    /// Runs a program to its end and keeps what it writes.
+    /// Runs a program to its end and captures its output.
     ///
     /// - Throws: `POSIXError` when it cannot be started.
     package static func run(
@@ -172,7 +170,7 @@ package final class ChildProgram: Sendable {
     }
 }
 
-/// What a child writes to one of its standard streams.
+/// The captured text of a standard stream of a child.
 package final class CapturedText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -184,7 +182,7 @@ package final class CapturedText: Sendable {
 
     init() {}
 
-    /// What has come so far.
+    /// The text so far.
     package var soFar: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
 
     /// Waits for the end of the stream and returns all of it.
@@ -193,14 +191,14 @@ package final class CapturedText: Sendable {
         return soFar
     }
 
-    /// Waits for a whole line. Returns `nil` when the stream ends without one.
+    /// Waits for a whole line. Returns `nil` when the stream ends before.
     package func firstLine() async -> String? {
         await wait { $0.isAtEnd || $0.bytes.contains(0x0A) }
         let bytes = state.withLock { $0.bytes }
         return bytes.firstIndex(of: 0x0A).map { String(decoding: bytes[..<$0], as: UTF8.self) }
     }
 
-    /// Waits until what has come contains `text`. Returns `false` when the stream ends before.
+    /// Waits until the stream contains `text`. Returns `false` when the stream ends before.
     package func contains(_ text: String) async -> Bool {
         let mark = Array(text.utf8)
         await wait { $0.isAtEnd || $0.bytes.firstRange(of: mark) != nil }
@@ -270,8 +268,8 @@ private struct StandardStream {
         return aboveStandard(descriptor)
     }
 
-    /// A process whose own standard streams are closed gets their numbers for other files, and these would be in the way
-    /// when the child's are put there.
+    /// Moves a descriptor above those of the standard streams. In a process with closed standard streams, other files
+    /// have these numbers, which the child needs.
     private static func aboveStandard(_ descriptor: Int32) -> Int32 {
         guard descriptor <= 2, let copy = copy(of: descriptor) else { return descriptor }
         close(descriptor)
@@ -279,13 +277,13 @@ private struct StandardStream {
     }
 }
 
-/// The same file under a number above those of the standard streams.
+/// Duplicates a descriptor to a number above those of the standard streams.
 private func copy(of descriptor: Int32) -> Int32? {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
     return copy < 0 ? nil : copy
 }
 
-/// Writes on a thread of its own, which blocks while the child does not read, and takes no SIGPIPE when it never will.
+/// Writes on another thread, which blocks until the child reads, and gets no SIGPIPE if it never does.
 private func feed(_ bytes: [UInt8], to descriptor: Int32, then: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         var brokenPipe = sigset_t()
@@ -328,7 +326,6 @@ private func spawn(
     #if canImport(Darwin)
         if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder) }
     #else
-        // Swift's view of the C library leaves these two out.
         typealias CloseFrom = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
         typealias ChangeFolder = @convention(c) (UnsafeMutableRawPointer, UnsafePointer<CChar>) -> Int32
         guard let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),

@@ -2,31 +2,30 @@ import Foundation
 import Primitives
 import Testing
 
-/// A program that was not written here and is asked for its opinion: Graphviz, or a Python script of `Tests/Judges` with
-/// its packages.
+/// An independent program that checks a result: Graphviz, or a Python script of `Tests/Judges` with its packages.
 package enum OutsideJudge {
     package typealias Verdict = ChildProgram.Outcome
 
-    /// The interpreter that has the judges' packages; `make test` names it in `SOUK_PYTHON`.
+    /// The Python interpreter with the packages of the scripts; `make test` sets it in `SOUK_PYTHON`.
     package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
-    /// Whether tests run that ask no judge: their packages need not be installed then.
+    /// Whether tests with such programs are skipped, for machines without the packages.
     fileprivate static var areLeftOut: Bool { ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" }
 
-    /// A test asks a judge and is not marked as one that does.
+    /// The error of a test that uses an outside judge without the trait.
     private struct Unmarked: Error, CustomStringConvertible {
         let description = "A test that asks an outside judge needs the trait `.outsideJudge`."
     }
 
-    /// Where `program` is on the PATH.
+    /// Returns the path of `program` in the PATH.
     package static func path(of program: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Gives a script of `Tests/Judges` one JSON value to judge.
+    /// Runs a script of `Tests/Judges` with a JSON value as its input.
     ///
-    /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` where judges are left out.
+    /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` if judges are skipped.
     package static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
         guard !areLeftOut else { throw Unmarked() }
         let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -45,20 +44,20 @@ package enum OutsideJudge {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Marks tests that ask an outside judge, so that the test runner finds them: it runs them beside the others, may
-    /// repeat each once, and leaves them out under Thread Sanitizer (`SOUK_JUDGES=skip`).
+    /// Marks tests with an outside judge for the test runner, which runs them concurrently with the others, may repeat
+    /// each once, and skips them under Thread Sanitizer (`SOUK_JUDGES=skip`).
     ///
     ///     @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with haralyzer"))
     ///
     /// - Parameters:
-    ///   - isAvailable: whether the judge can be asked here; otherwise the tests are skipped.
-    ///   - comment: why they are skipped then.
+    ///   - isAvailable: whether the judge is installed; otherwise the tests are skipped.
+    ///   - comment: the reason for skipping them.
     package static func outsideJudge(
         _ isAvailable: @autoclosure @escaping @Sendable () -> Bool, _ comment: Comment,
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> Self {
         if OutsideJudge.areLeftOut {
-            // The runner looks for these words.
+            // The test runner searches for these words.
             return .disabled("outside judge", sourceLocation: sourceLocation)
         }
         return .enabled(if: isAvailable(), comment, sourceLocation: sourceLocation)

@@ -1,14 +1,14 @@
 import Foundation
 import Primitives
 
-/// A PostgreSQL server of this process' own, in a temporary folder and on a socket there. It ends, and the folder goes,
-/// when the process does.
+/// A PostgreSQL server of this process, in a temporary folder and on a socket there. It ends, and the folder is
+/// removed, when the process ends.
 ///
 ///     let url = try await PostgresCluster.shared().makeDatabase()
 ///
-/// Durability is off. The role `souk` owns it and needs no password; `locked` has the password `open sesame`.
+/// Durability is off. The role `souk` is the owner and needs no password; `locked` has the password `open sesame`.
 package final class PostgresCluster: Sendable {
-    /// Where Debian puts the programs, newest version first; else the PATH's.
+    /// The folder of the programs in Debian, newest version first; else that in the PATH.
     private static let programs: String? = {
         let root = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap(Int.init)
@@ -17,14 +17,14 @@ package final class PostgresCluster: Sendable {
         return (folders + named).first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
     }()
 
-    /// Whether PostgreSQL is installed here.
+    /// Whether PostgreSQL is installed.
     package static var isAvailable: Bool { programs != nil }
 
     private static let starting = Locked<Task<PostgresCluster, any Error>?>(nil)
 
-    /// The server of this process, started when it is first asked for.
+    /// Returns the server of this process, and starts it at the first call.
     ///
-    /// Throws when it does not start; the server says why on the standard error.
+    /// Throws when it does not start; the server prints the reason on standard error.
     package static func shared() async throws -> PostgresCluster {
         try await starting.withLock { task in
             let new = task ?? Task { try await PostgresCluster() }
@@ -33,20 +33,20 @@ package final class PostgresCluster: Sendable {
         }.value
     }
 
-    /// The folder of the socket, of the server's log (`log`) and of its data (`data`).
+    /// The folder of the socket, the server's log (`log`) and its data (`data`).
     package let folder: String
     private let port: Int?
     private let program: ChildProgram
     private let count = Locked(0)
 
-    /// Begins a new cluster, which lives as long as this object and the process.
+    /// Creates a cluster, which runs as long as this object and the process.
     ///
     /// - Parameters:
-    ///   - primary: the cluster that this one follows as a standby; `nil` for one of its own.
-    ///   - backup: the cluster that a base backup is made of; `restore(to:)` starts this one then.
-    ///   - port: one of 127.0.0.1 at which it listens too, for TLS alone; the certificate is `server.crt` in the folder.
-    ///   - pooled: puts PgBouncer in transaction mode before it, see `pooledURL(of:)`.
-    ///   - settings: more of the server's settings, such as `max_prepared_transactions=1`.
+    ///   - primary: the cluster that this one follows as a standby; `nil` for a primary.
+    ///   - backup: the cluster for a base backup; `restore(to:)` starts this one from it.
+    ///   - port: a port of 127.0.0.1 for TLS; the certificate is `server.crt` in the folder.
+    ///   - pooled: whether PgBouncer in transaction mode is in front of it, see `pooledURL(of:)`.
+    ///   - settings: more settings of the server, such as `max_prepared_transactions=1`.
     package init(
         standbyOf primary: PostgresCluster? = nil, backupOf backup: PostgresCluster? = nil, port: Int? = nil,
         pooled: Bool = false, settings: [String] = []
@@ -65,23 +65,24 @@ package final class PostgresCluster: Sendable {
         folder = line
     }
 
-    /// The script ends the server and removes the folder once its input has ended. The task keeps `program` until then: let go,
-    /// it would kill the script at once, and the server would go on.
+    /// The script stops the server and removes the folder when its input ends. The task keeps `program` until then: its
+    /// deallocation would kill the script at once, and the server would continue.
     deinit {
         program.closeInput()
         Task { [program] in _ = await program.end() }
     }
 
-    /// Settings of a cluster that keeps its log in `archive`, from which a later timestamp than that of a base backup can be restored.
+    /// Settings of a cluster with a log in `archive`, from which a later timestamp than that of a base backup can be
+    /// restored.
     package static let archiving = [
         "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",
     ]
 
-    /// Starts the cluster that was made of a base backup as the other one was at `timestamp`, in PostgreSQL's notation. It takes
-    /// writes when `pg_is_in_recovery()` is false.
+    /// Starts the cluster from the base backup in the state at `timestamp`, in PostgreSQL's notation. It takes writes
+    /// when `pg_is_in_recovery()` is false.
     package func restore(to timestamp: String) async { await program.write(timestamp + "\n") }
 
-    /// Ends the server as a crash would. Throws `POSIXError` when it has no process any more.
+    /// Kills the server, as in a crash. Throws `POSIXError` when it has no process any more.
     package func kill() throws {
         let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
         guard let id = file.split(separator: "\n").first.flatMap({ Int32($0) }), Foundation.kill(id, SIGKILL) == 0
@@ -90,9 +91,9 @@ package final class PostgresCluster: Sendable {
         }
     }
 
-    /// Makes an empty database and returns its URL.
+    /// Creates an empty database and returns its URL.
     ///
-    /// Throws when `psql` cannot.
+    /// Throws when `psql` fails.
     package func makeDatabase() async throws -> String {
         let name = "test\(count.withLock { count in count += 1; return count })"
         try await run("CREATE DATABASE \(name) TEMPLATE template0")
@@ -107,15 +108,14 @@ package final class PostgresCluster: Sendable {
     /// The URL of the database `name` behind the pooler.
     package func pooledURL(of name: String) -> String { url(of: name) + "&port=6432" }
 
-    /// Whether PgBouncer is installed here.
+    /// Whether PgBouncer is installed.
     package static var hasPooler: Bool {
         ["/usr/sbin", "/usr/bin", "/usr/local/bin"].contains { folder in
             FileManager.default.isExecutableFile(atPath: "\(folder)/pgbouncer")
         }
     }
 
-    /// Runs SQL with `psql`, in the database `postgres` unless another is named, and returns what it prints: values without
-    /// a header.
+    /// Runs SQL with `psql`, in the database `postgres` by default, and returns its output: values without a header.
     @discardableResult
     package func run(_ sql: String, in database: String = "postgres") async throws -> String {
         let outcome = try await ChildProgram.run(

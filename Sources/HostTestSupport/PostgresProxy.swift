@@ -1,28 +1,28 @@
 import Foundation
 import Primitives
 
-/// Passes connections on to the socket of a `PostgresCluster`, and ends them at a chosen moment.
+/// A proxy for the socket of a `PostgresCluster` that ends connections at a chosen statement.
 ///
 ///     let proxy = try PostgresProxy(to: cluster.url(of: "test1"))
 ///     proxy.cutAnswer(to: "COMMIT")
 ///     let database = try PostgresDatabase(url: proxy.url)
 package final class PostgresProxy: Sendable {
     private struct Cuts {
-        /// Texts whose answer is cut off, or which are not sent on, each once and in this order.
+        /// Statements whose response is dropped, or that are not forwarded, each once and in this order.
         var texts: [(text: [UInt8], isLost: Bool)] = []
         var count = 0
         var isRefusing = false
     }
 
-    /// The database behind the proxy.
+    /// The URL of the database behind the proxy.
     package let url: String
     private let folder: URL
     private let listener: Int32
     private let cut = Locked(Cuts())
 
-    /// Listens on a socket in a folder of its own. Throws `POSIXError` where that cannot be made.
+    /// Listens on a socket in its own folder. Throws `POSIXError` when that cannot be created.
     ///
-    /// - Parameter url: a URL whose `host` parameter is the folder of a socket, as those of `PostgresCluster`.
+    /// - Parameter url: a URL whose `host` parameter is the folder of a socket, such as those of `PostgresCluster`.
     package init(to url: String) throws {
         let parts = url.components(separatedBy: "?host=")
         guard parts.count == 2 else { throw POSIXError(.EINVAL) }
@@ -51,19 +51,20 @@ package final class PostgresProxy: Sendable {
         }
     }
 
-    /// Ends the next connection whose client sends `text`, after the server has answered and before the client sees it.
+    /// Ends the next connection whose client sends `text`, after the response of the server, which the client does not
+    /// receive.
     package func cutAnswer(to text: String) { cut.withLock { $0.texts.append((Array(text.utf8), false)) } }
 
-    /// Ends the next connection whose client sends `text`, and sends nothing of that on.
+    /// Ends the next connection whose client sends `text`, without forwarding it.
     package func loseNext(_ text: String) { cut.withLock { $0.texts.append((Array(text.utf8), true)) } }
 
-    /// Ends each new connection at once, or no longer.
+    /// Sets whether each new connection is ended at once.
     package func refuse(_ isRefusing: Bool) { cut.withLock { $0.isRefusing = isRefusing } }
 
-    /// How many answers were cut off.
+    /// The number of dropped responses.
     package var cuts: Int { cut.withLock { $0.count } }
 
-    /// Stops listening and removes the socket. Connections end with their client.
+    /// Stops listening and removes the socket. Open connections continue until their client ends.
     package func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         Foundation.close(listener)
@@ -93,13 +94,13 @@ package final class PostgresProxy: Sendable {
                     continue
                 }
                 answer += said
-                // ReadyForQuery, outside a transaction: all was answered.
+                // ReadyForQuery outside a transaction is the end of all responses.
                 if answer.suffix(6) == [UInt8(ascii: "Z"), 0, 0, 0, 5, UInt8(ascii: "I")] { return }
             }
         }
     }
 
-    /// Whether what was sent is to be lost, or its answer; `nil` for neither.
+    /// Returns whether the statement is lost, or its response; `nil` for neither.
     private func takeCut(for sent: [UInt8]) -> Bool? {
         cut.withLock { cut in
             guard let next = cut.texts.first, Data(sent).range(of: Data(next.text)) != nil else { return nil }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A port of this machine on which nothing listens, and that no other program is given meanwhile.
+/// A port of this machine without a listener, which no other program gets.
 ///
 ///     let port = try ReservedPort()
 ///     // A connection to 127.0.0.1:port.number is refused; a server may be started there, stopped and started again.
 ///
-/// The socket is bound but does not listen, so a connection is refused. A listener that sets `SO_REUSEADDR`, as ours do,
-/// may bind the same port; a program that lets the system choose one never gets it.
+/// The socket is bound and does not listen, so connections are refused. A listener with `SO_REUSEADDR`, such as ours,
+/// can bind the same port; the system does not choose it for other programs.
 package final class ReservedPort: Sendable {
     package let number: Int
     private let socket: Int32

@@ -2,31 +2,31 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// A database that can stop before a statement, and that can have a fault of a server: tests of what decides between
-/// servers that write at the same time.
+/// A database that can pause before a statement, or behave like a faulty server, to test the concurrency of several
+/// servers.
 ///
 ///     let database = SteeredDatabase(inner, fault: .customerNotLocked)
 ///     database.pause(before: "UPDATE customer")
 ///
-/// Statements are known by how they begin, so a fault shows that a test finds it, and never is in a program.
+/// Faults recognize statements by their beginning. They show that a test detects the fault, and are in no program.
 package final class SteeredDatabase: SQLDatabase {
-    /// Something that a server could do wrong.
+    /// A fault of a server.
     package enum Fault: String, Sendable, CaseIterable {
         /// The row of a purchase's token is not locked.
         case tokenNotLocked
-        /// An idempotency key is looked for first, and written down at the end.
+        /// An idempotency key is searched first, and inserted at the end.
         case keyInsertedLast
-        /// A fact is inserted whether it is there or not.
+        /// A fact is inserted even if it exists.
         case factInsertedTwice
         /// A customer's row is not locked before the answer is computed.
         case customerNotLocked
-        /// The redemptions of a promotion are read, and the next number is written.
+        /// The redemptions of a promotion are read, and the incremented number is written.
         case promotionReadFirst
-        /// An event is delivered to a webhook as often as it is taken in.
+        /// An event is queued for a webhook at every ingestion.
         case deliveryNotUnique
         /// Events are numbered before the commit.
         case eventsNumberedFirst
-        /// The lines of a webhook are not locked.
+        /// The cursors of a webhook are not locked.
         case linesNotLocked
     }
 
@@ -46,13 +46,14 @@ package final class SteeredDatabase: SQLDatabase {
         self.fault = fault
     }
 
-    /// Stops the next body of `write` before a statement that contains `text`, after what it performed was sent.
+    /// Pauses the next body of `write` before a statement that contains `text`, after the statements of `perform` were
+    /// sent.
     package func pause(before text: String) { state.withLock { $0.text = text } }
 
-    /// Whether a body has stopped.
+    /// Whether a body is paused.
     package var isPaused: Bool { state.withLock(\.isPaused) }
 
-    /// Lets the body go on that has stopped.
+    /// Resumes the paused body.
     package func resume() {
         let wasPaused = state.withLock { state in
             defer { state = State() }
@@ -65,7 +66,7 @@ package final class SteeredDatabase: SQLDatabase {
 
     package func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
 
-    /// Takes the rules of the schema away that would keep the fault from doing harm. To be called after the migrations.
+    /// Removes the constraints of the schema that would prevent the fault. Call it after the migrations.
     package func removeRules() async throws {
         let statements: [String] =
             switch fault {
@@ -174,7 +175,6 @@ package final class SteeredDatabase: SQLDatabase {
             guard database.fault == .tokenNotLocked else { return try inner.queries(queries) }
             let isToken = queries.map { $0.sql.hasPrefix("INSERT INTO token") }
             var rows = try inner.queries(zip(queries, isToken).filter { !$1 }.map(\.0))[...]
-            // As if each token were known.
             return isToken.map { $0 ? [] : rows.removeFirst() }
         }
 

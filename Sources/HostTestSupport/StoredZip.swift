@@ -1,8 +1,7 @@
-/// A zip archive of files that are not compressed.
+/// Returns a zip archive of uncompressed files.
 package func storedZip(_ files: KeyValuePairs<String, [UInt8]>) -> [UInt8] {
     var (archive, directory): ([UInt8], [UInt8]) = ([], [])
     for (name, content) in files {
-        // Version 2.0, no flags, stored, midnight of 1 January 1980.
         let common =
             little(20, 2) + little(0, 2) + little(0, 2) + little(0, 2) + little(0x21, 2) + little(crc32(content), 4)
             + little(content.count, 4) + little(content.count, 4) + little(name.utf8.count, 2) + little(0, 2)

@@ -6,7 +6,7 @@ import Foundation
     import Musl
 #endif
 
-/// A disk of a few blocks, in memory, that can really be full. Linux lets root mount one, unless a container forbids it.
+/// A small disk in memory that can really be full. Root can mount one on Linux, unless a container forbids it.
 package struct TinyDisk {
     package let path: String
 
@@ -17,7 +17,7 @@ package struct TinyDisk {
         return true
     }()
 
-    /// Makes the folder `path` one.
+    /// Mounts the disk at the folder `path`.
     ///
     /// - Throws: `POSIXError`.
     package init(at path: String, bytes: Int) throws {

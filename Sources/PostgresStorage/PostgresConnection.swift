@@ -391,7 +391,6 @@ final class PostgresConnection: @unchecked Sendable {
         while PQisBusy(pointer) == 1 {
             try wait(for: Int16(POLLIN), deadline)
             guard PQconsumeInput(pointer) == 1 else {
-                // The server's last message may be in the buffer.
                 guard PQisBusy(pointer) == 0 else { throw lost() }
                 break
             }
@@ -406,7 +405,6 @@ final class PostgresConnection: @unchecked Sendable {
             switch PQflush(pointer) {
             case 0: return
             case 1:
-                // The server may wait until its responses are read.
                 try wait(for: Int16(POLLIN | POLLOUT), deadline)
                 guard PQconsumeInput(pointer) == 1 else { throw lost() }
             default: throw lost()

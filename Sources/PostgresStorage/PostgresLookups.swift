@@ -165,7 +165,6 @@ final class PostgresLookups: Sendable {
     private func askAgain(_ lookups: [Lookup]) {
         guard !lookups.isEmpty else { return }
         let error = SQLError.lost(settings.place, "each connection for look-ups ended during one")
-        // All connections can have ended; each fails at its next use.
         let most = max(1, settings.configuration.lookupConnections)
         for lookup in lookups where lookup.attempts > most { lookup.continuation.resume(throwing: error) }
         state.withLock { $0.queue += lookups.filter { $0.attempts <= most } }

@@ -147,7 +147,6 @@ struct PostgresStatement: Sendable {
                 digits.append(byte)
                 position += 1
             }
-            // The protocol counts values in 16 bits.
             let text = String(decoding: digits, as: UTF8.self)
             guard let number = Int(text), (1...Int(Int16.max)).contains(number), digits[0] != UInt8(ascii: "0") else {
                 throw SQLError(.invalidStatement, "The placeholder ?\(text) is none: they are written ?1 to ?n.")

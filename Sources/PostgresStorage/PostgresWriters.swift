@@ -247,7 +247,6 @@ final class PostgresWriters: Sendable {
                 try body(session)
                 if let failure = session.failure { throw failure }
             }
-            // A body without a statement needs no transaction.
             guard session.hasBegun || waiting.count > session.beginningCount else { return }
             _ = try connection.exchange(
                 waiting + [try mark.leaving(), PostgresQuery(statement: commit, values: [], isKept: false)],
@@ -256,7 +255,6 @@ final class PostgresWriters: Sendable {
             if !connection.isBroken, connection.isInTransaction {
                 _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isKept: false)])
             }
-            // The first error of the server is the reason, whatever the body throws.
             throw session.failure ?? error
         }
     }

@@ -17,16 +17,16 @@ import StoreModel
 ///     try await sandbox.appStore.advance(by: .months(1))
 ///     await sandbox.close()
 ///
-/// Nothing is sent over a network. Time is virtual and stops until the test moves it. Everything is kept in a temporary
-/// folder, which `close()` removes.
+/// It uses no network. Time is virtual and stopped until the test moves it. All data is in a temporary folder, which
+/// `close()` removes.
 public final class Sandbox: Sendable {
-    /// The simulated App Store. A test buys, refunds and moves time there.
+    /// The simulated App Store, on which a test buys, refunds and moves time.
     public let appStore: SimulatedAppStore
-    /// The entitlement server, which trusts `appStore` and goes by its clock.
+    /// The entitlement server, which trusts `appStore` and follows its clock.
     public let server: EntitlementService
-    /// The app's keys at the server.
+    /// The API keys of the app.
     public let keys: IssuedKeys
-    /// Sends a request for any host to the server.
+    /// A transport that sends all requests to the server.
     public let serverTransport: any HTTPTransport
 
     private let list: ProductList
@@ -34,31 +34,32 @@ public final class Sandbox: Sendable {
     private let serving: Task<Void, any Error>
     private let devices = Locked<[String: DeviceID]>([:])
 
-    /// - Parameters:
-    ///   - catalogue: the path of a StoreKit configuration file: what the App Store sells.
-    ///   - features: the path of a feature map: what purchases give access to. Without one they give no features.
-    ///   - start: the virtual instant at which time stops; the present unless given.
+    /// Opens an App Store with a catalogue, and a server that trusts it.
     ///
-    /// Throws an error that describes the first fault of a file, and what reading the file throws.
+    /// - Parameters:
+    ///   - catalogue: the path of a StoreKit configuration file.
+    ///   - features: the path of a feature map. Without one, purchases give no features.
+    ///   - start: the virtual time; the present by default.
+    /// - Returns: the open sandbox.
+    /// - Throws: an error that describes the first error in a file, and the errors of reading the file.
     public static func open(catalogue: String, features: String? = nil, start: Date? = nil) async throws -> Sandbox {
         try await open(
             Catalogue(parsing: bytes(of: catalogue), file: catalogue),
             features: features.map { try FeatureMap(parsing: bytes(of: $0)) } ?? FeatureMap(), start: start)
     }
 
-    /// Opens an App Store that sells `catalogue`, and a server that trusts it.
+    /// Opens an App Store with a catalogue, and a server that trusts it.
     ///
     /// - Parameters:
     ///   - catalogue: the products of the App Store.
-    ///   - features: the features that purchases give access to.
-    ///   - start: the virtual instant at which time stops; the present unless given.
+    ///   - features: the features that purchases give.
+    ///   - start: the virtual time; the present by default.
     public static func open(
         _ catalogue: Catalogue, features: FeatureMap = FeatureMap(), start: Date? = nil
     ) async throws -> Sandbox {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-sandbox-\(UUID().uuidString)"
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            // The server trusts the App Store and goes by its clock, so the App Store is made first.
             let notifications = LaterTransport()
             let appStore = try await openAppStore(catalogue, start, folder, notifications)
             do {
@@ -111,13 +112,13 @@ public final class Sandbox: Sendable {
         notifications.begin(serverTransport)
     }
 
-    /// Launches the app on a device. A second launch on the same device finds what the first one kept; close the store of
-    /// the first launch before.
+    /// Launches the app on a device. A second launch on the same device finds the stored data of the first; close the
+    /// first store before.
     ///
     /// - Parameters:
-    ///   - customer: who is logged in; `nil` is the anonymous customer of the device.
-    ///   - device: names the device.
-    ///   - account: who is signed in at the App Store on a new device. The account is made if there is none.
+    ///   - customer: the customer who is logged in; `nil` is the anonymous customer of the device.
+    ///   - device: the name of the device.
+    ///   - account: the App Store account on a new device. It is created if it is missing.
     ///   - configure: changes the store's configuration.
     public func launch(
         customer: CustomerID? = nil, on device: String = "phone", account: AccountName = "default",
@@ -149,7 +150,7 @@ public final class Sandbox: Sendable {
         return connection
     }
 
-    /// Ends the App Store and the server, and removes everything they kept. Close the stores before.
+    /// Closes the App Store and the server, and removes their data. Close the stores before.
     public func close() async {
         serving.cancel()
         _ = await serving.result
@@ -162,7 +163,7 @@ public final class Sandbox: Sendable {
     }
 }
 
-/// A transport to a server that is made later than its clients.
+/// A transport to a server that is created after its clients.
 private final class LaterTransport: HTTPTransport {
     private let server = Locked<(any HTTPTransport)?>(nil)
 

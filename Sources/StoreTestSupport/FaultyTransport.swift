@@ -1,20 +1,21 @@
 import HTTPCore
 import Primitives
 
-/// A transport one of whose calls goes wrong, as networks do.
+/// A transport that injects a network fault into one of its calls.
 ///
 ///     let network = FaultyTransport(server, .answerLost, atCall: 3)
 public final class FaultyTransport: HTTPTransport {
+    /// A fault of a network.
     public enum Fault: Sendable, CaseIterable {
-        /// Nothing arrived.
+        /// The request does not arrive.
         case unreachable
-        /// It arrived and was done; the answer did not come back.
+        /// The request arrives and is processed; its response is lost.
         case answerLost
-        /// Answered with 500, nothing done.
+        /// The response is 500, and nothing was done.
         case serverError
-        /// It arrived and was done; the answer came back damaged, with status 200.
+        /// The request arrives and is processed; the response is damaged, with status 200.
         case garbage
-        /// It did not arrive: somebody on the way answered with a page, status 200.
+        /// The request does not arrive: a captive portal answers with a page and status 200.
         case impostor
     }
 
@@ -23,17 +24,19 @@ public final class FaultyTransport: HTTPTransport {
     private let failing: Int
     private let count = Locked(0)
 
+    /// Creates a transport.
+    ///
     /// - Parameters:
-    ///   - inner: sends what does not go wrong.
-    ///   - fault: what goes wrong; nothing does when `nil`.
-    ///   - call: which call goes wrong, from 1.
+    ///   - inner: sends the other requests.
+    ///   - fault: the fault; `nil` for none.
+    ///   - call: the number of the call with the fault, from 1.
     public init(_ inner: any HTTPTransport, _ fault: Fault? = nil, atCall call: Int = 0) {
         self.inner = inner
         self.fault = fault
         failing = call
     }
 
-    /// How many calls were made.
+    /// The number of calls.
     public var calls: Int { count.withLock { $0 } }
 
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -43,7 +46,7 @@ public final class FaultyTransport: HTTPTransport {
         }
         guard let fault, number == failing else { return try await inner.send(request) }
         switch fault {
-        case .unreachable: throw HTTPError(.connectionFailed, "Nobody is there.")
+        case .unreachable: throw HTTPError(.connectionFailed, "No server answers.")
         case .serverError: return HTTPResponse(status: 500)
         case .impostor: return HTTPResponse(status: 200, body: .text("<html>Please log in to this network.</html>"))
         case .answerLost:

@@ -2,10 +2,11 @@ import Primitives
 import StoreModel
 import Testing
 
-/// `SecureStorage` in memory, for tests whose subject is not the storage.
+/// A `SecureStorage` in memory, for tests of other components.
 public final class MemorySecureStorage: SecureStorage {
     private let values: Locked<[ExactString: [UInt8]]>
 
+    /// Creates a storage with values.
     public init(_ values: [String: [UInt8]] = [:]) {
         self.values = Locked(Dictionary(uniqueKeysWithValues: values.map { (ExactString($0), $1) }))
     }
@@ -15,8 +16,9 @@ public final class MemorySecureStorage: SecureStorage {
     public func set(_ data: [UInt8]?, for key: String) throws { values.withLock { $0[ExactString(key)] = data } }
 }
 
-/// What every `SecureStorage` promises; to be run against each implementation with one that is empty.
+/// The contract of every `SecureStorage`. Run it with an empty storage of each implementation.
 public enum SecureStorageContract {
+    /// Records an issue for each requirement that `storage` does not meet.
     public static func verify(_ storage: any SecureStorage) throws {
         #expect(try storage.data(for: "session") == nil)
         try storage.set([1, 2, 3], for: "session")

@@ -3,14 +3,17 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A server that acknowledges everything and answers what a test set, unless the test says otherwise.
+/// A receipt validator that acknowledges all transactions and returns a scripted answer, unless a test changes that.
 public final class ScriptedReceiptValidator: ReceiptValidator {
+    /// A recorded call.
     public enum Call: Hashable, Sendable {
         case validate([TransactionID], CustomerID)
         case customer(CustomerID)
     }
 
+    /// Validates transactions of a customer.
     public typealias Judge = @Sendable ([StoreTransaction], CustomerID) async throws -> TransactionValidation
+    /// Returns the answer about a customer.
     public typealias Answer = @Sendable (CustomerID) async throws -> Customer
 
     private struct State {
@@ -22,7 +25,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
     package let calls = CallLog<Call>()
     private let state: Locked<State>
 
-    /// `answer` is what it says about a customer; without it, that nobody has anything.
+    /// Creates a validator with the answer about each customer; by default, an answer without purchases.
     public init(_ answer: @escaping Answer = { Customer(customer: $0, environment: .sandbox, asOf: .distantPast) }) {
         state = Locked(
             State(
@@ -32,7 +35,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
                 }, answer: answer))
     }
 
-    /// What it says from now on, also with an acknowledgement of everything presented.
+    /// Sets the answer about each customer, and acknowledges all transactions from now on.
     public func answer(_ answer: @escaping Answer) {
         state.withLock { state in
             state.answer = answer
@@ -43,10 +46,10 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
         }
     }
 
-    /// From now on it says with each answer what time it is.
+    /// Sets the clock whose time is reported with each answer.
     public func reportTime(of clock: any WallClock) { state.withLock { $0.clock = clock } }
 
-    /// What it says of presented transactions from now on.
+    /// Sets the validation of transactions from now on.
     public func judge(_ judge: @escaping Judge) { state.withLock { $0.judge = judge } }
 
     public func validate(

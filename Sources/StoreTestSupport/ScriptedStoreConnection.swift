@@ -4,14 +4,15 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// A store that does what a test tells it, and remembers what it was asked.
+/// A store connection with scripted answers, which records its calls.
 ///
-/// It sells every product at once unless `whenPaying` says otherwise. What is not finished is reported again to
-/// `reconnected()`, which is the same store after a crash of the app.
+/// It sells every product at once unless `whenPaying` sets another reaction. Unfinished transactions are reported again
+/// to the connection of `reconnected()`, as to the same store after a crash of the app.
 ///
 ///     let store = ScriptedStoreConnection(products: [.init(id: "pack", kind: .nonConsumable, price: …)])
 ///     store.whenPaying { payment, store in store.send(.init(paymentID: payment.id, … state: .deferred)) }
 public final class ScriptedStoreConnection: StoreConnection {
+    /// A recorded call.
     public enum Call: Hashable, Sendable {
         case canMakePayments, storefront, restore, receipt, close
         case ownedTransactions, subscriptionStatuses, appTransaction
@@ -25,6 +26,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         case finish(TransactionID)
     }
 
+    /// Reacts to a payment.
     public typealias Cashier = @Sendable (Payment, ScriptedStoreConnection) async throws -> Void
 
     private struct State {
@@ -42,7 +44,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         var before: @Sendable (Call) async throws -> Void = { _ in }
     }
 
-    /// What was asked, of this connection and of those before it.
+    /// The calls of this connection and of earlier ones to the same store.
     package let calls: CallLog<Call>
     public let updates: AsyncStream<StoreUpdate>
     private let state: Locked<State>
@@ -51,6 +53,7 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public static let storefront = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
 
+    /// Creates a store with products.
     public convenience init(products: [StoreProduct] = [], storefront: Storefront = ScriptedStoreConnection.storefront)
     {
         self.init(Locked(State(products: products, storefront: storefront)), CallLog())
@@ -72,29 +75,31 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     // MARK: - What the test says
 
-    /// What becomes of a payment; by default it is sold at once.
+    /// Sets the reaction to payments; by default the product is sold at once.
     public func whenPaying(_ cashier: @escaping Cashier) { state.withLock { $0.cashier = cashier } }
 
-    /// Runs before every answer; what it throws is thrown to who asked.
+    /// Sets a function that runs before every answer. Its error is thrown to the caller.
     public func before(_ body: @escaping @Sendable (Call) async throws -> Void) { state.withLock { $0.before = body } }
 
-    /// The customer goes to another storefront; who listens is told.
+    /// Moves the customer to another storefront, and notifies the observers.
     public func set(storefront: Storefront) {
         state.withLock { $0.storefront = storefront }
         notifications.tell(storefront)
     }
 
-    /// What the store has to say now.
+    /// Sets the store's current messages.
     public func set(messages: [StoreMessage]) { notifications.tell(messages) }
 
-    /// The customer begins a purchase in the store itself.
+    /// Begins a promoted purchase of the customer.
     public func promote(_ product: ProductID, offer: PaymentOffer? = nil) {
         notifications.tell(PromotedPurchase(productID: product, offer: offer))
     }
 
+    /// Sets the products of the store.
     public func set(products: [StoreProduct]) { state.withLock { $0.products = products } }
+    /// Sets the transactions that a restore returns.
     public func set(restorable: [StoreTransaction]) { state.withLock { $0.restorable = restorable } }
-    /// Sets what the customer owns as far as the device knows.
+    /// Sets the owned transactions.
     public func set(owned: [StoreTransaction]) { state.withLock { $0.owned = owned } }
     /// Sets the latest state of each subscription.
     public func set(statuses: [StoreSubscriptionStatus]) { state.withLock { $0.statuses = statuses } }
@@ -102,19 +107,23 @@ public final class ScriptedStoreConnection: StoreConnection {
     public func set(eligibleGroups: Set<String>) { state.withLock { $0.eligibleGroups = eligibleGroups } }
     /// Sets the customer's answer to the next refund requests.
     public func set(refundAnswer: RefundRequestStatus) { state.withLock { $0.refundAnswer = refundAnswer } }
+    /// Sets whether the device can pay.
     public func set(mayPay: Bool) { state.withLock { $0.mayPay = mayPay } }
 
-    /// What was finished, in order; once more if it was finished again.
+    /// The finished transactions in order, with repetitions.
     public var finished: [TransactionID] {
         calls.all.compactMap { if case .finish(let id) = $0 { id } else { nil } }
     }
 
+    /// The payments in order.
     public var payments: [Payment] { calls.all.compactMap { if case .pay(let payment) = $0 { payment } else { nil } } }
+    /// The transactions that are not finished.
     public var unfinished: [StoreTransaction] { state.withLock { $0.unfinished } }
 
+    /// Sends an update to the app.
     public func send(_ update: StoreUpdate) { listener.yield(update) }
 
-    /// Sells: the transaction is unfinished from now on, and reported.
+    /// Sells a product: adds an unfinished transaction and reports it.
     @discardableResult
     public func sell(_ payment: Payment, reportingTo id: PaymentID?? = nil) -> StoreTransaction {
         let transaction = state.withLock { state in
@@ -133,7 +142,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         return transaction
     }
 
-    /// A transaction as this store makes it; `signature` tells two signatures of one transaction apart.
+    /// A transaction of this store; `signature` distinguishes two signatures of one transaction.
     public static func transaction(
         _ id: TransactionID, _ product: ProductID, kind: ProductType = .nonConsumable, quantity: Int = 1,
         appAccountToken: UUID? = nil, signature: String = "signed"

@@ -2,25 +2,30 @@ import HTTPCore
 import Primitives
 import Testing
 
-/// A transport that answers from a script, in the order of requests, and remembers what was asked.
+/// A transport that answers from a script, in the order of requests, and records the requests.
 ///
 ///     let transport = ScriptedTransport([.answer(status: 503), .answer(json: ["features": []])])
 ///
-/// A request beyond the script, and a script that is not used up when the transport goes away, fail the test.
+/// A request after the end of the script, and an unused rest of the script when the transport is deallocated, fail the
+/// test.
 public final class ScriptedTransport: HTTPTransport {
-    /// What happens to one request.
+    /// The answer to one request.
     public struct Step: Sendable {
         fileprivate let perform: @Sendable (HTTPRequest) async throws -> HTTPResponse
 
+        /// A step that answers with a response.
         public static func answer(_ response: HTTPResponse) -> Step { Step { _ in response } }
 
+        /// A step that answers with a status, headers and JSON.
         public static func answer(status: Int = 200, headers: HTTPHeaders = [:], json: JSONValue? = nil) -> Step {
             guard let json else { return .answer(HTTPResponse(status: status, headers: headers)) }
             return .answer(HTTPResponse(status: status, headers: headers, json: json))
         }
 
+        /// A step that throws an error.
         public static func fail(_ error: any Error) -> Step { Step { _ in throw error } }
 
+        /// A step that calls a function.
         public static func perform(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) -> Step {
             Step(perform: body)
         }
@@ -34,7 +39,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let state: Locked<State>
     private let location: SourceLocation
 
-    /// Without a script any request fails the test.
+    /// Creates a transport with a script. Without a script, any request fails the test.
     public init(_ script: [Step] = [], sourceLocation: SourceLocation = #_sourceLocation) {
         state = Locked(State(script: script))
         location = sourceLocation
@@ -45,7 +50,7 @@ public final class ScriptedTransport: HTTPTransport {
         if left > 0 { Issue.record("\(left) answers of the script were not asked for", sourceLocation: location) }
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -1,2 +1,1 @@
-// A test that takes this module has the clock, the gates and the waiting of the base as well.
 @_exported import BaseTestSupport

@@ -41,7 +41,6 @@ package struct Extraction<Reader: EntryReader> {
         let cancellation = Cancellation()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                // Blocking reads and writes must not block Swift's task threads.
                 Thread.detachNewThread {
                     continuation.resume(
                         with: Result {

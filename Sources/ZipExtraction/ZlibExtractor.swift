@@ -18,13 +18,11 @@ package struct ZlibExtractor: ArchiveExtractor {
 
 /// Decompresses with zlib, which has no state but its stream.
 package final class ZlibInflater: Inflater {
-    // zlib stores the address of its stream, which must not move.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isOpen = false
 
     package init() throws(ExtractionError) {
         stream.initialize(to: z_stream())
-        // A negative number means raw deflate without a header.
         isOpen = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK
         guard isOpen else {
             throw ExtractionError(.fileFailed, "There is no memory to read an archive; try again later.")
@@ -47,7 +45,6 @@ package final class ZlibInflater: Inflater {
         let answer = CZlib.inflate(stream, Z_NO_FLUSH)
         let state: InflateStep.State =
             switch answer {
-            // The reader detects a step without progress.
             case Z_OK, Z_BUF_ERROR: .underway
             case Z_STREAM_END: .ended
             default: .failed

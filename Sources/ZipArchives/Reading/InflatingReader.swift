@@ -27,7 +27,6 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
     package func advance(to entry: ZipEntry) throws(ExtractionError) {
         (position, unread, pending) = (entry.dataOffset, entry.compressedSize, 0..<0)
         checksum = CRC32()
-        // The plan accepts only methods 0 and 8.
         inflater = entry.method == 8 && entry.compressedSize > 0 ? try Decompressor() : nil
         hasEnded = false
     }
