@@ -1,10 +1,10 @@
-"""A backend that knows who may use the app: small enough to read, real enough to be tested.
+"""A small backend that decides who may use the app.
 
-It believes what is signed under the App Store's root, and asks the App Store how a subscription stands whenever it is told
-of one, so that it does not matter in which order notifications come, or how often. Customers are those of
+It accepts data that is signed under the App Store's root. For each notification of a subscription it requests the status
+from the App Store, so that the order and repetition of notifications do not matter. Customers are identified by
 `appAccountToken`.
 
-    backend.py STORE.json PORT        STORE.json is the first line that `souk simulate` prints
+    backend.py STORE.json PORT        STORE.json is the first line of `souk simulate`
 
 Needs the PyPI package app-store-server-library.
 """

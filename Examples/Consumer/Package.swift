@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A program and the products of Souk it takes: as few as an app would that wants one thing. `Scripts/check-linkage`
-/// holds each binary against what ARCHITECTURE.md says these products link, and runs it.
+/// Programs that each use few products of Souk, as an app for one purpose does. `Scripts/check-linkage` compares the
+/// linked libraries of each binary with ARCHITECTURE.md, and runs it.
 let programs: [(name: String, products: [String])] = [
     ("Vocabulary", ["StoreModel"]),
     ("Answering", ["HTTPCore"]),

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What packages outside this one compile against. A change that breaks a line here breaks theirs. Each target sees one
-// product alone, so that a type which is not re-exported by its module is missed here first.
+// The API that other packages compile against; a change that breaks a line here breaks them. Each target depends on one
+// product, to detect types that its module does not re-export.
 let modules = ["PluginHub", "HTTPCore", "StoreKitAdapter", "Purchases", "InAppStore", "NetworkInterception"]
 
 let package = Package(
@@ -15,7 +15,7 @@ let package = Package(
             dependencies: [.product(name: module, package: "Souk")],
             swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
     } + [
-        // The plugins of InAppStore, compiled as if they were somebody's: what they need of the store is public.
+        // The plugins of InAppStore, compiled outside it: all API of the store that they use is public.
         .target(
             name: "StorePlugins",
             dependencies: ["InAppStore", "PluginHub", "Primitives", "Purchases", "StoreKitAdapter", "StoreModel"].map {

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Three florets that Souk does not have: one changes requests, one answers them, one draws what it saw. `swift run` shows
-// them at work. The tests beside the code run with those of Souk: there they are the target FloretsTests.
+// Three florets: one changes requests, one answers them, one draws statistics. `swift run` shows them. Souk runs the
+// tests beside the code as its target FloretsTests.
 let products = ["CurlTransport", "HTTPCore", "HTTPListener", "NetworkInterception", "PluginHub", "Primitives"]
 
 let package = Package(

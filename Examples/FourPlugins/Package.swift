@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app of four plugins that talk only through the hub. `swift run` tells what they say to each other. The tests beside
-// the code run with those of Souk: there they are the target FourPluginsTests.
+// An app of four plugins that only use the hub. `swift run` prints their messages. Souk runs the tests beside the code
+// as its target FourPluginsTests.
 let products = [
     "CurlTransport", "HTTPCore", "HTTPListener", "InAppStore", "PluginHub", "Primitives", "Purchases",
     "SandboxTestSupport",

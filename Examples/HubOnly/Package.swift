@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app that wants the hub and nothing else. `Scripts/check-linkage` reads its binary: no C library of Souk's is in it.
+// An app that uses only the hub. `Scripts/check-linkage` checks that its binary has no C library of Souk.
 let package = Package(
     name: "HubOnly",
     platforms: [.iOS(.v17), .macOS(.v14)],

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A source of purchases that Souk does not know: promotional codes, with a backend of their own. `swift run` shows them
-// beside a store. The tests beside the code run with those of Souk: there they are the target PromoCodesTests.
+// A purchase plugin for promotional codes, with a backend. `swift run` shows both beside a store. Souk runs the tests
+// beside the code as its target PromoCodesTests.
 let products = ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"]
 
 let package = Package(

@@ -5,12 +5,12 @@ enum FourPlugins {
     static let help = """
         usage: swift run FourPlugins [--mermaid]
 
-        An app of four plugins (a journey, a domain model, the network, a store) that talk only through the hub. It plays
-        the four sequence diagrams of Alpha.9 and a purchase, and tells what was said: the calls as the hub's trace has
-        them, the events as they were sent. A solid arrow is a call or what it returned, a dotted one came later.
+        An app of four plugins (a journey, a domain model, the network, a store) that only use the hub. It plays the
+        four sequence diagrams of Alpha.9 and a purchase, and prints the messages: calls from the hub's trace, and
+        events as they were sent. A solid arrow is a call or its result, a dotted one an event.
 
-          --mermaid   tell it as Mermaid sequence diagrams
-          --help      this
+          --mermaid   print Mermaid sequence diagrams
+          --help      print this text
         """
 
     static func main() async throws {

@@ -5,7 +5,7 @@ import Purchases
 
 @main
 enum PromoCodes {
-    /// What the backend gives away.
+    /// The codes of the backend.
     static let store = PromoCodeStore([
         "SUMMER": .init(title: "A summer of filters", feature: "filters", days: 30, uses: 100),
         "FRIEND": .init(title: "Everything, for a friend", feature: "pro", days: nil, uses: 1),
@@ -15,7 +15,7 @@ enum PromoCodes {
         let listener = HTTPListener(handler: PromoCodeBackend(store, key: "pk_promo"))
         let address = try listener.start()
         if CommandLine.arguments.dropFirst() == ["serve"] {
-            // The backend alone, until whoever started it is gone.
+            // Only the backend, until standard input ends.
             FileHandle.standardOutput.write(Data("{\"listening\": \"\(address.url)\"}\n".utf8))
             while readLine() != nil {}
             return await listener.stop()

@@ -1,9 +1,9 @@
 import Foundation
 import StoreModel
 
-// What the plugin and its backend say to each other, as JSON.
+// The JSON messages between the plugin and its backend.
 
-/// POST `/redemptions`: the request. Who sends it again gets the same answer.
+/// POST `/redemptions`: the request. A repeated one gets the same response.
 struct RedeemCodeRequest: Codable, Sendable {
     var customer: CustomerID
     var code: String
@@ -19,14 +19,14 @@ struct Redemption: Codable, Hashable, Sendable {
     var endsAt: Date?
 }
 
-/// GET `/customers/{customer}/redemptions`: the answer.
+/// GET `/customers/{customer}/redemptions`: the response.
 struct RedemptionsAnswer: Codable, Sendable {
     var redemptions: [Redemption]
 }
 
-/// GET `/codes/{code}`: the answer.
+/// GET `/codes/{code}`: the response.
 struct CodeDescription: Codable, Sendable {
     var code: String
-    /// What customers read.
+    /// The title for customers.
     var title: String
 }

@@ -11,7 +11,7 @@ import Testing
 
 /// The plugin in a client, over HTTP to its backend.
 @Suite(.timeLimit(.minutes(2))) struct PromoCodePluginTests {
-    /// Half past nine on a day in summer.
+    /// A fixed time on a summer day.
     private struct FixedClock: WallClock {
         func now() -> Date { Date(timeIntervalSince1970: 1_781_861_400) }
         func sleep(until deadline: Date) async throws {}
@@ -24,7 +24,7 @@ import Testing
         let url: String
         let listener: HTTPListener
 
-        /// An app of its own, with the plugin before or behind others.
+        /// Returns a new client, with the plugin before or after others.
         func client(
             _ user: UserId? = .string("ada"), key: String = "pk_promo", beside others: [any PurchasePlugin] = []
         ) async throws -> PurchaseClient {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `what another plugin knows stands beside it`() async throws {
+    @Test func `purchases of another plugin are merged`() async throws {
         try await withBackend { world in
             let bought = try await redeem("SUMMER", in: world.client(beside: [KioskPlugin()]))
             #expect(Set(bought.features.map(\.name)) == ["filters", "postcards"])
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `what was redeemed is restored, and nobody else's`() async throws {
+    @Test func `a customer's own redemptions are restored`() async throws {
         try await withBackend { world in
             _ = try await redeem("SUMMER", in: world.client())
             let restored = try await world.client().restorePurchases()

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
 
-/// A router asked in the process, without a socket.
+/// Calls a router in the process, without a socket.
 @main
 enum Answering {
     static func main() async throws {

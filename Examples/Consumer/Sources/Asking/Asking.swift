@@ -2,14 +2,14 @@ import Foundation
 import HTTPCore
 import StoreKitAdapter
 
-/// The network of an aeroplane.
+/// A transport without a network.
 struct NoNetwork: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         throw HTTPError(.connectionFailed, "There is no network up here.")
     }
 }
 
-/// Asks for a product without a network, and gets the error an app would show.
+/// Requests a product without a network, and prints the error that an app would show.
 @main
 enum Asking {
     static func main() async {

@@ -1,7 +1,7 @@
 import Foundation
 import SignedData
 
-/// A backend that verifies what the store signed and wants nothing else of Souk.
+/// A backend that verifies signed data of the store and uses nothing else of Souk.
 @main
 enum Judging {
     static func main() throws {

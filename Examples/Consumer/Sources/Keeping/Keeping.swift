@@ -1,7 +1,7 @@
 import Foundation
 import SQLStorage
 
-/// A database of its own, gone when the program ends.
+/// A temporary database, which is removed when the program ends.
 @main
 enum Keeping {
     static func main() async throws {

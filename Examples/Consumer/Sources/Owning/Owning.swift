@@ -1,14 +1,14 @@
 import Foundation
 import Purchases
 
-/// A source of purchases of one's own: whoever is logged in was given the yearbook.
+/// A purchase plugin: every customer who is logged in owns the yearbook.
 final class Presents: PurchasePlugin {
     let name = "presents"
 
     func getPaidFeatures() async throws -> PaidFeatures { PaidFeatures(features: [PaidFeature(name: "yearbook")]) }
 }
 
-/// The facade with a plugin of one's own and nothing else of Souk.
+/// A purchase client with this plugin and nothing else of Souk.
 @main
 enum Owning {
     static func main() async throws {
@@ -20,7 +20,7 @@ enum Owning {
             _ = try await client.purchase(Product(productIdentifier: "com.example.darkroom.filmpack"))
             exit(1)
         } catch let error as PurchaseError where error.code == .noSuitablePlugin {
-            print("nobody sells it: \(error)")
+            print("no plugin sells it: \(error)")
         }
         exit(owned.hasActiveFeature(with: "yearbook") ? 0 : 1)
     }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import HTTPListener
 
-/// A server on a port of the system's choice, asked by the platform's own client.
+/// A server on a free port, with a request of the platform's own client.
 @main
 enum Serving {
     static func main() async throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Extracts an archive that holds nothing, and then what is no archive, into a folder of its own.
+/// Extracts an empty archive, and then a file that is no archive, into a temporary folder.
 @main
 enum Unpacking {
     static func main() async throws {

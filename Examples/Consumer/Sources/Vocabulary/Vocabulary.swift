@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// The values of the shop without a shop: when a monthly subscription begun on 31 January ends, and what it gives.
+/// Values of the store without a store: the end of a monthly subscription from 31 January, and its features.
 @main
 enum Vocabulary {
     static func main() {

@@ -1,6 +1,6 @@
 import NetworkInterception
 
-/// Watches a request to a server in this process.
+/// Records a request to a server in this process.
 @main
 enum Watching {
     static func main() async throws {

@@ -28,12 +28,12 @@ final class Stamp: InterceptableFloret, DisplayableFloret, @unchecked Sendable {
     func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {}
 }
 
-/// What is not said has a default.
+/// Uses the defaults of all other requirements.
 final class Silent: InterceptableFloret, DisplayableFloret, @unchecked Sendable {
     var enabled = false
 }
 
-/// As the seed declares it.
+/// Uses completion handlers.
 final class Callbacks: CompletionHandlerFloret, @unchecked Sendable {
     var enabled = true
 

@@ -1,7 +1,7 @@
 import Foundation
 import Purchases
 
-/// A plugin needs a name and nothing else.
+/// A plugin needs only a name.
 final class Silent: PurchasePlugin {
     let name = "silent"
 }

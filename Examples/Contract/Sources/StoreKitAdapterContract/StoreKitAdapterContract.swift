@@ -27,11 +27,11 @@ func made() -> ([PurchaseOutcome], [ProductRequestError]) {
     )
 }
 
-/// The seed's names for the same.
+/// Older names of the same types.
 typealias Query = InAppProductQueryRequest
 typealias Purchase = InAppProductPurchaseRequest
 
-/// What the signatures speak of comes with the module.
+/// The module re-exports the types in its signatures.
 func products(_ request: InAppProductQueryRequest) async throws -> [ProductID] {
     let answer: ProductAnswer = try await request.products(["a"])
     return answer.products.map(\.id)

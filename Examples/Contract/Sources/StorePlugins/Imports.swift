@@ -1,2 +1,2 @@
-// The files beside this one are those of InAppStore itself, where its types need no import.
+// The other files are links to those of InAppStore, where its types need no import.
 @_exported import InAppStore

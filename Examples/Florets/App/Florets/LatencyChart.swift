@@ -4,7 +4,7 @@ import NetworkInterception
 import PluginHub
 import Primitives
 
-/// Counts how long answers take, and shows it.
+/// Counts the latencies of responses and shows them as a chart.
 final class LatencyChart: InterceptableFloret, DisplayableFloret {
     let name = "Latency"
     private static let limits = [1, 3, 10, 30, 100, 300, 1000]
@@ -17,7 +17,7 @@ final class LatencyChart: InterceptableFloret, DisplayableFloret {
     }
 
     func didRespond(_ record: Record) async -> Record {
-        // What a floret answered was never sent.
+        // A response from a floret was never sent.
         guard let sent = record.timing.sent, let answered = record.timing.answered else { return record }
         let milliseconds = answered.timeIntervalSince(sent) * 1000
         let place = Self.limits.firstIndex { milliseconds < Double($0) } ?? Self.limits.count

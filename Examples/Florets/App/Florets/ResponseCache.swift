@@ -3,7 +3,7 @@ import HTTPCore
 import NetworkInterception
 import Primitives
 
-/// Answers what was asked a short while ago without asking the network again.
+/// Returns cached responses for a short time, without the network.
 final class ResponseCache: InterceptableFloret {
     private struct Entry {
         let response: Response
@@ -15,7 +15,7 @@ final class ResponseCache: InterceptableFloret {
     private let isOn = Locked(true)
     private let entries = Locked<[String: Entry]>([:])
 
-    /// Keeps answers for `lifetime` seconds.
+    /// Keeps responses for `lifetime` seconds.
     init(lifetime: TimeInterval, clock: any WallClock = SystemClock()) {
         self.lifetime = lifetime
         self.clock = clock
@@ -46,7 +46,8 @@ final class ResponseCache: InterceptableFloret {
         return record
     }
 
-    /// Only questions without a body, and nobody's own: an answer to one customer is not for another.
+    /// Returns the key of a request without a body and without credentials: a response for one customer is not for
+    /// another.
     private func key(of request: HTTPRequest) -> String? {
         guard request.method == .get, request.headers["Authorization"] == nil else { return nil }
         return request.url

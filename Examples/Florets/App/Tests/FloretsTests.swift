@@ -5,9 +5,9 @@ import PluginHub
 import Primitives
 import Testing
 
-/// The florets of the guide, each in an interceptor before a server in this process.
+/// The florets of the guide, each in an interceptor in front of a server in this process.
 @Suite struct FloretsTests {
-    /// A clock that is set by hand.
+    /// A clock that a test sets.
     private final class HandClock: WallClock {
         private let instant = Locked(Date(timeIntervalSince1970: 1_700_000_000))
         func now() -> Date { instant.withLock { $0 } }
@@ -15,7 +15,7 @@ import Testing
         func move(_ seconds: TimeInterval) { instant.withLock { $0 += seconds } }
     }
 
-    /// Counts its questions, and answers with what it was told.
+    /// Counts its requests, and returns a scripted response.
     private final class Server: HTTPHandler {
         let asked = Locked<[HTTPRequest]>([])
         private let headers: HTTPHeaders

@@ -1,6 +1,6 @@
 import PluginHub
 
-/// Knows what an info is. It has others fetch it, and tells everybody who asked for the event.
+/// Owns the infos. It lets the network plugin fetch them, and notifies the subscribers of the event.
 final class DomainModelPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending
@@ -22,7 +22,7 @@ final class DomainModelPlugin: PluginProtocol {
         guard let payload else { return infos.publisher }
         let place = try InfoChanged.parameters(payload).place
         log("InfoPublisher.init()")
-        // A failure is about no place: whoever sent the command knows it by its id.
+        // A failure has no place; the sender of the command recognizes it by its id.
         return infos.publisher.filter { output in
             guard let info = try? output.payload() else { return true }
             return info["place"] == .string(place)

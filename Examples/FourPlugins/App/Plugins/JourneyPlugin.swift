@@ -1,10 +1,10 @@
 import PluginHub
 import Primitives
 
-/// What the user sees and does: a screen about a place, and a button that buys.
+/// The user interface: a screen about a place, and a button that buys.
 final class JourneyPlugin: PluginProtocol {
     let policy: Policy
-    /// What the screen shows, each time it changes.
+    /// The text of the screen, each time it changes.
     let screen: AsyncStream<String>
 
     private let hub: any MessageSending
@@ -14,7 +14,7 @@ final class JourneyPlugin: PluginProtocol {
 
     private struct State: Sendable {
         var infos: BufferedSequence<TypedOutput<InfoChanged>>?
-        /// The commands that are not answered yet.
+        /// The commands without an answer.
         var asked: Set<MessageID> = []
     }
 
@@ -50,7 +50,7 @@ final class JourneyPlugin: PluginProtocol {
         infos?.cancel()
     }
 
-    /// Pulls down to refresh.
+    /// Refreshes the screen.
     func refresh(_ place: String, id: MessageID = .unique()) throws {
         state.withLock { _ = $0.asked.insert(id) }
         do {
@@ -61,14 +61,14 @@ final class JourneyPlugin: PluginProtocol {
         }
     }
 
-    /// Taps the button that buys. The answer is shown when it comes.
+    /// Taps the buy button. The screen shows the answer when it comes.
     func buy(_ product: String, id: MessageID = .unique()) throws {
         try hub.send(Purchase(productID: product), id: id, as: self)
     }
 
     // MARK: - Mistakes
 
-    // The types of `Messages.swift` cannot be sent without a field they need; a payload made by hand can.
+    // The types of `Messages.swift` have required fields; a hand-made payload can omit them.
 
     func openWithoutPlace() throws {
         _ = try hub.publisher(forEvent: "info", payload: [:], subscriber: self)
@@ -87,7 +87,7 @@ final class JourneyPlugin: PluginProtocol {
             log("updateUI(info)")
             show.yield("\(info.place): \(info.text)")
         case .failure(let error):
-            // An info is of use whoever asked for it; a failure only to the one who did.
+            // Every info is useful; a failure only to the sender of the command.
             log("filterMessage(correlationId)")
             guard isAnswer else { return }
             log("updateUI(error)")

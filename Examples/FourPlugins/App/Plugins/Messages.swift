@@ -1,8 +1,9 @@
 import PluginHub
 
-// What the plugins say to each other, and all they know of each other.
+// The messages of the plugins, which know nothing else of each other.
 
-/// Event: something new is known about a place. Asked for with a place it is about that one, without a payload about all.
+/// Event: a new info about a place. With a place in the payload the event is about that one, without a payload about
+/// all.
 struct InfoChanged: HubEvent {
     static let message: Message = "info"
 
@@ -12,28 +13,28 @@ struct InfoChanged: HubEvent {
     var text: String
 }
 
-/// Command: find out what is new about a place. What is found comes as `InfoChanged`.
+/// Command: fetch the info about a place. The result comes as `InfoChanged`.
 struct RefreshInfo: HubCommand {
     static let message: Message = "refreshInfo"
     var place: String
 }
 
-/// Command: ask the server about a place. Its answer comes as `InfoFetched`.
+/// Command: request the info about a place from the server. The response comes as `InfoFetched`.
 struct FetchInfo: HubCommand {
     static let message: Message = "fetchInfo"
     var place: String
 }
 
-/// Event: the server answered.
+/// Event: the response of the server.
 struct InfoFetched: HubEvent {
     static let message: Message = "infoFetched"
     var place: String
     var text: String
 }
 
-// The store's messages, as `StoreHubPlugin` documents them; only the fields that are used here.
+// The store's messages, as documented in `StoreHubPlugin`, with the fields that are used here.
 
-/// Command: buy. What became of it comes as `PurchaseResult`.
+/// Command: buy a product. The result comes as `PurchaseResult`.
 struct Purchase: HubCommand {
     static let message: Message = "store.purchase"
     var productID: String
@@ -45,12 +46,12 @@ struct PurchaseResult: HubEvent {
     var outcome: String
 }
 
-/// Query: what the customer may use.
+/// Query: the products that the customer may use.
 struct AllowedProducts: HubQuery {
     static let message: Message = "store.allowedProducts"
 
     struct Answer: Codable, Sendable { var productIDs: [String] }
 }
 
-/// Where a plugin says what it does by itself.
+/// Records an action of a plugin.
 typealias Log = @Sendable (_ what: String) -> Void

@@ -2,7 +2,7 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Asks the server. The only plugin that knows there is one.
+/// Sends requests to the server. No other plugin depends on it.
 final class NetworkPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending

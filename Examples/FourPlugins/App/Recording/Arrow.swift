@@ -2,15 +2,15 @@
 struct Arrow: Sendable {
     let from: String
     let to: String
-    /// In the words of the diagrams of Alpha.9.
+    /// The text, in the form of the diagrams of Alpha.9.
     let what: String
-    /// It comes later, on its own; otherwise it is a call or what the call returns.
+    /// Whether it is asynchronous; otherwise it is a call or its result.
     var isDeferred = false
 
-    /// As Mermaid writes it.
+    /// The arrow in Mermaid's syntax.
     var mermaid: String { "\(from)\(isDeferred ? "-->>" : "->>")\(to): \(what)" }
 
-    /// As a person reads it.
+    /// The arrow as text.
     var text: String {
         let line = isDeferred ? "┄┄▶" : "──▶"
         func padded(_ name: String) -> String { name + String(repeating: " ", count: max(0, 14 - name.count)) }

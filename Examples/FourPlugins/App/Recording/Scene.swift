@@ -1,12 +1,12 @@
 import PluginHub
 
-/// What the user does, and what becomes of it.
+/// A user action and its expected result.
 struct Scene: Sendable {
     let title: String
-    /// Returns what the user sees in the end.
+    /// Returns the final text of the screen.
     let play: @Sendable (App) async throws -> String
 
-    /// A scene that did not go as it should.
+    /// A scene with an unexpected result.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -44,7 +44,7 @@ extension Scene {
         return try await app.nextScreen()
     }
 
-    /// What `body` throws, for the user.
+    /// Returns the error of `body` as text for the user.
     static func refusal(_ body: () throws -> Void) throws -> String {
         do {
             try body()

@@ -2,8 +2,8 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Writes down what happens in an app: the calls from the hub's trace, the outputs of events as they are sent, and what
-/// the plugins say of themselves; all in the order in which it happened.
+/// Records the messages of an app in their order: calls from the hub's trace, outputs of events as they are sent, and
+/// the actions of the plugins.
 final class SequenceRecorder: Sendable {
     static let pluginName = "Recorder"
 
@@ -26,7 +26,7 @@ final class SequenceRecorder: Sendable {
         let name: String
     }
 
-    /// The hub's clock: it counts, so that no two things happen at once.
+    /// The hub's clock, a counter, so that no two events have the same time.
     @Sendable func elapsed() -> Duration { .nanoseconds(next()) }
 
     private func next() -> Int {
@@ -36,9 +36,9 @@ final class SequenceRecorder: Sendable {
         }
     }
 
-    // MARK: - What happens
+    // MARK: - Recording
 
-    /// Something that does not go through the hub.
+    /// Records something outside the hub.
     func note(_ arrow: Arrow) { write(.arrow(arrow), at: next()) }
 
     func note(_ plugin: String) -> Log {
@@ -49,9 +49,9 @@ final class SequenceRecorder: Sendable {
 
     private func write(_ fact: Fact, at instant: Int) { state.withLock { $0.facts.append((instant, fact)) } }
 
-    // MARK: - What is told of it
+    // MARK: - Arrows
 
-    /// Runs `body` and returns what happened meanwhile.
+    /// Runs `body` and returns the arrows that were recorded meanwhile.
     func arrows<Value>(in hub: Hub, during body: () async throws -> Value) async rethrows -> (Value, [Arrow]) {
         state.withLock { $0.facts = [] }
         let trace = hub.trace.values(.unbounded)
@@ -62,7 +62,7 @@ final class SequenceRecorder: Sendable {
     }
 
     private func read(_ entry: TraceEntry) {
-        // Outputs are heard where they are sent, in their order among all that happens.
+        // Outputs are recorded when they are sent, for their order.
         if entry.kind == .event, entry.verdict == .delivered { return }
         let sender = entry.sender ?? "?"
         let receiver = entry.receivers.first ?? "Hub"
@@ -133,13 +133,13 @@ final class SequenceRecorder: Sendable {
 }
 
 extension Duration {
-    /// What `SequenceRecorder.elapsed` counted.
+    /// The value that `SequenceRecorder.elapsed` counted.
     fileprivate var instant: Int {
         Int(components.attoseconds / 1_000_000_000) + Int(components.seconds) * 1_000_000_000
     }
 }
 
-/// Listens to every event from the launch on. The other plugins do not know it is there.
+/// Subscribes to every event from the launch on. The other plugins do not depend on it.
 final class RecorderPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending
@@ -161,7 +161,7 @@ final class RecorderPlugin: PluginProtocol {
     }
 }
 
-/// A transport whose requests and answers are part of the story.
+/// A transport whose requests and responses are recorded.
 struct RecordingTransport: HTTPTransport {
     let base: any HTTPTransport
     let recorder: SequenceRecorder

@@ -1,11 +1,10 @@
 import Testing
 
-/// The sequence diagrams of Alpha.8, replayed in Alpha.9: `words` say what each of their lines has become, the others are
-/// observed as they are drawn.
+/// The sequence diagrams of Alpha.8 with Alpha.9. `words` has the lines that changed; the others are observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha8DiagramTests {
     private static let words: [String: [String]] = [
-        // A command does not return a publisher; one asks for the publisher, and sends the command when it is there.
+        // A command returns no publisher: the app gets the publisher first, then sends the command.
         "JourneyPlugin->>DomainModel: command(getInfo)": [
             "JourneyPlugin->>DomainModel: getPublisher(forEvent:info, payload?) throws"
         ],
@@ -31,7 +30,7 @@ struct Alpha8DiagramTests {
             "DomainModel-->>JourneyPlugin: InfoPublisher-> EventOutput(Result(error), correlationId: `first`)",
             "JourneyPlugin->>JourneyPlugin: filterMessage(correlationId)",
         ],
-        // The publisher cannot fail any more: what is wrong with the command is thrown by the command.
+        // The publisher cannot fail; the command throws its own errors.
         "DomainModel-->>JourneyPlugin: infoPublisher(Fail(error))": [
             "JourneyPlugin->>DomainModel: command(refreshInfo, id: `first`) throws",
             "DomainModel->>JourneyPlugin: throw(missingField)",
@@ -39,7 +38,7 @@ struct Alpha8DiagramTests {
     ]
 
     @Test func `Alpha 8 replayed: Success`() async throws {
-        // What changes something is no query; it says no more than that it was accepted, and the info is an event.
+        // A message with an effect is no query; it is only accepted, and the info is an event.
         let again: [String: [String]] = [
             "JourneyPlugin->>DomainModel: query(refreshInfo)": [
                 "JourneyPlugin->>DomainModel: command(refreshInfo, id: `second`) throws"
@@ -138,7 +137,7 @@ struct Alpha8DiagramTests {
             let first = try await app.nextScreen()
             return try "\(first), \(Scene.refusal { try app.journey.refreshWithoutPlace(id: "second") })"
         }
-        // The drawing has `error` where the network answers, and goes on with `info1`; the text means `info1`.
+        // The drawing has `error` where the network answers, and continues with `info1`; the text means `info1`.
         let diagram =
             Diagram(
                 """

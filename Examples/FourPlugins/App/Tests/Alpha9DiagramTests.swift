@@ -1,7 +1,7 @@
 import Testing
 
-/// The sequence diagrams of Alpha.9, line by line. What stands in `words` is said in other words here; every other line
-/// must be observed as it is drawn.
+/// The sequence diagrams of Alpha.9, line by line. `words` has the lines that differ here; every other line must be
+/// observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha9DiagramTests {
     private static let words: [String: [String]] = [
@@ -13,7 +13,7 @@ struct Alpha9DiagramTests {
         ],
         "DomainModel->>JourneyPlugin: throw(Error)": ["DomainModel->>JourneyPlugin: throw(missingField)"],
         "DomainModel->>JourneyPlugin: throw(error)": ["DomainModel->>JourneyPlugin: throw(missingField)"],
-        // The server is behind a plugin of its own.
+        // A plugin encapsulates the server.
         "DomainModel->>Server: fetchInfo": [
             "DomainModel->>Network: command(fetchInfo, id: `abc`) throws", "Network->>Server: GET /info/Lisbon",
         ],

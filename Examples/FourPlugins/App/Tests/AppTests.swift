@@ -27,7 +27,7 @@ struct AppTests {
         }
     }
 
-    @Test func `nothing is wrong but that nobody wants all the store can tell`() async throws {
+    @Test func `the only findings are warnings about unused messages of the store`() async throws {
         try await withApp { app in
             #expect(app.findings.allSatisfy { $0.severity == .warning && $0.plugin == "store" })
             #expect(app.hub.report.running == ["Recorder", "JourneyPlugin", "DomainModel", "Network", "store"])
@@ -58,7 +58,7 @@ struct AppTests {
         }
     }
 
-    @Test func `the guide's picture is what the example tells`() async throws {
+    @Test func `the guide has the diagram that the example prints`() async throws {
         let root = (1...5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let guide = try String(
             contentsOf: root.appendingPathComponent("Documentation/Guides/PluginHub.md"), encoding: .utf8)
@@ -79,7 +79,6 @@ struct AppTests {
             await #expect(throws: PluginError(.serverFailed, "")) { try await neighbour.refresh("Lisbon", id: "one") }
             app.server.isBroken = false
             #expect(try await neighbour.refresh("Lisbon", id: "two").text == "high water at 14:05")
-            // Had the failure been shown, it would come first.
             #expect(try await app.nextScreen() == "Lisbon: high water at 14:05")
         }
     }

@@ -1,10 +1,10 @@
 import Testing
 
-/// The arrows of a Mermaid sequence diagram, as they are to be observed.
+/// The arrows of a Mermaid sequence diagram that must be observed.
 struct Diagram {
     private let arrows: [String]
 
-    /// Each line as it is drawn, or what `words` say for it.
+    /// Parses a diagram, and replaces the lines in `words`.
     init(_ mermaid: String, in words: [String: [String]]) {
         arrows = mermaid.split(separator: "\n").map(String.init).flatMap { words[$0] ?? [$0] }
     }
@@ -13,7 +13,7 @@ struct Diagram {
 
     static func + (first: Diagram, second: Diagram) -> Diagram { Diagram(arrows: first.arrows + second.arrows) }
 
-    /// Plays `scene` in an app of its own and expects to see this diagram, and on the screen `seen`.
+    /// Plays `scene` in a new app and expects this diagram, and the text `seen` on the screen.
     func isPlayed(
         by scene: Scene, showing seen: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

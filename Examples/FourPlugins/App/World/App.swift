@@ -3,13 +3,13 @@ import Foundation
 import InAppStore
 import PluginHub
 
-/// The only place that knows the plugins: it registers them, and they never meet.
+/// The composition of the app: it registers the plugins, which do not know each other.
 struct App: Sendable {
     let hub: Hub
     let journey: JourneyPlugin
     let server: InfoServer
     let recorder: SequenceRecorder
-    /// What happened at launch, and what the hub found then.
+    /// The arrows of the launch, and the hub's findings.
     let launch: [Arrow]
     let findings: [Hub.Finding]
     private let shop: Shop
@@ -20,7 +20,6 @@ struct App: Sendable {
         let recorder = SequenceRecorder()
         let hub = Hub(configuration: .init(elapsed: recorder.elapsed))
 
-        // First, so that it hears of everything before what comes of it.
         hub.register(configurationFiles: try policy("recorder")) { sender, files in
             try RecorderPlugin(messageSender: sender, configurationFiles: files, recorder: recorder)
         }
@@ -51,14 +50,14 @@ struct App: Sendable {
             shop: shop)
     }
 
-    /// Plays `scene`; returns what the user sees in the end and everything that happened on the way.
+    /// Plays `scene`; returns the final text of the screen and all arrows.
     func play(_ scene: Scene) async throws -> (seen: String, arrows: [Arrow]) {
         defer { journey.close() }
         let (seen, arrows) = try await recorder.arrows(in: hub) { try await scene.play(self) }
         return (seen, arrows)
     }
 
-    /// Waits for the screen to change, and returns what it shows then.
+    /// Waits for the screen to change, and returns its text.
     func nextScreen() async throws -> String {
         for await screen in journey.screen { return screen }
         throw Scene.Fault(description: "the app ended before the screen changed")

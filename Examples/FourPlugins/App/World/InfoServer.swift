@@ -2,7 +2,7 @@ import HTTPCore
 import HTTPListener
 import Primitives
 
-/// A server on loopback that knows when the water is high. It can break.
+/// A server on loopback with the times of high water. It can fail.
 final class InfoServer: Sendable {
     private let listener: HTTPListener
     private let broken: Locked<Bool>

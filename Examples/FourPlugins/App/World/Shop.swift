@@ -2,13 +2,13 @@ import InAppStore
 import Purchases
 import SandboxTestSupport
 
-/// What the store's plugin sells with: an App Store simulator and an entitlement server, both in this process.
+/// The servers of the store's plugin: an App Store simulator and an entitlement server, both in this process.
 struct Shop: Sendable {
     let store: Store
     let client: PurchaseClient
     private let sandbox: Sandbox
 
-    /// Sells what is in `catalogue`.
+    /// Opens a shop with the products of `catalogue`.
     static func open(catalogue: String) async throws -> Shop {
         let sandbox = try await Sandbox.open(catalogue: catalogue)
         let store = try await sandbox.launch(customer: "ada", account: "ada")

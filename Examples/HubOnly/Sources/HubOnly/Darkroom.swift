@@ -1,6 +1,6 @@
 import PluginHub
 
-/// Develops pictures when told to, and says when one is done.
+/// Develops pictures on a command, and sends an event when one is done.
 final class Darkroom: PluginProtocol {
     let policy = Policy(
         name: "Darkroom", receive: .init(commands: ["darkroom.develop"]), publish: ["darkroom.developed"])
@@ -17,7 +17,7 @@ final class Darkroom: PluginProtocol {
     }
 }
 
-/// Sends one picture to be developed. It knows the darkroom's messages, and nothing else of it.
+/// Sends a picture to be developed. It depends only on the darkroom's messages.
 final class Gallery: PluginProtocol {
     let policy = Policy(
         name: "Gallery", send: .init(commands: ["darkroom.develop"]), subscribe: ["darkroom.developed"])
@@ -26,7 +26,7 @@ final class Gallery: PluginProtocol {
 
     init(messageSender: any MessageSending, configurationFiles: [String: String]) { messages = messageSender }
 
-    /// Answers the name of the developed picture.
+    /// Returns the name of the developed picture.
     func develop(_ picture: String) throws -> String? {
         let develop = try Message("darkroom.develop", id: .unique())
         let answers = Box()
@@ -38,7 +38,7 @@ final class Gallery: PluginProtocol {
         return answers.take()
     }
 
-    /// A command that the gallery's policy does not name.
+    /// Sends a command that the gallery's policy does not allow.
     func overstep() throws {
         try messages.send(command: "darkroom.burnDown", payload: nil, sender: self)
     }

@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The backend of the promotional codes: three questions over HTTP, each with the key of the app.
+/// The backend of the promotional codes: three endpoints with the API key of the app.
 final class PromoCodeBackend: HTTPHandler {
     private let key: String
     private let clock: any WallClock

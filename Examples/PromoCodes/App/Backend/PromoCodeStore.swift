@@ -1,14 +1,14 @@
 import Foundation
 import StoreModel
 
-/// Which codes there are, and who has redeemed them. Pure: who calls says what time it is.
+/// The codes and their redemptions. Pure: the caller passes the time.
 struct PromoCodeStore: Sendable {
     struct Offer: Sendable {
         var title: String
         var feature: String
-        /// For how many days it gives the feature; `nil` is for good.
+        /// The days of access to the feature; `nil` is unlimited.
         var days: Int?
-        /// How many customers may redeem it.
+        /// The number of customers who may redeem it.
         var uses: Int
     }
 
@@ -24,7 +24,7 @@ struct PromoCodeStore: Sendable {
 
     func redemptions(of customer: CustomerID) -> [Redemption] { redemptions[customer] ?? [] }
 
-    /// Once for each customer: who redeems a code again has what they had.
+    /// Redeems a code once for each customer; a repeated redemption returns the first one.
     mutating func redeem(_ code: String, for customer: CustomerID, at date: Date) throws(Refusal) -> Redemption {
         if let earlier = redemptions(of: customer).first(where: { $0.code == code }) { return earlier }
         guard let offer = offers[code] else { throw .unknownCode }

@@ -1,6 +1,6 @@
 import Purchases
 
-/// The smallest plugin there is: somebody who sold one thing, once. All it does not say has a default.
+/// A minimal plugin with one purchase. It uses the defaults of all other requirements.
 final class KioskPlugin: PurchasePlugin {
     let name = "kiosk"
 

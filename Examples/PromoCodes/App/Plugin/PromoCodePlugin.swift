@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import Purchases
 
-/// Promotional codes as a source of purchases: a code is a product that costs nothing, and to buy it is to redeem it.
+/// A purchase plugin for promotional codes: a code is a free product, and its purchase redeems it.
 final class PromoCodePlugin: PurchasePlugin {
     let name = "promo"
     private let service: PromoCodeService

@@ -2,13 +2,13 @@ import Foundation
 import HTTPCore
 import Purchases
 
-/// Asks the backend of the promotional codes.
+/// A client of the promotional codes' backend.
 struct PromoCodeService: Sendable {
     let baseURL: String
     let key: String
     let transport: any HTTPTransport
 
-    /// `nil` when there is no such code.
+    /// Returns `nil` when there is no such code.
     func describe(_ code: String) async throws -> CodeDescription? {
         do {
             return try await ask(.get, "/codes/\(escaped(code))", CodeDescription.self)
