@@ -1,7 +1,7 @@
 import Foundation
 import SignedData
 
-/// Does for `Scripts/chaos-cluster` what needs our libraries: signs what a store would sign, and runs servers with faults.
+/// The parts of `Scripts/chaos-cluster` that need our libraries: a signer of store data, and servers with faults.
 ///
 ///     ClusterChaos sign root=FILE                writes a root certificate; signs each line of standard input
 ///     ClusterChaos serve database=URL fault=NAME …  a server with a planted fault, see `FaultyServer`
@@ -27,7 +27,7 @@ enum ClusterChaos {
         }
     }
 
-    /// Generates a certificate chain, writes its root to the file `root`, and answers each line with the line as a JWS.
+    /// Creates a certificate chain, writes its root to the file `root`, and prints each line of input as a JWS.
     private static func sign(_ settings: [String: String]) throws {
         guard let root = settings["root"] else { throw ClusterChaosFailure("root= is missing") }
         let chain = try SigningChain.generate()

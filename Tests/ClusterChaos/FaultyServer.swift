@@ -9,11 +9,11 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// An entitlement server over PostgreSQL with a fault of `SteeredDatabase`, to show that a checker finds it.
+/// An entitlement server over PostgreSQL with a fault of `SteeredDatabase`, to show that a checker detects it.
 ///
 /// Settings: `database`, `isolation`, `fault` (none without it), `app`, `root` (a certificate), `features` (a file with
-/// credits), `mode` (a transfer mode), `webhook` and `secret` (its address and a file), `rules=remove` for the first server
-/// of a database. Says where it listens in its first line, as `souk serve` does, and ends with its input.
+/// credits), `mode` (a transfer mode), `webhook` and `secret` (its URL and a file), `rules=remove` for the first server
+/// of a database. Prints its URL in its first line, as `souk serve` does, and ends at the end of its input.
 struct FaultyServer {
     private let settings: [String: String]
 
@@ -71,7 +71,7 @@ struct FaultyServer {
         Array(try Data(contentsOf: URL(fileURLWithPath: try required(name))))
     }
 
-    /// Returns when the program that started this one closes its input, or is gone. Waits on a thread of its own.
+    /// Waits on its own thread until the parent closes its input or ends.
     private static func endOfInput() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -10,8 +10,8 @@ import StoreModel
 import Testing
 import ZipExtraction
 
-/// An app that wants one product and has patience: it buys it unless the store has sold it already, fetches its content if
-/// there is any, and ends when the purchase is acknowledged by the server and finished at the store.
+/// An app that buys one product unless it is sold already, and fetches its content if there is any. It ends when the
+/// server has acknowledged the purchase and the store has finished it.
 struct AppChild {
     private let account: String
     private let product: String
@@ -61,7 +61,7 @@ struct AppChild {
             do {
                 try await store.purchaseProduct(product)
             } catch let error as PurchaseError where error.code == .acknowledgementPending {
-                // Kept, and presented again by itself: that is what is waited for below.
+                // The store keeps it and presents it again; the code below waits for that.
             }
         }
         try await until("\(account): the purchase is acknowledged and finished") {
@@ -70,8 +70,8 @@ struct AppChild {
         }
     }
 
-    /// On a disk that fails from some operation on, or takes no long files, if the settings say so. Says what came of it in
-    /// the first line of output: `content` or the code of the error, and whether the disk has failed.
+    /// Fetches the content, with the disk failures of the settings. Prints the result in the first line of output:
+    /// `content` or the code of the error, and whether the disk has failed.
     private func fetchContent() async throws {
         if let limit = settings["limit"].flatMap({ UInt64($0) }) { WatchedDisk.limitFiles(to: limit) }
         if let error = settings["error"].flatMap({ Int32($0) }) {

@@ -10,9 +10,9 @@ import StoreKitAdapter
 import StoreModel
 import Testing
 
-/// Customers buy, are refunded and renew at a simulated store, and tell `souk serve` of it, all at once and some of it
-/// twice; the store's notifications arrive shuffled and repeated; and the server is killed, again and again, at any moment.
-/// In the end everything acknowledged is there, nothing twice, and the answers are what the store itself says.
+/// Customers buy, get refunds and renew at a simulated store, and present transactions to `souk serve`, concurrently
+/// and partly twice. The store's notifications arrive shuffled and repeated, and the server is killed at any moment. At
+/// the end all acknowledged data is there once, and the answers agree with the store.
 struct Chaos: Sendable {
     private static let customers = 8
 
@@ -57,7 +57,7 @@ struct Chaos: Sendable {
 
     private static func name(_ number: Int) -> String { "customer-\(number)" }
 
-    /// Returns when the server was killed often enough and everybody was answered.
+    /// Returns when the server was killed `kills` times and all requests were answered.
     private func rage() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             let isOver = Locked(false)
@@ -89,7 +89,7 @@ struct Chaos: Sendable {
         try await notifications.pass(on: server, witness)
     }
 
-    /// Ten days at a time: a month is renewed at most once by each, and the store tells of every renewal.
+    /// Advances ten days at a time: each subscription renews once a month at most, and the store notifies each renewal.
     private func letTimePass(while goesOn: () -> Bool) async throws {
         while goesOn() {
             await witness.wait(forRequests: 300)
@@ -104,12 +104,12 @@ struct Chaos: Sendable {
     }
 }
 
-/// What was promised, and how often somebody had to ask.
+/// The acknowledged data, and the number of requests.
 final class ChaosWitness: Sendable {
     struct State {
-        /// Transactions that were acknowledged, by customer.
+        /// The acknowledged transactions, by customer.
         var acknowledged: [String: Set<TransactionID>] = [:]
-        /// Everything that was presented, by customer.
+        /// The presented transactions, by customer.
         var presented: [String: Set<String>] = [:]
         var requests = 0
         var broken = 0
@@ -117,10 +117,10 @@ final class ChaosWitness: Sendable {
     }
 
     let state = Locked(State())
-    /// How many requests were sent.
+    /// The number of requests that were sent.
     private let sent = Broadcast<Int>(replaysLast: true)
 
-    /// Returns when so many more requests were sent, or when none is waited for any more.
+    /// Returns after `count` more requests, or at the end of the run.
     func wait(forRequests count: Int) async {
         let enough = state.withLock { $0.requests } + count
         for await requests in sent.stream(keeping: 1) where requests >= enough { return }
@@ -128,7 +128,7 @@ final class ChaosWitness: Sendable {
 
     func endWaiting() { sent.finish() }
 
-    /// Sends a request until it is answered with success, as a client with patience does, and returns the answer.
+    /// Repeats a request until it succeeds, and returns the response.
     func insist(
         _ method: HTTPRequest.Method, _ path: String, of server: ChaosServer, key: String? = nil,
         headers: HTTPHeaders = [:], body: JSONValue? = nil
@@ -147,7 +147,7 @@ final class ChaosWitness: Sendable {
         return answer
     }
 
-    /// Returns the answer of success; `nil` when there is none yet.
+    /// Returns the response of a success; `nil` to repeat the request.
     private func send(_ request: HTTPRequest, _ path: String, _ network: any HTTPTransport) async throws -> [UInt8]? {
         let count = state.withLock { state in
             state.requests += 1
@@ -161,7 +161,7 @@ final class ChaosWitness: Sendable {
             return nil
         }
         if response.isSuccess { return bytes }
-        // 409: the same request is being answered at this moment.
+        // 409: another request with the same idempotency key is in progress.
         guard response.status == 503 || response.status == 409 else {
             throw CrashFailure("\(path) was answered \(response.status): \(String(decoding: bytes, as: UTF8.self))")
         }
@@ -183,7 +183,7 @@ final class ChaosWitness: Sendable {
 }
 
 extension StoreObserver {
-    /// Asks for something to happen; `false` when the store says that it cannot, now or at all.
+    /// Sends a control request; returns `false` when the store refuses it.
     @discardableResult
     func request(_ path: String, _ body: (any Encodable & Sendable)? = nil) async throws -> Bool {
         let bytes = try body.map { try WireJSON.encode($0) } ?? Array("{}".utf8)

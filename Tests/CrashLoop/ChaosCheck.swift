@@ -7,13 +7,13 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// Looks at what is left when everything was told and nobody is killed any more.
+/// Checks the final state after all requests, without further kills.
 struct ChaosCheck: Sendable {
     let chaos: Chaos
     let settings: ChaosServer.Settings
     let network: any HTTPTransport
 
-    /// Returns how many facts there are.
+    /// Returns the number of facts.
     func run(customers: [String]) async throws -> Int {
         await chaos.server.kill()
         try await checkFile()
@@ -33,7 +33,7 @@ struct ChaosCheck: Sendable {
         return facts
     }
 
-    /// The file is whole, and says what follows from its facts and claims.
+    /// Checks that the file is intact and its state follows from its facts and claims.
     private func checkFile() async throws {
         let clock = FollowedClock(url: settings.store, transport: network)
         try await clock.start()
@@ -50,7 +50,7 @@ struct ChaosCheck: Sendable {
         }
     }
 
-    /// A server that was never killed and is told everything once more, in another order.
+    /// Starts a server that is never killed, and sends it all data again in another order.
     private func replay(_ customers: [String]) async throws -> ChaosServer {
         let server = try await ChaosServer.start(settings, name: "replay", network: network)
         let presented = chaos.witness.state.withLock { $0.presented }
@@ -77,7 +77,7 @@ struct ChaosCheck: Sendable {
         return answer
     }
 
-    /// The store knows the same transactions, refunds, and what gives access now.
+    /// Checks that the store has the same transactions, refunds and active entitlements.
     private func compare(_ answer: Customer, of customer: String) async throws {
         let sold = try await chaos.store.transactions(of: customer)
         let once = sold.filter { $0.productID != "monthly" }
@@ -100,7 +100,7 @@ struct ChaosCheck: Sendable {
         }
     }
 
-    /// Everything acknowledged is among the facts, and no fact is there twice.
+    /// Checks that all acknowledged transactions are among the facts, and each fact once.
     private func checkFacts(of customer: String) async throws -> Int {
         var facts: [JSONValue] = []
         var cursor: String?

@@ -5,7 +5,7 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Somebody with an account at the store, whose app tells the server what was bought.
+/// A customer with a store account, whose app presents the purchases to the server.
 struct ChaosCustomer {
     let name: String
     let chaos: Chaos
@@ -38,7 +38,7 @@ struct ChaosCustomer {
             StoreControlWire.Buy(productID: product, appAccountToken: CustomerID(unchecked: name).appAccountToken))
         guard isSold else { return }
         let bought = try await transactions().filter { !before.contains($0.transactionID) }
-        // Two devices of the customer hear of it at once.
+        // Two devices of the customer present it at once.
         async let one: Void = present(bought)
         async let other: Void = present(bought)
         _ = try await (one, other)
@@ -49,7 +49,7 @@ struct ChaosCustomer {
             "/control/v1/accounts/\(name)/\(word)", StoreControlWire.OfProduct(productID: "monthly"))
     }
 
-    /// Of something bought once; the app never hears of it, only the server is notified.
+    /// Refunds a non-consumable; only the notification informs the server.
     private func refund(_ word: String) async throws {
         let bought = try await transactions().filter { $0.productID != "monthly" }
         guard let one = bought.randomElement() else { return }
@@ -61,7 +61,7 @@ struct ChaosCustomer {
         try await present(Array(some))
     }
 
-    /// Tells the server until it acknowledges, with an idempotency key or without.
+    /// Presents transactions until they are acknowledged, with an idempotency key or without.
     private func present(_ transactions: [StoreControlWire.Transaction]) async throws {
         guard !transactions.isEmpty else { return }
         let texts = transactions.map(\.signedTransaction)

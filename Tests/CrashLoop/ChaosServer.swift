@@ -4,7 +4,7 @@ import HostTestSupport
 import Primitives
 import StoreModel
 
-/// `souk serve` on one file and one port, killed and started again.
+/// `souk serve` on one file and one port, which is killed and restarted.
 actor ChaosServer {
     struct Settings: Sendable {
         let folder: String

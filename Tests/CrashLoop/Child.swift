@@ -2,7 +2,7 @@ import Foundation
 import HostTestSupport
 import Primitives
 
-/// A copy of this program, doing another part, or a program that was built beside it. It is killed when this object goes.
+/// A copy of this program in another role, or another built program. It is killed when this object is deallocated.
 final class Child: Sendable {
     private let program: ChildProgram
 
@@ -10,7 +10,6 @@ final class Child: Sendable {
         guard let path = Bundle.main.executablePath else { throw CrashFailure("this program does not know its path") }
         let own = URL(fileURLWithPath: path)
         let file = program.map { own.deletingLastPathComponent().appendingPathComponent($0) } ?? own
-        // Its input ends when this process does, and that ends it.
         self.program = try ChildProgram(
             file.path, arguments, input: .captured, output: .captured, errors: .captured)
     }
@@ -18,10 +17,10 @@ final class Child: Sendable {
     var isRunning: Bool { program.isRunning }
     var lastWords: String { program.errors.soFar }
 
-    /// The first line of standard output; `nil` when it ended without one.
+    /// Returns the first line of standard output; `nil` when the child ended without one.
     func firstLine() async -> String? { await program.output.firstLine() }
 
-    /// The exit status, 128 and the signal's number for a signal; waits for the end.
+    /// Waits for the end and returns the exit status; 128 plus the signal's number after a signal.
     @discardableResult
     func ended() async -> Int32 { await program.end() }
 
@@ -30,7 +29,7 @@ final class Child: Sendable {
         await ended()
     }
 
-    /// Returns as soon as one of them has ended.
+    /// Returns when one of the children has ended.
     static func firstEnd(of children: Child...) async {
         await withTaskGroup(of: Void.self) { group in
             for child in children { group.addTask { await child.ended() } }

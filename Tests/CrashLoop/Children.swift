@@ -10,7 +10,7 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// The entitlement server over a database with a fuse. Its first line of output is the port.
+/// The entitlement server over a database with a fuse. Prints the port in its first line.
 enum ServerChild {
     static func run(_ settings: Settings) async throws {
         let database = FusedDatabase(
@@ -33,7 +33,7 @@ enum ServerChild {
     }
 }
 
-/// Returns when standard input ends: the driver has ended it, or is gone itself. Waits on a thread of its own.
+/// Waits on its own thread for the end of standard input, which the driver closes or leaves when it ends.
 func endOfInput() async {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread {
@@ -43,7 +43,7 @@ func endOfInput() async {
     }
 }
 
-/// Looks at the simulated store from outside, past every fuse.
+/// Reads the state of the simulated store without a fuse.
 struct StoreObserver: Sendable {
     let url: String
     let network: any HTTPTransport

@@ -5,9 +5,9 @@ import HostTestSupport
 import Primitives
 import StoreModel
 
-/// The simulated store's content, on sale in a new version, and who asked for it from which byte on.
+/// Serves a new version of the content, and records the first byte of each request.
 final class ContentShop: HTTPHandler {
-    /// How much an app asks for at a time, so that there are many moments to die in.
+    /// The bytes of one request of an app, so that there are many points for a kill.
     static let piece = 32 << 10
 
     static let old = ["title": Array("old".utf8)]
@@ -20,7 +20,7 @@ final class ContentShop: HTTPHandler {
     private let firstBytes = Locked<[String: Int]>([:])
     private let store = Locked<SimulatedAppStore?>(nil)
 
-    /// Puts the archive into a folder, from which the store will serve it.
+    /// Creates the archive in a folder from which the store serves it.
     init(folder: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(archive).write(to: URL(fileURLWithPath: folder + "/film.zip"))
@@ -28,7 +28,7 @@ final class ContentShop: HTTPHandler {
 
     func open(_ store: SimulatedAppStore) { self.store.withLock { $0 = store } }
 
-    /// What the product list says of the content, for one account.
+    /// The parameters of the content in the product list, for one account.
     func parameters(at url: String, for account: String) -> JSONValue {
         .object([
             "type": "RemoteContentFetcher", "URL": .string("\(url)/content/film.zip?\(account)"),
@@ -36,7 +36,7 @@ final class ContentShop: HTTPHandler {
         ])
     }
 
-    /// The byte from which an account asked first, since this was last called; `nil` when it asked for nothing.
+    /// Returns the first byte of the account's first request since the last call; `nil` without a request.
     func firstByte(askedBy account: String) -> Int? { firstBytes.withLock { $0.removeValue(forKey: account) } }
 
     func respond(to request: HTTPRequest) -> HTTPReply {

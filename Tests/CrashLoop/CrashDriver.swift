@@ -10,7 +10,7 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Runs purchase after purchase, each with the fuse one touch longer, until a fuse no longer burns.
+/// Runs one purchase after the other, each with a kill one operation later, until a run ends without a kill.
 struct CrashDriver {
     private static let catalogue = #"""
         {
@@ -35,7 +35,7 @@ struct CrashDriver {
 
     var storeURL: String { observer.url }
 
-    /// Runs `body` with a store in this process that sells a product and its content.
+    /// Runs `body` with a store in this process that sells a product with content.
     static func inWorld(_ body: (CrashDriver, ContentShop) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-crash-\(UUID().uuidString.lowercased())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -58,7 +58,7 @@ struct CrashDriver {
         await listener.stop()
     }
 
-    /// The app and its server, for as long as a purchase takes.
+    /// Kills the app and its server during purchases.
     static func run(every: Int) async throws {
         try await inWorld { driver, _ in
             let app = try await loop("app", every: every) { try await driver.killApp(at: $0) }
@@ -69,7 +69,7 @@ struct CrashDriver {
         }
     }
 
-    /// The simulated store by itself.
+    /// Kills the simulated store.
     static func runStores(every: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-crash-\(UUID().uuidString.lowercased())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -83,7 +83,7 @@ struct CrashDriver {
         )
     }
 
-    /// Returns how often the fuse burned.
+    /// Returns the number of kills.
     static func loop(
         _ side: String, every: Int, verb: String = "killed", _ attempt: (Int) async throws -> Bool
     ) async throws -> Int {
@@ -144,7 +144,7 @@ struct CrashDriver {
         }
         withExtendedLifetime(reserved) {}
         guard await app.ended() == 0 else { throw CrashFailure("\(name): the app failed: \(app.lastWords)") }
-        // Looking must not touch the fuse: a server without one does it, on the same ledger.
+        // The check must not touch the fuse, so another server on the same ledger does it.
         await server.kill()
         server = try Child(["server"] + serverSettings(name))
         guard let port = await server.firstLine() else { throw CrashFailure("\(name): the server did not start") }
@@ -176,7 +176,7 @@ struct CrashDriver {
         return String(lines[index])
     }
 
-    /// Whether the app was killed; throws when it failed otherwise.
+    /// Returns whether the app was killed; throws when it failed otherwise.
     func endsByKill(_ app: Child) async throws -> Bool {
         let status = await app.ended()
         guard status == 0 || status == SIGKILL + 128 else {
@@ -185,7 +185,7 @@ struct CrashDriver {
         return status != 0
     }
 
-    /// Once bought, nothing unfinished, one transaction in the ledger, once among the purchases.
+    /// Checks that the purchase was made once, is finished, and is once in the ledger and among the purchases.
     func check(_ account: String, port: String, keys: String) async throws {
         let bought = try await observer.transactions(of: account)
         guard bought.count == 1 else { throw CrashFailure("\(account) was sold \(bought.count) transactions") }
@@ -199,7 +199,7 @@ struct CrashDriver {
         }
         let facts = try await server.ask(
             .get, "/v1/customers/\(account)/facts", headers: headers, as: JSONValue.self)
-        // An app that comes back is another device, for which the store signs the same transaction anew.
+        // A restarted app is another device, for which the store signs the transaction anew.
         let transactions = facts["facts"]?.arrayValue?.compactMap { $0["transactionID"]?.stringValue } ?? []
         guard Set(transactions) == Set(bought.map(\.transactionID.rawValue)) else {
             throw CrashFailure("\(account): the ledger has facts of \(Set(transactions).count) transactions")

@@ -1,16 +1,16 @@
 import Foundation
 import Primitives
 
-/// Kills an app, the server it talks to, or the simulated store, at every point of what it does, one after the other, and
-/// checks that after the restart nothing that was answered is lost and nothing has happened twice.
+/// Kills an app, its server, or the simulated store, at every point of a run. Checks after the restart that no answered
+/// request is lost, and none has an effect twice.
 ///
 ///     CrashLoop all [EVERY]       all of these, at every point or at each EVERY-th
 ///     CrashLoop purchases [EVERY] the app and its server, at their network and statements
 ///     CrashLoop devices [EVERY]   the app with content, at its disk and network; then disks that fail
 ///     CrashLoop stores [EVERY]    the simulated store alone
-///     CrashLoop chaos [KILLS]     souk serve, at any moment, while customers and the store talk to it all at once
+///     CrashLoop chaos [KILLS]     souk serve, at any moment, with concurrent requests of customers and the store
 ///
-/// The other forms are what it starts itself: `CrashLoop app …`, `CrashLoop server …` and `CrashLoop store …`.
+/// The commands `CrashLoop app …`, `CrashLoop server …` and `CrashLoop store …` are the children that it starts.
 @main
 enum CrashLoop {
     static func main() async {
@@ -43,7 +43,7 @@ struct CrashFailure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// What a child is told: `name=value` words.
+/// The settings of a child, as `name=value` arguments.
 struct Settings {
     private let values: [String: String]
 
@@ -62,6 +62,6 @@ struct Settings {
         return value
     }
 
-    /// The touch at which the fuse burns; `nil` for never.
+    /// The operation at which the process is killed; `nil` for never.
     var killAt: Int? { values["kill-at"].flatMap { Int($0) } }
 }

@@ -11,8 +11,8 @@ import StoreModel
     import Darwin
 #endif
 
-/// Apps that die, or whose disk fails, at every operation of their disk and their network while they buy a product and
-/// fetch its content. They have an older version of the content already.
+/// Kills apps, or lets their disk fail, at every operation of their disk and network while they buy a product and fetch
+/// its content. They have an older version of the content before.
 struct DeviceCrash {
     private let driver: CrashDriver
     private let shop: ContentShop
@@ -20,7 +20,7 @@ struct DeviceCrash {
     private let folder: String
     private static let keys = "devices"
 
-    /// The content of an earlier run, to be copied to each device.
+    /// The content of an earlier run, which is copied to each device.
     private var earlierContent: String { folder + "/former" }
 
     static func run(every: Int) async throws {
@@ -81,7 +81,7 @@ struct DeviceCrash {
         return wasKilled
     }
 
-    /// A run in which nothing goes wrong.
+    /// Repeats the run without a failure.
     private func finish(_ account: String, _ settings: [String]) async throws {
         let app = try Child(settings)
         let line = await app.firstLine()
@@ -96,7 +96,7 @@ struct DeviceCrash {
 
     // MARK: - Failing disks
 
-    /// Returns whether the disk had begun to fail before all was done.
+    /// Returns whether the disk failed before the end of the run.
     private func fail(from first: Int, with error: Int32) async throws -> Bool {
         let account = "disk-\(error)-\(first)"
         let settings = try await makeDevice(account)
@@ -107,7 +107,7 @@ struct DeviceCrash {
         return words.count == 2
     }
 
-    /// The same with the system's own limit of a file's size, where nothing of ours stands between.
+    /// Repeats the test with the system's limit of the file size.
     private func limitFiles() async throws {
         let account = "limited"
         let settings = try await makeDevice(account)
@@ -125,7 +125,7 @@ struct DeviceCrash {
 
     private func expect(_ isExpected: Bool, _ account: String, _ words: [String]) throws {
         guard isExpected else { throw CrashFailure("\(account): it said \(words)") }
-        // What fails after the exchange is told too: writing down what is there now, and making that durable.
+        // Errors after the exchange of the content are reported too.
         let content = try storedContent(account).content
         guard content == ContentShop.new || words.first != "content" && content == ContentShop.old else {
             throw CrashFailure("\(account): it said \(words), and left \(content.keys.sorted())")
@@ -146,12 +146,12 @@ struct DeviceCrash {
 
     private struct StoredContent {
         var content: [String: [UInt8]] = [:]
-        /// Bytes of the archive that can be resumed.
+        /// The bytes of the archive that need not be fetched again.
         var received = 0
         var names: [String] = []
     }
 
-    /// What is there for the product.
+    /// Returns the stored content of the product.
     private func storedContent(_ account: String) throws -> StoredContent {
         let path = "\(contentFolder(account))/\(CrashDriver.product)"
         var stored = StoredContent()

@@ -10,18 +10,18 @@ import SQLStorage
     import Darwin
 #endif
 
-/// Ends this process without warning when it is touched for the N-th time, as a power failure would.
+/// Kills this process at the N-th operation, as a power failure would.
 final class Fuse: Sendable {
     private let left: Locked<Int>
 
-    /// `nil` never burns.
+    /// With `nil`, the process is never killed.
     init(_ touches: Int?) { left = Locked(touches ?? .max) }
 
     func touch() {
         if isBurntByThis { kill(getpid(), SIGKILL) }
     }
 
-    /// Touches it, and says whether that was the last time; the process is to be ended then.
+    /// Counts an operation, and returns whether the process must be killed at it.
     var isBurntByThis: Bool {
         left.withLock { left in
             left -= 1
@@ -30,7 +30,7 @@ final class Fuse: Sendable {
     }
 }
 
-/// An app's network that touches the fuse before each request leaves and after each answer has come.
+/// A transport with the fuse before each request and after each response.
 struct FusedTransport: HTTPTransport {
     let network: any HTTPTransport
     let fuse: Fuse
@@ -44,7 +44,7 @@ struct FusedTransport: HTTPTransport {
     }
 }
 
-/// A server's database that touches the fuse at every statement, before a write is queued and after it is durable.
+/// A database with the fuse at every statement, before a write is queued and after it is durable.
 struct FusedDatabase: SQLDatabase {
     let database: any SQLDatabase
     let fuse: Fuse

@@ -6,10 +6,10 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// The app's server: it outlives the store, refuses every second notification the first time, and keeps what came.
+/// The app's server: it outlives the store, refuses every second notification once, and records all of them.
 final class NotificationReceiver: Sendable {
     private struct State {
-        /// What came of each notification, by its UUID.
+        /// The received payloads of each notification, by its UUID.
         var payloads: [String: [String]] = [:]
     }
 
@@ -41,7 +41,7 @@ final class NotificationReceiver: Sendable {
         return (try? JSONValue(parsing: bytes))?["notificationUUID"]?.stringValue
     }
 
-    /// Throws unless everything in `recorded` has arrived, nothing else has, and nothing more often than it was written down.
+    /// Throws unless each notification in `recorded` has arrived as often as was recorded, and no other has.
     func check(_ recorded: [StoreControlWire.Notification], charges: Set<TransactionID>, wasKilled: Bool) throws {
         let arrived = state.withLock { $0.payloads }
         guard Set(arrived.keys).isSubset(of: recorded.map(\.uuid)) else {

@@ -3,8 +3,8 @@ import HTTPCore
 import HTTPListener
 import Primitives
 
-/// Stands between the store and the server: takes every notification at once, and passes them on in any order, some of
-/// them more than once.
+/// A relay between the store and the server: accepts every notification at once, and forwards them in any order, some
+/// more than once.
 final class NotificationRelay: Sendable {
     private struct State {
         var waiting: [String] = []
@@ -37,16 +37,16 @@ final class NotificationRelay: Sendable {
 
     func stop() async { await listener.stop() }
 
-    /// Everything the store has told.
+    /// All notifications from the store.
     var all: [String] { state.withLock { $0.all } }
 
-    /// Lets `pass` end.
+    /// Ends `pass`.
     func end() {
         state.withLock { $0.isOver = true }
         changes.send(())
     }
 
-    /// Passes on what waits, three at a time, until `end` was called and nothing waits any more.
+    /// Forwards the waiting notifications, three at a time, until `end` was called and none is left.
     func pass(on server: ChaosServer, _ witness: ChaosWitness) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
@@ -68,7 +68,7 @@ final class NotificationRelay: Sendable {
             .post, "/v1/notifications/app-store", of: server, body: ["signedPayload": .string(payload)])
     }
 
-    /// Any of those that wait; one in four stays to be taken again.
+    /// Returns a random waiting notification; one in four is kept for a repetition.
     private func take() -> String? {
         state.withLock { state in
             guard let place = state.waiting.indices.randomElement() else { return nil }

@@ -9,7 +9,7 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The simulated store over a database with a fuse. Its first line of output is where it listens.
+/// The simulated store over a database with a fuse. Prints its URL in its first line.
 enum StoreChild {
     static let catalogue = #"""
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -39,8 +39,8 @@ enum StoreChild {
     }
 }
 
-/// Lives a customer's life in a store that is killed on the way, and asks again for whatever was not answered. In the end
-/// everything that was answered is there, and nothing twice.
+/// Uses a store that is killed during the run, and repeats requests without a response. At the end the effects of all
+/// responses are there once.
 struct StoreCrash {
     private let folder: String
     private let killAt: Int
@@ -55,7 +55,7 @@ struct StoreCrash {
     private var finished: Set<TransactionID> = []
     private var refunded: TransactionID?
 
-    /// Returns whether the fuse burned.
+    /// Returns whether the store was killed.
     static func attempt(_ point: Int, in folder: String, over network: any HTTPTransport) async throws -> Bool {
         let data = folder + "/store-\(point)"
         var crash = try await StoreCrash(data, killAt: point, network)
@@ -118,7 +118,7 @@ struct StoreCrash {
         try await finish("p4")
     }
 
-    /// Goes on until every notification has arrived, as often as that takes.
+    /// Repeats the delivery until every notification has arrived.
     private mutating func deliver() async throws {
         for _ in 0..<12 {
             let bytes = try await ask(.post, "/control/v1/notifications/deliver")
@@ -159,7 +159,7 @@ struct StoreCrash {
         }
     }
 
-    /// Asks until there is an answer; the store dies once at most.
+    /// Repeats a request until there is a response; the store is killed once at most.
     @discardableResult
     private mutating func ask(
         _ method: HTTPRequest.Method, _ path: String, _ body: [UInt8] = [], accepting other: Int? = nil
@@ -196,7 +196,7 @@ struct StoreCrash {
         }
         let counts = ["coins", "pack"].map { product in all.filter { $0.productID.rawValue == product }.count }
         guard counts == [4, 1] else { throw CrashFailure("point \(killAt): \(counts) of coins and packs were sold") }
-        // The advance may have been asked twice.
+        // The advance may have been requested twice.
         let months = all.filter { $0.productID == "monthly" }.count
         guard months == 3 || wasKilled && months == 5 else {
             throw CrashFailure("point \(killAt): \(months) months were sold")
@@ -210,7 +210,7 @@ struct StoreCrash {
         let sales = try WireJSON.decode(StoreWire.Updates.self, from: bytes).updates
             .filter { $0.state == "purchased" || $0.state == "revoked" }
         let delivered = Set(sales.compactMap { $0.transaction?.id })
-        // A payment's answer is told until the device says that it has arrived, finished or not.
+        // The answer to a payment is repeated until the device confirms it, finished or not.
         let unasked = Set(sales.filter { $0.paymentID == nil }.compactMap { $0.transaction?.id })
         let expected = known.subtracting(finished)
         guard delivered.isSuperset(of: expected), unasked.isSubset(of: expected) else {

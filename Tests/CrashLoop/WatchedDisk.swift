@@ -9,7 +9,7 @@ import Primitives
     import Darwin
 #endif
 
-/// What becomes of this process's operations that change a file or a folder (Linux only).
+/// Intercepts this process's operations that change a file or a folder (Linux only).
 enum WatchedDisk {
     private struct Fault {
         var operationsLeft: Int
@@ -20,7 +20,7 @@ enum WatchedDisk {
     private static let fuse = Locked<Fuse?>(nil)
     private static let fault = Locked<Fault?>(nil)
 
-    /// Each operation touches the fuse: before it, and a write once more when its first half is done.
+    /// Touches the fuse before each operation, and in the middle of a write.
     static func burn(_ fuse: Fuse) {
         self.fuse.withLock { $0 = fuse }
         souk_disk_watch { _ in
@@ -28,7 +28,7 @@ enum WatchedDisk {
         }
     }
 
-    /// Fails the operation `first` and all after it with an error number. A disk that is full still removes.
+    /// Fails the operation `first` and all later ones with an error number. A full disk still allows removals.
     static func fail(from first: Int, with error: Int32) {
         fault.withLock { $0 = Fault(operationsLeft: first - 1, error: error) }
         souk_disk_watch { removes in
@@ -42,15 +42,15 @@ enum WatchedDisk {
         }
     }
 
-    /// Ends that. Returns whether anything has failed.
+    /// Ends the failures. Returns whether any operation has failed.
     static func recover() -> Bool {
         souk_disk_watch(nil)
         return fault.withLock { $0 }?.hasBegun ?? false
     }
 
-    /// Lets no file of this process grow beyond so many bytes, as the system can for real.
+    /// Limits the size of this process's files, as the system can.
     static func limitFiles(to bytes: UInt64) {
-        // Without this the process is ended at the first byte too many.
+        // Otherwise the signal ends the process.
         signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit()
         getrlimit(fileSizeLimit, &limit)

@@ -4,7 +4,7 @@ import ZipArchives
 
 @testable import ZipExtraction
 
-/// Archives as they come, extracted with libarchive and with our own reader beside a file that must stay what it is.
+/// Extracts arbitrary archives with libarchive and with our own reader, beside a file that must not change.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
@@ -15,7 +15,7 @@ public func fuzzArchives(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Extracts the archive, and returns the content by its path and the code of a refusal.
+/// Extracts the archive, and returns the content by path or the code of the error.
 private func extract<Reader: EntryReader>(with reader: Reader.Type) -> [String: Data] {
     let limits = ExtractionLimits(entries: 100, totalBytes: 1 << 20)
     do {
@@ -36,7 +36,7 @@ private func extract<Reader: EntryReader>(with reader: Reader.Type) -> [String: 
 
 private let place = Place()
 
-/// In memory where there is a folder for that, because every extraction is flushed to its disk.
+/// A folder in memory if the system has one, because every extraction is synced.
 private struct Place {
     let root: String
     var archive: String { root + "/archive.zip" }
@@ -71,9 +71,9 @@ private struct Place {
     }
 }
 
-/// What the search begins with.
+/// The seeds of the search.
 func archiveSeeds() -> [[UInt8]] {
-    // A file, a folder and a deflated file by zipfile; the last with its sizes behind the data and the end of zip64.
+    // Made by zipfile: a file, a folder and a deflated file; the last with a descriptor and the zip64 end.
     let seeds = [
         "UEsDBBQAAAAAAAAAIQDHp4s7BAAAAAQAAAABAAAAYXRleHRQSwMEFAAAAAAAAAAhAAAAAAAAAAAAAAAAAAIAAABmL1"
             + "BLAwQUAAAACAAAACEArzhhtQ4AAABRAAAAAwAAAGYvYktJTctJLElNUUihEgMAUEsBAhQDFAAAAAAAAAAhAMenizsE"

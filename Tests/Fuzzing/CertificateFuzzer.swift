@@ -5,8 +5,8 @@ import StoreModel
 
 @testable import SignedData
 
-/// Certificates and keys in four ways, chosen by the first byte of an input: a certificate in DER with all its fields;
-/// in the place of one of a good chain's; PEM; an answer to the question whether one was revoked.
+/// Certificates and keys in four forms, chosen by the first byte of an input. These are a certificate in DER with all
+/// its fields; a replacement in a good chain; PEM; and an OCSP response.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
@@ -27,7 +27,7 @@ public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
         let good = encoded[place]
         encoded[place] = Array(rest.dropFirst())
         guard (try? CertificateChain(encoded, trusting: world.anchors, use: use)) != nil else { break }
-        // Of a root that is given, an embedded one need only share the name and the key.
+        // An embedded root need only have the name and the key of the trusted one.
         let isSame = encoded[place] == good || place == 2 && use == .jws
         Fuzzing.claim(isSame, "no certificate of a chain can be exchanged")
     case 2:
@@ -82,7 +82,7 @@ private struct World {
         question = Fuzzing.must { try OCSPRequest(about: known, issuedBy: chain.intermediate, withNonce: false) }
     }
 
-    /// What the authority itself answers to `question`, in DER.
+    /// The authority's own response to `question`, in DER.
     func goodAnswer() -> [UInt8] {
         let basic = OCSP_BASICRESP_new()
         let begin = ASN1_TIME_set(nil, Int(now.timeIntervalSince1970) - 60)
@@ -102,7 +102,7 @@ private struct World {
     }
 }
 
-/// What the search begins with.
+/// The seeds of the search.
 func certificateSeeds() -> [[UInt8]] {
     let certificates = world.chain.certificates
     var seeds: [[UInt8]] = certificates.flatMap { [[0] + $0.der, [2] + Array($0.pem.utf8)] }
@@ -114,7 +114,7 @@ func certificateSeeds() -> [[UInt8]] {
     seeds.append([2] + Array(world.chain.leafKey.pem.utf8))
     let ed25519 = Fuzzing.must { try Ed25519.PrivateKey(raw: [UInt8](repeating: 7, count: 32)) }
     seeds.append([2] + Array((ed25519.pem + ed25519.publicKey.pem).utf8))
-    // A responder's refusal (RFC 6960 section 4.2.1), and its answer that all is well.
+    // An error response (RFC 6960 section 4.2.1), and a response that the certificate is good.
     let tryLater: [UInt8] = [3, 0x30, 0x03, 0x0A, 0x01, 0x03]
     seeds += [tryLater, [3] + world.goodAnswer()]
     return seeds

@@ -2,20 +2,20 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// What the six fuzzers share.
+/// The shared code of the six fuzzers.
 ///
-/// `Scripts/fuzz` compiles each fuzzer with the modules it tests into a program of libFuzzer's, and sets `FUZZING`.
+/// `Scripts/fuzz` compiles each fuzzer with the modules it tests into a libFuzzer program, and sets `FUZZING`.
 /// `FuzzingTests` compiles all fuzzers into one module and replays the inputs in the folder `Corpus`.
 enum Fuzzing {
-    /// The folder with the keys that the fuzzers sign with. They are public and protect nothing. They are committed because
-    /// an input that carries a signature is only accepted with the same keys.
+    /// The folder with the fuzzers' signing keys. They are public and protect nothing. They are committed because a
+    /// signed input is only accepted with the same keys.
     static let keys = folder.appendingPathComponent("Keys", isDirectory: true)
 
     /// The folder of this file.
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    /// Returns a file of `keys`, and makes it first when it is missing. For what a fuzzer signs with a signature that
-    /// differs each time, and later has to recognise in an input.
+    /// Returns a file of `keys`, and creates it if it is missing: for a signature that differs each time and must be
+    /// recognized in later inputs.
     static func kept(_ name: String, orMake make: () throws -> [UInt8]) -> [UInt8] {
         let file = keys.appendingPathComponent(name)
         if let known = try? Data(contentsOf: file) { return Array(known) }
@@ -26,7 +26,7 @@ enum Fuzzing {
         }
     }
 
-    /// Writes seeds to the folder that libFuzzer reads its corpus from next.
+    /// Writes seeds to the folder from which libFuzzer reads its corpus next.
     static func plant(_ seeds: [[UInt8]]) {
         guard let path = ProcessInfo.processInfo.environment["SOUK_FUZZ_SEEDS"] else { return }
         let corpus = URL(fileURLWithPath: path, isDirectory: true)
@@ -35,18 +35,18 @@ enum Fuzzing {
         }
     }
 
-    /// An input as an array; libFuzzer's own memory is read no further.
+    /// Copies an input to an array, so that reads beyond its end are detected.
     static func bytes(_ start: UnsafePointer<UInt8>?, _ count: Int) -> [UInt8] {
         Array(UnsafeBufferPointer(start: start, count: count))
     }
 
-    /// What cannot go wrong unless the fuzzer itself is at fault.
+    /// Runs a body that can only fail through an error in the fuzzer itself.
     static func must<Result>(_ body: () throws -> Result) -> Result {
         do { return try body() } catch { fatalError("the fuzzer cannot go on: \(error)") }
     }
 
-    /// Runs what is asynchronous to its end, and waits on this thread. For libFuzzer's thread, or one that a replay made: a
-    /// thread of Swift's own pool may be the one that the work needs.
+    /// Waits on this thread for an asynchronous body. Call it on libFuzzer's thread or a thread of a replay: the body
+    /// may need the threads of Swift's pool.
     static func wait<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) -> Result<Value, any Error> {
@@ -62,11 +62,11 @@ enum Fuzzing {
         return outcome.withLock { $0 } ?? .failure(CancellationError())
     }
 
-    /// Reports what is not true to `refuse`.
+    /// Reports a false claim to `refuse`.
     static func claim(_ holds: Bool, _ what: String) {
         if !holds { refuse("not true: \(what)") }
     }
 
-    /// Ends the process, so that libFuzzer keeps the input. A replay notes the claim instead.
+    /// Ends the process, so that libFuzzer keeps the input. A replay records the claim instead.
     @TaskLocal static var refuse: @Sendable (String) -> Void = { fatalError($0) }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import Primitives
 
-/// Any bytes as JSON. What is accepted says the same after being written and read again, and so does the text in it that
-/// looks like base64, hexadecimal digits or a date. The coder reads it as every kind of type, and writes it as it is.
+/// Arbitrary bytes as JSON. An accepted value must be equal after it is written and read again, and so must text in it
+/// that looks like base64, hexadecimal digits or a date. The coder reads it as every kind of type, and writes it
+/// unchanged.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
@@ -19,7 +20,7 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Asks for every kind of value in every place.
+/// Decodes every kind of value at every place.
 private struct AnyKind: Decodable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -76,7 +77,7 @@ private func examine(_ text: String) {
     }
 }
 
-/// What the search begins with.
+/// The seeds of the search.
 func jsonSeeds() -> [[UInt8]] {
     [
         #"{"a":[1,-0.5e+10,true,false,null,"\u00e9\ud83d\ude00\n\"\\"],"b":{}}"#, "[[[[[]]]]]",

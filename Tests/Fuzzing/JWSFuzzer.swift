@@ -5,8 +5,8 @@ import StoreModel
 
 @testable import SignedData
 
-/// JWS in five ways, chosen by the first byte of an input: as it came; as a payload, or as a header, which the fuzzer
-/// signs so that the mutations reach what lies behind the signature; as what a notification carries; as a token of an
+/// JWS in five forms, chosen by the first byte of an input. These are the input itself; a payload or a header that the
+/// fuzzer signs, so that mutations reach the code after the signature; the content of a notification; and a token of an
 /// app's server.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
@@ -53,7 +53,7 @@ public func fuzzJWS(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private let world = World()
 
-/// A store, its app's server, and what they signed.
+/// A store, its app's server, and signed data of both.
 private struct World {
     let chain = Fuzzing.must { try SigningChain.open(in: Fuzzing.keys) }
     let signer: JWSSigner
@@ -105,7 +105,8 @@ private struct World {
         }.json.encoded()
         let sign = signer
         func signed(_ payload: [UInt8]) -> String { Fuzzing.must { try sign.sign(payload) } }
-        // Carries two signatures. Anew in each process, the claim below would fail for a notification of an earlier one.
+        // It has two signatures. With a new one in each process, the claim below would fail for notifications of
+        // earlier ones.
         let carrier = Fuzzing.kept("notification.json") {
             ResponseBodyV2DecodedPayload {
                 $0.notificationType = .didRenew
@@ -125,7 +126,7 @@ private struct World {
         payloads = Set(seeds.map(\.payload))
     }
 
-    /// The payloads that one of the verifier's kinds accepted.
+    /// Returns the payloads that a kind of the verifier accepts.
     func accepted(_ jws: String) -> [[UInt8]] {
         var payloads: [[UInt8]] = []
         if let found = try? verifier.transaction(jws) { payloads.append(found.payloadBytes) }
@@ -141,13 +142,13 @@ extension CompactJWS {
     fileprivate static func payload(of text: String) -> [UInt8]? { try? CompactJWS(Array(text.utf8)).payload() }
 }
 
-/// Whether an input is a JWS as it came, and accepted.
+/// Whether an input is itself an accepted JWS.
 func isAcceptedJWS(_ input: [UInt8]) -> Bool {
     input.first.map { $0 % 5 == 0 } ?? false
         && !world.accepted(String(decoding: input.dropFirst(), as: UTF8.self)).isEmpty
 }
 
-/// What the search begins with.
+/// The seeds of the search.
 func jwsSeeds() -> [[UInt8]] {
     var seeds: [[UInt8]] = []
     for seed in world.seeds {

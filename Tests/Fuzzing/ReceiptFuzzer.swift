@@ -4,8 +4,9 @@ import StoreModel
 
 @testable import SignedData
 
-/// Receipts in three ways, chosen by the first byte of an input: as they came, perhaps in base64; as a payload, which the
-/// fuzzer signs so that the mutations reach what lies behind the signature; as the certificates of a good receipt.
+/// Receipts in three forms, chosen by the first byte of an input. These are the input itself, possibly in base64; a
+/// payload that the fuzzer signs, so that mutations reach the code after the signature; and the certificates of a good
+/// receipt.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
@@ -43,14 +44,14 @@ public func fuzzReceipts(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private let world = World()
 
-/// A store and the receipts it made.
+/// A store and its receipts.
 private struct World {
     let chain = Fuzzing.must { try SigningChain.open(in: Fuzzing.keys) }
     let signer: ReceiptSigner
     let verifier: ReceiptVerifier
     let anyVerifier: ReceiptVerifier
     let device: DeviceIdentifier
-    /// Payloads.
+    /// The payloads.
     let seeds: [[UInt8]]
     let payloads: Set<[UInt8]>
 
@@ -78,7 +79,7 @@ private struct World {
     }
 }
 
-/// What the search begins with.
+/// The seeds of the search.
 func receiptSeeds() -> [[UInt8]] {
     var seeds: [[UInt8]] = []
     for payload in world.seeds {

@@ -1,17 +1,17 @@
 import Foundation
 import Primitives
 
-/// One fuzzer, run on inputs that are already known: without libFuzzer, and without Address Sanitizer.
+/// Runs one fuzzer on known inputs, without libFuzzer and Address Sanitizer.
 ///
-/// An input that traps ends the process, and `Scripts/fuzz` then keeps it, because it starts with the same inputs.
+/// An input that traps ends the process; `Scripts/fuzz` then keeps it, because it starts with the same inputs.
 struct Replay: Sendable {
-    /// An input and where it is, such as `Corpus/json.txt:3`.
+    /// An input and its place, such as `Corpus/json.txt:3`.
     struct Input: Sendable, Equatable {
         let origin: String
         let bytes: [UInt8]
     }
 
-    /// Claims of a fuzzer that an input refutes.
+    /// The claims of a fuzzer that an input refutes.
     struct FalseClaim: CustomStringConvertible {
         let fuzzer: String
         let input: Input
@@ -22,7 +22,7 @@ struct Replay: Sendable {
         }
     }
 
-    /// A line of a corpus that is not an input.
+    /// An invalid line of a corpus.
     struct UnreadableLine: Error, CustomStringConvertible {
         let origin: String
         var description: String { "\(origin) is not base64; Scripts/fuzz writes these files" }
@@ -38,12 +38,12 @@ struct Replay: Sendable {
 
     static let corpus = Fuzzing.folder.appendingPathComponent("Corpus", isDirectory: true)
 
-    /// The name that `Scripts/fuzz` knows the fuzzer by.
+    /// The name of the fuzzer in `Scripts/fuzz`.
     let name: String
     let seeds: @Sendable () -> [[UInt8]]
     let fuzz: @Sendable (UnsafePointer<UInt8>?, Int) -> CInt
 
-    /// The seeds, the minimised corpus, and the inputs that crashed once.
+    /// Returns the seeds, the minimised corpus, and the inputs that crashed once.
     func inputs() throws -> [Input] {
         let planted = seeds().enumerated().map { Input(origin: "seed \($0.offset)", bytes: $0.element) }
         let crashes = Self.corpus.appendingPathComponent("\(name)-crashes.txt")
@@ -64,15 +64,15 @@ struct Replay: Sendable {
         }
     }
 
-    /// Runs `body` on a thread of its own, for a fuzzer that waits.
+    /// Runs `body` on its own thread, for a fuzzer that waits.
     static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }
     }
 
-    /// Runs the fuzzer on each input, up to the first that refutes a claim: a fuzzer with files may fail for all that
-    /// follow.
+    /// Runs the fuzzer on each input, up to the first that refutes a claim. Later results of a fuzzer with files would
+    /// be unreliable.
     func firstFalseClaim(in inputs: [Input]) -> FalseClaim? {
         for input in inputs {
             let claims = Locked<[String]>([])

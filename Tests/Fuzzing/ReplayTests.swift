@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every input that `Scripts/fuzz` kept, given to its fuzzer again.
+/// Replays every kept input of `Scripts/fuzz`.
 @Suite struct ReplayTests {
     @Test func `JSON that was kept refutes no claim`() throws { try replay(.json) }
 
@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-/// What the replay itself promises.
+/// Tests of the replay itself.
 @Suite struct ReplayItselfTests {
     @Test func `a false claim names the fuzzer, the line and the input`() throws {
         let short = Replay(

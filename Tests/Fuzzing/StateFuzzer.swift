@@ -4,9 +4,9 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// States of a store that are imported, in two ways, chosen by the first byte of an input: as JSON, as it came; and as
-/// changes to a good state, so that the mutations reach what lies behind the form. A change is 12 bytes: which table, row
-/// and column, what becomes of it, and a number.
+/// Imported states of a store in two forms, chosen by the first byte of an input: JSON, and changes of a good state, so
+/// that mutations reach the code after the parser. A change has 12 bytes: the table, row, column and kind of the
+/// change, and a number.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
@@ -32,7 +32,7 @@ public func fuzzStates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 extension Result where Failure == any Error {
-    /// Whether it is a value, or an error that a tester is told.
+    /// Whether the result is a value, or an error that testers see.
     fileprivate var isWorking: Bool {
         if case .failure(let error) = self { return error is SimulatorError }
         return true
@@ -41,7 +41,7 @@ extension Result where Failure == any Error {
 
 private let world = World()
 
-/// A store, and the state that it begins each input with.
+/// A store, and the state at the beginning of each input.
 private struct World {
     let folder: String
     let store: SimulatedAppStore
@@ -55,7 +55,7 @@ private struct World {
         let opened = store
         good = Fuzzing.must {
             try Fuzzing.wait {
-                // The clock's base is that of the import from here on.
+                // From here on, the clock's base is that of the import.
                 try await opened.importState(try await opened.exportState())
                 return try await opened.exportState()
             }.get()
@@ -63,7 +63,7 @@ private struct World {
         atexit { try? FileManager.default.removeItem(atPath: world.folder) }
     }
 
-    /// A store with a family, a subscription that is shared, things bought once and an order that waits.
+    /// Opens a store with a family, a shared subscription, non-consumables and a pending order.
     private static func open(in folder: String) async throws -> SimulatedAppStore {
         let catalogue = """
             {"version": {"major": 4}, "products": [
@@ -102,7 +102,7 @@ private struct World {
         Fuzzing.must { try Fuzzing.wait { try await store.exportState() }.get() }
     }
 
-    /// Asks for what there is, buys, and lets time pass.
+    /// Reads the state, buys, and advances time.
     func live() async throws {
         for account in try store.accounts() {
             _ = try await store.subscriptions(of: account)
@@ -117,7 +117,7 @@ private struct World {
     }
 }
 
-/// `state` with the changes that `bytes` describe.
+/// Returns `state` with the changes that `bytes` describe.
 private func changed(_ state: JSONValue, by bytes: [UInt8]) -> JSONValue? {
     guard bytes.count >= 12, case .object(var tables)? = state["tables"] else { return nil }
     let names = tables.map(\.key)
@@ -159,7 +159,7 @@ private let texts = [
     "purchased", "weekly", "gracePeriod", "withdrawn weekly", "16d", "anna", "7e3fb20b-4cdb-47cc-936d-99d65f608138",
 ]
 
-/// What the search begins with.
+/// The seeds of the search.
 func stateSeeds() -> [[UInt8]] {
     let good = world.good
     let rows = (good["tables"]?.objectValue ?? [:]).count

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostgresStorage
 
-/// A database behind PgBouncer in transaction mode, which gives each transaction another connection.
+/// A database behind PgBouncer in transaction mode, where each transaction can have another connection.
 @Suite(.enabled(if: PostgresCluster.isAvailable && PostgresCluster.hasPooler, "PgBouncer is not installed"))
 struct PoolerTests {
     private static let cluster = Task { try await PostgresCluster(pooled: true) }

@@ -183,7 +183,7 @@ struct PostgresDatabaseTests {
     @Test func `two programs that each read what the other writes act as if one were first`() async throws {
         try await Self.withDatabase { first, url, _ in
             let second = try PostgresDatabase(url: url)
-            // Write skew: each takes from one account while both together have enough.
+            // Write skew: each transaction takes from one account while both accounts together have enough.
             for _ in 0..<20 {
                 try await first.write { try $0.perform("UPDATE account SET balance = 1", []) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -242,18 +242,15 @@ struct PostgresDatabaseTests {
             let newer = try PostgresDatabase(url: url)
             let expanded = own + [table("0003", minimumProgram: "0002"), table("0004", minimumProgram: "0001 account")]
             try newer.migrate(expanded)
-            // The older program starts again, and finds nothing to do and nothing wrong.
             try database.migrate(own)
             #expect(
                 try database.schema(own)
                     == SQLSchemaStatus(applied: ["0001 account", "0002", "0003", "0004"], pending: []))
             #expect(try database.deviations(from: own) == [])
-            // One that is older still does not know what the third step asks for.
             #expect(throws: SQLError(.newerSchema, "")) { try database.migrate([Self.schema]) }
             try newer.migrate(expanded + [table("0005")])
             #expect(throws: SQLError(.newerSchema, "")) { try database.migrate(own) }
             #expect(throws: SQLError(.newerSchema, "")) { _ = try database.schema(own) }
-            // What a step asks for is a step before it.
             let wrong = [Self.schema, table("0002", minimumProgram: "0003"), table("0003")]
             #expect(throws: SQLError(.invalidMigration, "")) { try database.migrate(wrong) }
             await newer.close()
@@ -306,7 +303,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    /// A table of which each new row keeps a commit waiting, in a deferred trigger, while `gate` has no row.
+    /// Creates a table with a deferred trigger that delays commits of new rows until `gate` has a row.
     private static func makeSlowCommits(in database: PostgresDatabase) async throws {
         try await database.write { connection in
             try connection.execute("CREATE TABLE slow (id BIGINT)")
@@ -338,7 +335,6 @@ struct PostgresDatabaseTests {
                         runs += 1
                         return runs
                     }
-                    // The second time the trigger does not wait.
                     for _ in 0..<count { try connection.perform("INSERT INTO slow VALUES (1)", []) }
                     return count
                 }
@@ -388,7 +384,7 @@ struct PostgresDatabaseTests {
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)
             let runs = Locked(0)
-            // The transaction's commit is lost on its way, and the answers to those who look for its mark.
+            // The commit is lost, and the responses to queries for its mark.
             proxy.loseNext("COMMIT")
             for _ in 1..<cuts { proxy.cutAnswer(to: "is_settled") }
             try await cut.write { connection in

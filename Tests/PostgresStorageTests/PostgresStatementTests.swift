@@ -38,7 +38,7 @@ import Testing
         #expect(try !PostgresStatement("SELECT 'COMMIT'").isReserved)
     }
 
-    /// Texts that end in the middle of something.
+    /// Unterminated strings, names and comments.
     @Test(arguments: ["'", "\"", "E'\\", "/*", "/* /*", "$$", "$a$", "$a", "?", "--", "e'", "a'"])
     func `a text that ends early is no trap`(end: String) {
         _ = try? PostgresStatement("SELECT 1 \(end)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostgresStorage
 
-/// TLS on the way to the database, by libpq's parameters in the URL.
+/// TLS to the database, set by libpq's parameters in the URL.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct PostgresTLSTests {
     @Test func `a server is believed whose certificate the URL names the root of, and no other`() async throws {

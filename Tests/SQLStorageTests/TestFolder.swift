@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder on the disk that is gone when the test forgets it.
+/// A folder that is removed when it is deallocated.
 final class TestFolder: Sendable {
     let path: String
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ZipArchives
 
-/// The reader over inflaters that report anything: it must end, trap on nothing, and accept what is true alone.
+/// The reader with inflaters that return anything: it must end, not trap, and accept only correct data.
 @Suite struct InflatingReaderTests {
     @Test(arguments: [
         InflateStep(consumed: 4, produced: 4, state: .failed), InflateStep(consumed: 5, produced: 4, state: .ended),
@@ -48,7 +48,6 @@ import Testing
     @Test func `the checksum is that of the format`() {
         var checksum = CRC32()
         for part in ["1234", "", "56789"] { Array(part.utf8).withUnsafeBytes { checksum.update($0) } }
-        // The check value of CRC-32/ISO-HDLC.
         #expect(checksum.value == 0xCBF4_3926)
         #expect(CRC32().value == 0)
     }
@@ -77,7 +76,7 @@ import Testing
     #endif
 }
 
-/// Answers from a script, whatever the data, and writes "text".
+/// Returns scripted results for any data, and writes "text".
 private final class ScriptedInflater: Inflater {
     @TaskLocal static var script: [InflateStep] = []
 
@@ -96,7 +95,7 @@ private final class ScriptedInflater: Inflater {
     }
 }
 
-/// An archive with one deflated file of four bytes, "text", and the folder it goes to.
+/// An archive with one deflated file of four bytes, "text", and its target folder.
 private final class Scene {
     let root: String
     var archive: String { root + "/archive.zip" }

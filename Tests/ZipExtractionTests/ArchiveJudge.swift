@@ -3,7 +3,7 @@ import HostTestSupport
 import Primitives
 import Testing
 
-/// Archives that Python's zipfile and Info-ZIP's zip made, and what zipfile makes of ours.
+/// Archives made by Python's zipfile and Info-ZIP's zip, and zipfile's readings of ours.
 enum ArchiveJudge {
     /// Files and folders by path: the SHA-256 of a file, `nil` for a folder.
     typealias Listing = [String: String?]
@@ -13,26 +13,26 @@ enum ArchiveJudge {
         return try #require(answer.stringValue.flatMap { Base64.decode($0) })
     }
 
-    /// Makes archives in `folder`; what each holds, by its name.
+    /// Creates archives in `folder`; returns their contents by name.
     static func make(in folder: String) async throws -> [String: Listing] {
         let answer = try await ask(["make": .string(folder)])
         return try #require(answer.objectValue).mapValues { try listing(of: $0) }
     }
 
-    /// Makes an archive of empty files that are named by their numbers.
+    /// Creates an archive of empty files with numbers as names.
     static func makeMany(_ count: Int, in folder: String) async throws -> String {
         let path = folder + "/many.zip"
         _ = try await ask(["many": .number(count), "in": .string(path)])
         return path
     }
 
-    /// What zipfile reads from each file, `nil` where it refuses.
+    /// Returns zipfile's reading of each file, `nil` for an error.
     static func read(_ files: [String]) async throws -> [Listing?] {
         let answer = try await ask(["read": .array(files.map { .string($0) })])
         return try #require(answer.arrayValue).map { $0 == .null ? nil : try listing(of: $0) }
     }
 
-    /// What is in a folder on the disk.
+    /// Returns the content of a folder.
     static func listing(of folder: String) throws -> Listing {
         var found: Listing = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {

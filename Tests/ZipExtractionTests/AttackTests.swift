@@ -4,7 +4,7 @@ import Testing
 
 @testable import ZipExtraction
 
-/// The classical attacks and some more. Each must be refused with its code, and leave all that is on the disk as it was.
+/// Known and further attacks. Each must be refused with its code, and change nothing on the disk.
 @Suite(.eachExtractor) struct AttackTests {
     private let fixture: ExtractionFixture
 
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `a kind that only libarchive would see is refused`() async throws {
-        // Its experimental field "xl": attributes in the local header.
+        // The experimental field "xl": attributes in the local header.
         let said = le(5, 1) + le(3 << 8, 2) + le(0o120777 << 16, 4)
         let extra = le(0x6C78, 2) + le(said.count, 2) + said
         let entry = ForgedArchive.Entry.file("link", "/etc/passwd").with {

@@ -90,7 +90,6 @@ import Testing
         var twice = ForgedArchive([.file("a"), .file("b")])
         twice.entries[1].offset = 0
         try await fixture.refuse(twice, as: .corrupt)
-        // One file's data holds the other with its header: each file is read well by itself.
         let inner = ForgedArchive([.file("inner")]).bytes.prefix(30 + 5 + 4)
         var nested = ForgedArchive([.file("outer", Array(inner)), .file("inner")])
         nested.entries[1].offset = 30 + 5

@@ -24,14 +24,14 @@ extension Trait where Self == EachExtractor {
     static var eachExtractor: Self { Self() }
 }
 
-/// A folder with content in it, and around it what no archive may ever touch.
+/// A folder with content, and files around it that no archive may change.
 ///
 ///     surroundings/outside.txt, outside/file, link -> outside, content/film/old.txt
 final class ExtractionFixture: Sendable {
     let root: String
-    /// What archives are extracted into; has `old.txt` at first.
+    /// The target folder of extractions, with `old.txt` at first.
     var folder: String { root + "/content/film" }
-    /// The one that the test is run with.
+    /// The extractor of the current run.
     let extractor = EachExtractor.present
     private let base: String
 
@@ -62,14 +62,14 @@ final class ExtractionFixture: Sendable {
         try await extractor.extract(try write(bytes), into: folder, limits: limits, progress: progress)
     }
 
-    /// An archive beside the surroundings.
+    /// Writes an archive beside the folder.
     func write(_ bytes: [UInt8], _ name: String = "archive") throws -> String {
         let path = "\(base)/\(name).zip"
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         return path
     }
 
-    /// Extracting it must fail with `code`, and change nothing.
+    /// Expects an extraction to fail with `code` and to change nothing.
     func refuse(
         _ forged: ForgedArchive, as code: ExtractionError.Code, limits: ExtractionLimits = ExtractionLimits(),
         _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation
@@ -81,10 +81,10 @@ final class ExtractionFixture: Sendable {
         #expect(try snapshot() == before, comment, sourceLocation: location)
     }
 
-    /// Every file, folder and link with its mode and what it holds.
+    /// Every file, folder and link with its mode and content.
     func snapshot() throws -> [String: String] { try Self.snapshot(of: root) }
 
-    /// What is in the folder, relative to it.
+    /// The content of the folder, by relative path.
     func content() throws -> [String: String] {
         try Self.snapshot(of: folder).filter { !$0.value.hasPrefix("folder") }.mapValues {
             String($0.drop { $0 != ":" }.dropFirst(2))

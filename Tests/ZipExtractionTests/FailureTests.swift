@@ -7,7 +7,7 @@ import Testing
 @testable import ZipArchives
 @testable import ZipExtraction
 
-/// Disks, permissions, cancellations and kills: the old content stays, and nothing else is left.
+/// Full disks, permissions, cancellations and kills: the old content stays, and no other file is left.
 @Suite(.eachExtractor) struct FailureTests {
     private let fixture: ExtractionFixture
 
@@ -135,7 +135,6 @@ import Testing
         let bytes = ForgedArchive([.file("a", content), .file("b", content)]).bytes
         let (root, moments) = (fixture.root, Locked(0))
         try await fixture.extract(bytes: bytes) { _ in
-            // What lies on the disk now is what a kill now would leave.
             let number = moments.withLock { count in
                 count += 1
                 return count

@@ -1,10 +1,10 @@
-/// A zip archive that can say anything of itself: every field of every record may be a lie.
+/// A zip archive with arbitrary values in every field of every record.
 ///
 ///     var archive = ForgedArchive([.file("a.txt", "text")])
 ///     archive.entries[0].local.size = 7
 ///     archive.bytes
 struct ForgedArchive {
-    /// What the central directory and the local header both say.
+    /// The common fields of the central directory and the local header.
     struct Header {
         var name: [UInt8]
         /// Bit 11: the name is UTF-8.
@@ -20,13 +20,13 @@ struct ForgedArchive {
         var central: Header
         var local: Header
         var data: [UInt8]
-        /// Behind the data.
+        /// The descriptor after the data.
         var descriptor: [UInt8] = []
         var madeBy = 3 << 8 | 20
         var versionNeeded = 20
         var attributes = 0o100644 << 16
         var disk = 0
-        /// Where the directory says that the local header is; `nil` for the truth.
+        /// The position of the local header in the directory; `nil` for the correct one.
         var offset: Int?
 
         static func file(_ name: String, _ content: String = "text") -> Entry { file(name, Array(content.utf8)) }
@@ -45,7 +45,7 @@ struct ForgedArchive {
             return entry
         }
 
-        /// Compressed, if one may say so: deflate in blocks that are not.
+        /// A deflated file of stored blocks.
         static func deflated(_ name: String, _ content: [UInt8]) -> Entry {
             var entry = file(name, content)
             entry.data = Deflate.stored(content)
@@ -54,7 +54,7 @@ struct ForgedArchive {
             return entry
         }
 
-        /// Has both headers say the same.
+        /// Changes both headers.
         mutating func say(_ change: (inout Header) -> Void) {
             change(&central)
             change(&local)
@@ -69,7 +69,7 @@ struct ForgedArchive {
         func saying(_ change: (inout Header) -> Void) -> Entry { with { $0.say(change) } }
     }
 
-    /// What the end says; `nil` for the truth.
+    /// The record at the end; `nil` for correct values.
     struct End {
         var disk = 0
         var count, countHere, size, offset: Int?
@@ -79,10 +79,10 @@ struct ForgedArchive {
 
     var entries: [Entry]
     var prefix: [UInt8] = []
-    /// Between the data and the directory.
+    /// Bytes between the data and the directory.
     var gap: [UInt8] = []
     var end = End()
-    /// The zip64 form of the end, with its locator, and what it says.
+    /// The zip64 record of the end, with its locator.
     var zip64: End?
     var suffix: [UInt8] = []
 
@@ -142,13 +142,13 @@ extension ForgedArchive.Header {
     }
 }
 
-/// A number in `width` bytes, the lowest first.
+/// A number in `width` bytes, in little-endian order.
 func le(_ number: Int, _ width: Int) -> [UInt8] {
     (0..<width).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
 }
 
 enum Deflate {
-    /// RFC 1951 section 3.2.4.
+    /// A stored block (RFC 1951 section 3.2.4).
     static func stored(_ content: [UInt8]) -> [UInt8] {
         let starts = content.isEmpty ? [0] : Array(stride(from: 0, to: content.count, by: 65535))
         return starts.flatMap { start in

@@ -7,10 +7,10 @@ import Testing
 
 @testable import ZipExtraction
 
-/// Archives changed at random. Whatever becomes of them: no crash, nothing outside is touched, the content is the old one
-/// when there was an error, and what is accepted is what Python's zipfile reads too.
+/// Randomly changed archives. There must be no crash and no change outside the folder. After an error the old content
+/// stays, and an accepted archive has the content that Python's zipfile reads.
 @Suite(.eachExtractor) struct MutationTests {
-    /// `SOUK_ARCHIVES` says how many archives there are, six hundred for each case.
+    /// `SOUK_ARCHIVES` sets the number of archives, six hundred for each case.
     @Test(
         .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"),
         arguments: 0..<((Int(ProcessInfo.processInfo.environment["SOUK_ARCHIVES"] ?? "") ?? 600) + 599) / 600)
@@ -55,7 +55,7 @@ import Testing
         ].map(\.bytes)
     }()
 
-    /// One to three changes: of a bit, of a byte to one that means something, of a run that is left out or doubled.
+    /// Makes one to three changes: of a bit, of a byte to a special value, or of a run that is removed or doubled.
     private static func mutated(_ seed: [UInt8], with numbers: inout SeededNumbers) -> [UInt8] {
         var bytes = seed
         for _ in 0..<Int.random(in: 1...3, using: &numbers) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ZipExtraction
 
-/// Archives that programs read in more ways than one, and broken ones.
+/// Ambiguous and broken archives.
 @Suite(.eachExtractor) struct TwoReadingsTests {
     private let fixture: ExtractionFixture
 
@@ -115,7 +115,7 @@ import Testing
             for index in entry.data.indices {
                 for bit in 0..<8 {
                     let changed = entry.with { $0.data[index] ^= 1 << bit }
-                    // Three bits of a stored block's first byte are looked at, the rest is padding.
+                    // Three bits of a stored block's first byte are used, the rest is padding.
                     if entry.central.method == 8, index == 0, bit > 2 { continue }
                     try await fixture.refuse(ForgedArchive([changed]), as: .corrupt)
                 }

@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// Judges archives without an extractor.
+/// Checks archives without an extractor.
 @Suite struct ExtractionPlanTests {
     private let fixture: ExtractionFixture
 

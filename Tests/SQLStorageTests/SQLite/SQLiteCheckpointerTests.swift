@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLStorage
 
-/// When the log is folded into the file, and that nobody notices.
+/// The checkpoints of the write-ahead log, which no reader or writer notices.
 @Suite struct SQLiteCheckpointerTests {
     @Test func `it is folded beside the writer, and the rest by the writer`() {
         var schedule = SQLiteCheckpointer.Schedule(pages: 100)
@@ -14,7 +14,6 @@ import Testing
         #expect(schedule.step(at: 199) == .goOn)
         schedule.isDone = true
         #expect(schedule.step(at: 199) == .finish)
-        // It began anew.
         #expect(schedule.step(at: 3) == .goOn)
         #expect(schedule.step(at: 100) == .start)
     }
@@ -65,7 +64,7 @@ import Testing
         let database = try Self.database(folder, pages: 10)
         try await Self.fill(database, 0..<1000)
         let log = try FileManager.default.attributesOfItem(atPath: folder.file("test.sqlite-wal"))[.size] as? Int
-        // A page has 4 KiB, and 24 bytes before it; the last write before a wait may take a few more than twenty.
+        // A frame has 4 KiB and a header of 24 bytes; the last write before a wait may add more than twenty.
         #expect(try #require(log) < 40 * 4120)
         #expect(try database.read(Self.ids) == Array(0..<1000))
         await database.close()

@@ -122,7 +122,6 @@ import Testing
             }
         }
         #expect(counts == [2, 2])
-        // And they are enforced again.
         await #expect(throws: SQLError(.foreignKeyViolation, "")) {
             try await database.write { try $0.execute("INSERT INTO child VALUES (99)") }
         }
@@ -160,7 +159,6 @@ import Testing
         let cancelled = Task { try await database.write { _ in runs.add() } }
         try await until("the write is queued") { database.queuedWrites == 1 }
         cancelled.cancel()
-        // Answered while the writer is still held.
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         mayGo.signal()
         try await holder.value
@@ -198,7 +196,7 @@ import Testing
     }
 }
 
-/// Runs what blocks on a thread of its own, because the threads of tasks may not be blocked.
+/// Runs a blocking body on its own thread, because task threads must not be blocked.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     let result: Result<T, any Error> = await withCheckedContinuation { continuation in
         Thread { continuation.resume(returning: Result { try body() }) }.start()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLStorage
 
-/// Processes that end without warning, and processes that share a file.
+/// Killed processes, and processes that share a file.
 @Suite struct SQLiteCrashTests {
     private let folder: TestFolder
 
@@ -66,7 +66,7 @@ import Testing
         let database = try SQLiteDatabase(path: folder.file())
         try database.migrate([Victim.schema])
         try await database.write { [path = folder.file()] _ in
-            // Stands for the other process: the lock belongs to the file, not to the process.
+            // Represents the other process: the lock belongs to the file, not to the process.
             var impatient = SQLiteDatabase.Configuration()
             impatient.busyTimeout = .milliseconds(1)
             let other = try SQLiteConnection(path: path, mode: .write(.full), limits: .init(impatient))
@@ -84,7 +84,6 @@ import Testing
             for _ in 0..<4 {
                 group.addTask { [path = folder.file()] in
                     try await onThread {
-                        // A connection each, as each process has its own.
                         let connection = try SQLiteConnection(path: path, mode: .write(.none), limits: .init(.init()))
                         try MigrationPlan(steps, dialect: .sqlite).apply(to: connection, at: path)
                         connection.close()
@@ -102,7 +101,7 @@ import Testing
     }
 }
 
-/// A process that writes with many callers at once, keeps a journal of what was acknowledged, and kills itself.
+/// A process that writes from many tasks at once, records the acknowledged writes, and kills itself.
 private struct Victim: Sendable {
     static let schema = SQLMigration(
         "0001",
@@ -122,7 +121,7 @@ private struct Victim: Sendable {
         configuration.checkpointPages = checkpointPages
         let database = try SQLiteDatabase(path: path, configuration: configuration)
         try database.migrate([Self.schema])
-        // What write(2) has taken survives the process, though not a power failure: enough for a witness.
+        // Written data survives the process, though not a power failure.
         let file = open(journal, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         try #require(file >= 0)
         let count = Locked(0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLStorage
 
-/// A file compared, checked, copied and replaced while somebody else may have it.
+/// Comparison, checks, copies and replacement of a file that another process may have open.
 @Suite struct SQLiteFileTests {
     private static let migrations = [
         SQLMigration("0001 rooms", [.sqlite: "CREATE TABLE room (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"]),
@@ -39,7 +39,7 @@ import Testing
         try SQLiteFile(path: folder.file(name), busyTimeout: .milliseconds(50))
     }
 
-    /// The files of the folder. A log and shared memory without anything in them stay beside a file that was only read.
+    /// The files of the folder. A file that was only read keeps an empty log and shared memory.
     private var files: [String] {
         get throws { try folder.contents.filter { !$0.hasSuffix(".sqlite-wal") && !$0.hasSuffix("-shm") } }
     }
@@ -58,7 +58,7 @@ import Testing
         let connection = try SQLiteConnection(
             path: folder.file(), mode: .plain, limits: .init(SQLiteDatabase.Configuration()))
         try connection.leaveWriteAheadLog(within: .seconds(1))
-        // So small a cache that pages of the transaction are in the file, and their former content in the journal.
+        // The small cache spills pages of the transaction into the file, and their former content into the journal.
         try connection.runInternal("PRAGMA cache_size = 2")
         try connection.runInternal("BEGIN IMMEDIATE")
         for number in 0..<2000 {
@@ -136,7 +136,7 @@ import Testing
     @Test func `a backup made while others write is whole and of one instant`() async throws {
         let database = try await database(rooms: 5000)
         try await database.write { try $0.execute("INSERT INTO key (id, room) VALUES (0, 1)") }
-        // Each write moves a row from one table to the other: of every instant the sum is the same.
+        // Each write moves a row between two tables, so the sum is constant.
         func move(_ number: Int64) throws {
             try database.writeAndWait { connection in
                 try connection.execute("DELETE FROM room WHERE id = ?1", [.integer(number)])
@@ -146,7 +146,6 @@ import Testing
         var number: Int64 = 2
         for copy in 0..<5 {
             var progress: [Double] = []
-            // Between any two parts of the copy, without waiting.
             try file().backUp(to: folder.file("copy \(copy)"), pagesAtOnce: 4) { part in
                 progress.append(part)
                 #expect(throws: Never.self) { try move(number) }
@@ -206,7 +205,7 @@ import Testing
         try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
         #expect(try files == ["new.sqlite", "test.sqlite"])
         #expect(try await rooms("new.sqlite") == 3)
-        // Whatever log lies about is not taken for the new file's.
+        // A stray log must not be used for the new file.
         try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
         try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: folder.file("new.sqlite-wal")))
         try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
@@ -217,7 +216,7 @@ import Testing
     @Test func `what a killed process left in the log is kept with the database that is replaced`() async throws {
         await (try database("backup.sqlite", rooms: 1)).close()
         let killed = try await database(rooms: 7)
-        // As a kill leaves them: the file with its log, and nobody who has them.
+        // The state after a kill: the file with its log, which no process has open.
         for name in ["test.sqlite", "test.sqlite-wal"] {
             try FileManager.default.copyItem(atPath: folder.file(name), toPath: folder.file("left " + name))
         }
@@ -322,7 +321,7 @@ import Testing
 
     // MARK: - What was deleted
 
-    /// The files that hold a word anywhere.
+    /// The files that contain a word.
     private func filesHolding(_ word: String) throws -> [String] {
         try folder.contents.filter { name in
             try Data(contentsOf: URL(fileURLWithPath: folder.file(name))).range(of: Data(word.utf8)) != nil
@@ -365,7 +364,8 @@ import Testing
         await database.close()
     }
 
-    /// A database of 500 rooms, of which "room 76" was deleted by a program that does not overwrite what it deletes.
+    /// Creates a database of 500 rooms, of which "room 76" was deleted by a program that does not overwrite deleted
+    /// data.
     private func leaveDeletedRoom() async throws {
         await (try database(rooms: 500)).close()
         let careless = try SQLiteConnection(path: folder.file(), mode: .plain, limits: .init(.init()))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLStorage
 
-/// What can only be seen from the inside: which writes share a commit and what happens to them when it fails.
+/// Internal behaviour: the writes that share a commit, and the effects of its failure.
 @Suite struct SQLiteGroupCommitTests {
     private struct Refusal: Error {}
 
@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// Holds the writer in a body until all of `bodies` are queued in order, so that they share the next commit; returns
-    /// what came of each.
+    /// Blocks the writer until all `bodies` are queued in order, so that they share the next commit; returns their
+    /// results.
     private func inOneGroup(
         _ bodies: [@Sendable (any SQLConnection) throws -> Void]
     ) async throws -> [Result<Void, any Error>] {
@@ -38,7 +38,6 @@ import Testing
             try await database.write { _ in
                 isHeld.open()
                 mayGo.wait()
-                // It runs again when a member of its group takes the transaction away.
                 mayGo.signal()
             }
         }
@@ -73,7 +72,6 @@ import Testing
             (0..<50).map { id in { try $0.execute("INSERT INTO parent VALUES (?1)", [SQLValue(id)]) } })
         #expect(results.allSatisfy { (try? $0.get()) != nil })
         #expect(try parents() == Array(0..<50))
-        // One of the one that held the writer, and one of all of them.
         #expect(commits.count - before == 2)
         await database.close()
     }
@@ -135,7 +133,7 @@ import Testing
             },
             { connection in
                 let handle = try #require((connection as? SQLiteSession)?.handle)
-                // A hook that does not return 0 makes the commit fail, as a failing disk does.
+                // A hook that does not return 0 fails the commit, as a failing disk does.
                 sqlite3_commit_hook(handle, { _ in 1 }, nil)
             },
         ])
@@ -236,7 +234,6 @@ final class Counter: Sendable {
 
     func countCommits(of connection: any SQLConnection) throws {
         let handle = try #require((connection as? SQLiteSession)?.handle)
-        // The counter outlives the database in these tests.
         sqlite3_commit_hook(
             handle,
             { context in

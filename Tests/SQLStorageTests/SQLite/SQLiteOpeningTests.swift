@@ -96,7 +96,7 @@ import Testing
             #expect(error?.code == .corrupt && error?.message.contains("write-ahead log") == true)
             #expect(FileManager.default.fileExists(atPath: path) == !isMissing)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == log)
-            // Without the log it is a new database, and an empty log holds nothing back.
+            // Without the log it is a new database; an empty log is ignored.
             try Data().write(to: URL(fileURLWithPath: path + "-wal"))
             let new = try SQLiteDatabase(path: opened)
             await new.close()
@@ -185,7 +185,7 @@ import Testing
         _ = try await database.removeDeleted()
         try await database.write { try $0.execute("UPDATE t SET v = 'y' WHERE rowid = 90") }
         let folder = try TestFolder()
-        // As after a crash: the log was not folded in.
+        // The state after a crash, before a checkpoint.
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(
                 atPath: self.folder.file() + suffix, toPath: folder.file() + suffix)
@@ -200,7 +200,6 @@ import Testing
             await damaged.close()
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file() + "-wal")) == log)
-        // The file that was lost, put back.
         try bytes.write(to: URL(fileURLWithPath: folder.file()))
         let whole = try SQLiteDatabase(path: folder.file())
         let changed: Int? = try whole.read { try $0.first("SELECT count(*) AS n FROM t WHERE v = 'y'")?["n"] }
@@ -254,7 +253,7 @@ import Testing
         await database.close()
     }
 
-    /// A cut between two looks at the file: the next frames of the log are written behind it, and its size is right again.
+    /// A truncation between two checks: the next frames of the log follow it, and its size is as before.
     @Test(arguments: [0, 40_000, -1000, -5000])
     func `a log that was cut during a commit, or filled with zeros, is noticed, and nothing is acknowledged`(
         kept: Int
@@ -322,7 +321,6 @@ import Testing
                 try database.checkFiles()
             }
         }
-        // A tool beside it may do the same.
         let another = try SQLiteConnection(
             path: folder.file(), mode: .write(.full), limits: .init(SQLiteDatabase.Configuration()))
         try another.runInternal("DELETE FROM t")
@@ -372,7 +370,7 @@ import Testing
             }
         }
         for _ in 0..<20 {
-            // The thread of the writer may be the one that drops it, and then closes it a moment later.
+            // The writer's thread may release the last reference, and then closes the database later.
             try await until("the database is closed") {
                 do {
                     try await writeAndForget()
@@ -421,7 +419,7 @@ import Testing
         chmod(folder.file(), 0o444)
         chmod(folder.path, 0o555)
         defer { chmod(folder.path, 0o755) }
-        // In a process of its own, because the superuser may write everything and has to become somebody else.
+        // In a child process without root's rights, because root may write everything.
         await #expect(processExitsWith: .success) { [path = folder.file() as String] in
             if getuid() == 0 { try #require(setuid(65534) == 0) }
             let error = #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path) }
@@ -456,12 +454,12 @@ import Testing
                 #expect(error?.code == .alreadyOpen)
                 #expect(error?.message.contains("\(path) is in use by another process") == true)
             }
-            // Whoever does not ask for it alone may read it still.
+            // A reader that does not request exclusive use can read.
             let reader = try SQLiteDatabase(path: folder + "/test.sqlite")
             #expect(try reader.read { try $0.query("SELECT * FROM t") }.isEmpty)
             await reader.close()
         }
-        // A lock file that was removed lets no other process in.
+        // A removed lock file allows no other process.
         try FileManager.default.removeItem(atPath: folder.file() + ".lock")
         await #expect(processExitsWith: .success) { [path = folder.file() as String] in
             var exclusive = SQLiteDatabase.Configuration()
@@ -502,7 +500,7 @@ import Testing
     }
 
     @Test func `a new file is its owner's alone, whatever the mask; one that was there stays as it was`() async throws {
-        // In processes of their own, because the mask is the whole process's.
+        // In child processes, because the umask belongs to the process.
         for mask: mode_t in [0, 0o022, 0o777] {
             await #expect(processExitsWith: .success) {
                 [path = folder.file("\(mask).sqlite") as String, mask = mask as mode_t] in
@@ -528,7 +526,6 @@ import Testing
         let durable = try SQLiteConnection(path: folder.file(), mode: .write(.full), limits: .init(.init()))
         let pragmas = [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")]
         for (name, value) in pragmas {
-            // Pragmas are the engine's own; a function of SQL answers for them.
             #expect(try durable.pragma(name) == value)
         }
         durable.close()

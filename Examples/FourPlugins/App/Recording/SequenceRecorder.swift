@@ -45,7 +45,7 @@ final class SequenceRecorder: Sendable {
         { [self] what in note(Arrow(from: plugin, to: plugin, what: what)) }
     }
 
-    func hear(_ output: EventOutput, of event: String) { write(.output(output, event: event), at: next()) }
+    func record(_ output: EventOutput, of event: String) { write(.output(output, event: event), at: next()) }
 
     private func write(_ fact: Fact, at instant: Int) { state.withLock { $0.facts.append((instant, fact)) } }
 
@@ -157,7 +157,7 @@ final class RecorderPlugin: PluginProtocol {
     }
 
     func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {
-        hub.context?.keep(publisher.sink { [recorder] in recorder.hear($0, of: event.name) })
+        hub.context?.keep(publisher.sink { [recorder] in recorder.record($0, of: event.name) })
     }
 }
 
