@@ -61,7 +61,6 @@ struct AppChild {
             do {
                 try await store.purchaseProduct(product)
             } catch let error as PurchaseError where error.code == .acknowledgementPending {
-                // The store keeps it and presents it again; the code below waits for that.
             }
         }
         try await until("\(account): the purchase is acknowledged and finished") {

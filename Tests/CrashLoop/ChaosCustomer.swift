@@ -38,7 +38,6 @@ struct ChaosCustomer {
             StoreControlWire.Buy(productID: product, appAccountToken: CustomerID(unchecked: name).appAccountToken))
         guard isSold else { return }
         let bought = try await transactions().filter { !before.contains($0.transactionID) }
-        // Two devices of the customer present it at once.
         async let one: Void = present(bought)
         async let other: Void = present(bought)
         _ = try await (one, other)

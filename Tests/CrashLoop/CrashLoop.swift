@@ -4,11 +4,11 @@ import Primitives
 /// Kills an app, its server, or the simulated store, at every point of a run. Checks after the restart that no answered
 /// request is lost, and none has an effect twice.
 ///
-///     CrashLoop all [EVERY]       all of these, at every point or at each EVERY-th
-///     CrashLoop purchases [EVERY] the app and its server, at their network and statements
-///     CrashLoop devices [EVERY]   the app with content, at its disk and network; then disks that fail
-///     CrashLoop stores [EVERY]    the simulated store alone
-///     CrashLoop chaos [KILLS]     souk serve, at any moment, with concurrent requests of customers and the store
+///     CrashLoop all [EVERY]       all of these, at every point or at each EVERY-th.
+///     CrashLoop purchases [EVERY] the app and its server, at their network and statements.
+///     CrashLoop devices [EVERY]   the app with content, at its disk and network; then disks that fail.
+///     CrashLoop stores [EVERY]    the simulated store alone.
+///     CrashLoop chaos [KILLS]     souk serve, at any moment, with concurrent requests of customers and the store.
 ///
 /// The commands `CrashLoop app …`, `CrashLoop server …` and `CrashLoop store …` are the children that it starts.
 @main

@@ -125,7 +125,6 @@ struct DeviceCrash {
 
     private func expect(_ isExpected: Bool, _ account: String, _ words: [String]) throws {
         guard isExpected else { throw CrashFailure("\(account): it said \(words)") }
-        // Errors after the exchange of the content are reported too.
         let content = try storedContent(account).content
         guard content == ContentShop.new || words.first != "content" && content == ContentShop.old else {
             throw CrashFailure("\(account): it said \(words), and left \(content.keys.sorted())")

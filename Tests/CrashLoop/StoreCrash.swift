@@ -196,7 +196,6 @@ struct StoreCrash {
         }
         let counts = ["coins", "pack"].map { product in all.filter { $0.productID.rawValue == product }.count }
         guard counts == [4, 1] else { throw CrashFailure("point \(killAt): \(counts) of coins and packs were sold") }
-        // The advance may have been requested twice.
         let months = all.filter { $0.productID == "monthly" }.count
         guard months == 3 || wasKilled && months == 5 else {
             throw CrashFailure("point \(killAt): \(months) months were sold")

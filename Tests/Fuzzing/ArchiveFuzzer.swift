@@ -73,7 +73,6 @@ private struct Place {
 
 /// The seeds of the search.
 func archiveSeeds() -> [[UInt8]] {
-    // Made by zipfile: a file, a folder and a deflated file; the last with a descriptor and the zip64 end.
     let seeds = [
         "UEsDBBQAAAAAAAAAIQDHp4s7BAAAAAQAAAABAAAAYXRleHRQSwMEFAAAAAAAAAAhAAAAAAAAAAAAAAAAAAIAAABmL1"
             + "BLAwQUAAAACAAAACEArzhhtQ4AAABRAAAAAwAAAGYvYktJTctJLElNUUihEgMAUEsBAhQDFAAAAAAAAAAhAMenizsE"

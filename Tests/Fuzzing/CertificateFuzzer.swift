@@ -114,7 +114,6 @@ func certificateSeeds() -> [[UInt8]] {
     seeds.append([2] + Array(world.chain.leafKey.pem.utf8))
     let ed25519 = Fuzzing.must { try Ed25519.PrivateKey(raw: [UInt8](repeating: 7, count: 32)) }
     seeds.append([2] + Array((ed25519.pem + ed25519.publicKey.pem).utf8))
-    // An error response (RFC 6960 section 4.2.1), and a response that the certificate is good.
     let tryLater: [UInt8] = [3, 0x30, 0x03, 0x0A, 0x01, 0x03]
     seeds += [tryLater, [3] + world.goodAnswer()]
     return seeds

@@ -105,8 +105,7 @@ private struct World {
         }.json.encoded()
         let sign = signer
         func signed(_ payload: [UInt8]) -> String { Fuzzing.must { try sign.sign(payload) } }
-        // It has two signatures. With a new one in each process, the claim below would fail for notifications of
-        // earlier ones.
+        // Signed twice. A new one in each process would refute the claim below.
         let carrier = Fuzzing.kept("notification.json") {
             ResponseBodyV2DecodedPayload {
                 $0.notificationType = .didRenew

@@ -55,7 +55,6 @@ private struct World {
         let opened = store
         good = Fuzzing.must {
             try Fuzzing.wait {
-                // From here on, the clock's base is that of the import.
                 try await opened.importState(try await opened.exportState())
                 return try await opened.exportState()
             }.get()

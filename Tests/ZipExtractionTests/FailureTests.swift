@@ -45,7 +45,7 @@ import Testing
         (ENOSPC, ExtractionError.Code.diskFull), (EDQUOT, .diskFull), (EFBIG, .diskFull), (EACCES, .notPermitted),
         (EPERM, .notPermitted), (EROFS, .notPermitted), (EIO, .fileFailed),
     ])
-    func `what the system says of a disk is told as what it is`(number: Int32, code: ExtractionError.Code) {
+    func `errors of the disk have their own codes`(number: Int32, code: ExtractionError.Code) {
         let error = ExtractionError(FileFailure("write", "/content/film", number))
         #expect(error.code == code)
         #expect(error.reason.contains("/content/film"))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"))
-    func `a full disk is told as such, and keeps the old content`() async throws {
+    func `a full disk is reported, and keeps the old content`() async throws {
         let disk = try TinyDisk(at: fixture.root + "/disk", bytes: 1 << 20)
         defer { disk.remove() }
         let folder = disk.path + "/film"
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() != 0, "root may do everything"))
-    func `a folder that one may not write to, and an archive one may not read, are told as such`() async throws {
+    func `a folder without write permission and an archive without read permission are reported`() async throws {
         let archive = try fixture.write(ForgedArchive([.file("a")]).bytes)
         chmod(fixture.root + "/content", 0o500)
         await #expect(throws: ExtractionError(.notPermitted, "")) {
@@ -188,7 +188,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `what is no archive is closed once, so that nobody else's file is closed`() async throws {
+    @Test func `a file that is no archive is closed only once`() async throws {
         let (isOver, lost) = (Locked(false), Locked(0))
         async let neighbour: Void = withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -4,12 +4,12 @@ import HTTPCore
 import Primitives
 import Testing
 
-/// Clients whose connection breaks while they present a purchase, or while they are answered.
+/// Clients whose connection breaks during a request or its response.
 @Suite struct BrokenConnectionTests {
-    /// Where it breaks.
+    /// The point of the break.
     private enum Break: Sendable, CustomStringConvertible {
         case afterSending(Int)
-        /// Everything was sent.
+        /// The whole request was sent.
         case afterReceiving(Int)
 
         var description: String {
@@ -29,7 +29,7 @@ import Testing
             """.utf8) + body
     }
 
-    /// Status and body of what is answered.
+    /// Returns the status and body of the response.
     private func answer(to request: [UInt8], at url: String) async throws -> (status: String, body: String) {
         let socket = try RawSocket(to: url)
         socket.send(request)
@@ -50,7 +50,6 @@ import Testing
             let signed = try shop.purchase("100")
             let length = request(try presented(signed), by: "customer-00", key: key).count
             let head = length - (try presented(signed)).count
-            // In the request line, the headers, at their end, in the body and just before and at its end.
             let sent = [1, 40, head - 1, head, head + 1, head + (length - head) / 2, length - 1, length]
             let breaks = sent.map(Break.afterSending) + [0, 1, 12, 300].map(Break.afterReceiving)
             for place in breaks {

@@ -2,7 +2,7 @@ import Foundation
 import HostTestSupport
 import Testing
 
-/// `Scripts/cluster`, as `make cluster` runs it.
+/// Runs `Scripts/cluster` as `make cluster` does.
 @Suite struct ClusterScriptTests {
     private static let isInstalled = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy", "/usr/bin/haproxy"]
         .contains { FileManager.default.isExecutableFile(atPath: $0) }

@@ -1,4 +1,4 @@
-/// The commands of `souk`, as it lists them itself.
+/// The commands of `souk`, from its help.
 enum CommandList {
     /// The words of every command, such as `["keys", "create"]`.
     static func commands() async throws -> [[String]] {

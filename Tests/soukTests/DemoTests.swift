@@ -42,7 +42,7 @@ import Testing
         #expect(outcome.status == 0)
     }
 
-    @Test func `the story is told in lines and ends with a table`() async throws {
+    @Test func `the demonstration prints lines and ends with a table`() async throws {
         let outcome = try await SoukExecutable.run(["demo"])
         #expect(outcome.status == 0)
         for step in Self.steps { #expect(outcome.output.contains("✓ \(step)")) }
@@ -50,9 +50,9 @@ import Testing
         #expect(outcome.output.contains("Every check held"))
     }
 
-    @Test func `content is fetched and checked, and its progress told in lines where nobody watches`() async throws {
+    @Test func `content is fetched and checked, and its progress is printed in lines without a terminal`() async throws
+    {
         let folder = try TemporaryFolder()
-        // Whatever the mask, others may not put anything into a folder of the demonstration.
         let outcome = try await ChildProgram.run(
             "/bin/sh",
             ["-c", "umask 000; exec \"$@\"", "sh", SoukExecutable.path(), "demo", "--data", folder.file("data")])
@@ -74,7 +74,6 @@ import Testing
 
     @Test func `content that is not what the product list says fails the demonstration`() async throws {
         let folder = try TemporaryFolder()
-        // Written before the simulator starts, and asked for after the server has started and sold two things.
         let demo = try await demoWithLog("simulator.log", in: folder)
         let archive = folder.file("data/content/filters.zip")
         var bytes = try Data(contentsOf: URL(fileURLWithPath: archive))
@@ -132,7 +131,7 @@ import Testing
         #expect(try await demo.child(running: "simulate") == nil)
     }
 
-    @Test func `an interrupted demonstration reports what it reached and leaves nobody behind`() async throws {
+    @Test func `an interrupted demonstration reports its steps and leaves no process behind`() async throws {
         let folder = try TemporaryFolder()
         let demo = try await demoWithLog("server.log", in: folder)
         demo.terminate()
@@ -142,7 +141,7 @@ import Testing
         #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
     }
 
-    /// A demonstration that has come so far as to write this log: it starts the process that the log is of.
+    /// Starts a demonstration and waits for this log, whose process it starts.
     private func demoWithLog(_ log: String, in folder: TemporaryFolder) async throws -> ChildProgram {
         let demo = try ChildProgram(
             SoukExecutable.path(), ["demo", "--json", "--data", folder.file("data")], output: .captured, errors: .null)
@@ -153,7 +152,7 @@ import Testing
     }
 }
 
-/// `souk demo --keep` or `--inspect`, told to the end of its story.
+/// `souk demo --keep` or `--inspect` at the end of its scenario.
 private final class KeptDemo {
     let urls: [String]
     private let demo: ChildProgram
@@ -167,10 +166,10 @@ private final class KeptDemo {
         urls = demo.output.soFar.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
     }
 
-    /// Whether it has said this on standard error, in the end.
+    /// Waits for a text on standard error.
     func complained(_ text: String) async -> Bool { await demo.errors.contains(text) }
 
-    /// Ctrl-C, and the exit status.
+    /// Sends Ctrl-C, and returns the exit status.
     func end() async -> Int32 {
         demo.signal(SIGINT)
         return await status()
@@ -178,7 +177,7 @@ private final class KeptDemo {
 
     func status() async -> Int32 { await demo.end() }
 
-    /// The process that runs `souk WORD` in this demonstration's folder.
+    /// Returns the id of the process `souk WORD` with this demonstration's folder.
     func child(running word: String) async throws -> Int32? {
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
         return names.first { number in

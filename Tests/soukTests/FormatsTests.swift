@@ -3,7 +3,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// The examples of `Documentation/Formats.md` are what they say.
+/// Checks the examples of `Documentation/Formats.md`.
 @Suite struct FormatsTests {
     /// The JSON blocks of the document, in order.
     private func examples() throws -> [String] {
@@ -56,12 +56,11 @@ import Testing
         let file = TestFiles.repository + "/Documentation/Formats.md"
         let part = try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: "## Scenario\n")[1]
             .components(separatedBy: "\n## ")[0]
-        // The path of its catalogue begins where the file is.
         let example = try examples()[4].replacingOccurrences(of: "darkroom.storekit", with: TestFiles.darkroom)
         let scenario = try folder.write("scenario.json", example)
         let outcome = try await SoukExecutable.run(["scenario", "run", scenario])
         #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-        // What is not known is answered with everything that is.
+        // The error for an unknown setting lists all settings.
         let unknown = try folder.write(
             "unknown.json",
             #"{"name": "a", "catalogue": "\#(TestFiles.darkroom)", "steps": [{"expect": {"nothing": []}}]}"#)

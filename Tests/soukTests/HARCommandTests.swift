@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A file of what `souk serve` never said: a greeting, a refusal and a failure.
+    /// A file with invented responses: a greeting, an error response and a failure.
     private func archive(_ url: String, status: Int = 200) throws -> String {
         var greeting = Record(
             HTTPRequest(method: .get, url: "\(url)/hello?name=a", headers: ["Authorization": "Bearer x"]))
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `lint tells place and line of what is wrong, and exits by it`() async throws {
+    @Test func `lint reports the place and line of errors, and sets the exit status`() async throws {
         let good = try archive("http://h")
         let fine = try await SoukExecutable.run(["har", "lint", good])
         #expect(fine.status == 0 && fine.output == "1 file, 0 errors, 0 warnings\n")
@@ -127,7 +127,7 @@ import Testing
         return .object(merged(entry, rest))
     }
 
-    /// A file of another program, with secrets in the clear wherever a file can have them.
+    /// A file of another program, with secrets in all places of the format.
     private func otherArchive(_ url: String) throws -> String {
         let secret = Self.secret
         let encoded = JSONValue.string(Data(#"{"password":"\#(secret)","n":1}"#.utf8).base64EncodedString())
@@ -187,7 +187,7 @@ import Testing
         return try folder.write("other.har", JSONValue.object(["log": log]).text())
     }
 
-    /// The text, and what base64 in it says.
+    /// The text, and the decoded base64 in it.
     private static func readings(_ text: String) -> String {
         let encoded = text.matches(of: /[A-Za-z0-9+\/]{24,}=*/).compactMap { Data(base64Encoded: String($0.output)) }
         return text + encoded.map { String(decoding: $0, as: UTF8.self) }.joined()

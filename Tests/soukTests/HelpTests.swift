@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import Testing
 
-/// `souk help`, and what is suggested for a name that is nearly one.
+/// `souk help`, and suggestions for mistyped names.
 @Suite struct HelpTests {
     @Test func `souk help COMMAND says what souk COMMAND --help says, for every command, group and action`()
         async throws
@@ -69,7 +69,7 @@ import Testing
         #expect(outcome.errors.split(separator: "\n").count == 1)
     }
 
-    /// A letter is left out, doubled, or exchanged with the next; the command meant is always among those suggested.
+    /// A letter is left out, doubled, or swapped with the next; the intended command is always suggested.
     @Test func `a slip in any command's name suggests it`() async throws {
         for words in try await CommandList.commands() where words[words.count - 1].count > 3 {
             let word = Array(words[words.count - 1])

@@ -6,7 +6,7 @@ import NetworkTestSupport
 import Primitives
 import Testing
 
-/// `souk import` that is killed, and servers that fail while it runs.
+/// Kills of `souk import`, and servers that fail while it runs.
 @Suite struct ImportFaultTests {
     private static func line(_ customer: String, _ signed: String) -> String {
         let line: JSONValue = ["customer": .string(customer), "signedTransaction": .string(signed)]
@@ -17,11 +17,11 @@ import Testing
         async throws
     {
         let shop = try SignedShop()
-        // This limit holds the import up for minutes, so that it can be killed in its middle.
+        // This limit delays the import for minutes, so that it can be killed.
         let slow = try await shop.serve("--rate-limit", "1:60")
         let ids = (1...240).map(String.init)
         var lines = try ids.map { Self.line("customer-\(Int($0)! % 20)", try shop.purchase($0)) }
-        // Of two who present one purchase the later one has it, however often the lines in between are told again.
+        // The later of two customers gets a purchase, even if the lines before are sent again.
         lines.append(Self.line("first", try shop.purchase("1000")))
         lines.append(Self.line("second", try shop.purchase("1000")))
         let file = try shop.folder.write("purchases.jsonl", lines.joined(separator: "\n"))

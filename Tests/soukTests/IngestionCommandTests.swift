@@ -8,7 +8,7 @@ import SignedData
 import StoreModel
 import Testing
 
-/// A simulated store, and an entitlement server that trusts it and was not told anything.
+/// A simulated store, and an entitlement server that trusts it and has received nothing.
 private struct Counter {
     static let app = "com.example.darkroom"
     static let plus = "com.example.darkroom.plus.monthly"
@@ -33,7 +33,7 @@ private struct Counter {
 
     var key: String { server.greeting["secretKeyFile"]?.stringValue ?? "" }
 
-    /// The options by which the simulator's App Store Server API is asked.
+    /// The options for the simulator's App Store Server API.
     var appStore: [String] { Self.appStore(of: store) }
 
     private static func appStore(of store: SoukService) -> [String] {
@@ -74,7 +74,7 @@ private struct Counter {
         try WireJSON.decode(Customer.self, from: try await get("/v1/customers/\(id)"))
     }
 
-    /// Waits for an answer, because the server hears of the store's time a moment later.
+    /// Waits for a result, because the server follows the store's time with a delay.
     func eventually(
         _ id: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: (Customer) -> Bool
     ) async throws {
@@ -182,12 +182,12 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(try await counter.run(["import", counter.folder.file("missing")]).status == 2)
     }
 
-    /// A state with so many malformed lines, and without their places.
+    /// A state with `count` malformed lines, without their places.
     private static func rejections(count: String) -> String {
         #"{"report":{"accepted":0,"rejections":{"malformedLine":{"count":\#(count),"places":[],"detail":""}}}}"#
     }
 
-    /// Imports from `path` into a server that is not there. No line leads to a request.
+    /// Imports from `path` into a server that does not exist. No line leads to a request.
     private func importOffline(
         _ path: String, state: String? = nil, in folder: TemporaryFolder
     ) async throws -> SoukExecutable.Outcome {
@@ -248,7 +248,7 @@ private func line(_ customer: String, _ signed: String) -> String {
         let folder = try TemporaryFolder()
         let directory = (folder.path, "this is a folder, not a file")
         #if os(Linux)
-            // Opens, and fails when it is read: nothing is mapped at its beginning.
+            // It opens, and fails when it is read: nothing is mapped at its start.
             let cases = [directory, ("/proc/self/mem", "the file cannot be read")]
         #else
             let cases = [directory]
@@ -262,7 +262,7 @@ private func line(_ customer: String, _ signed: String) -> String {
 }
 
 @Suite struct SyncCommandTests {
-    @Test func `a sync brings notifications that found nobody, and goes on from there`() async throws {
+    @Test func `a sync sends missed notifications, and continues from there`() async throws {
         let counter = try await Counter()
         try await counter.store("account", "create", "ada")
         let signed = try await counter.buy("ada")
@@ -321,7 +321,8 @@ private func line(_ customer: String, _ signed: String) -> String {
             "p.jsonl", [line("victim", signed), line("mallory", own)].joined(separator: "\n"))
         #expect(try await counter.run(["import", file]).status == 0)
 
-        // Presenting a true purchase makes a customer. More of them than fit into the longest page come before the victim.
+        // A valid purchase creates a customer. More of them than fit into the longest page are listed before the
+        // victim.
         try await counter.store("account", "create", "eve")
         let another = try await counter.buy("eve")
         let names = (100..<220).map { line("\(purchase)-\($0)", another) }
@@ -372,7 +373,7 @@ private func line(_ customer: String, _ signed: String) -> String {
 }
 
 @Suite struct ServerPullTests {
-    @Test func `a server with a key of the App Store hears of renewals that nobody told it of`() async throws {
+    @Test func `a server with an App Store key fetches renewals without a notification`() async throws {
         let counter = try await Counter(asksAppStore: true)
         try await counter.store("account", "create", "ada")
         let signed = try await counter.buy("ada")

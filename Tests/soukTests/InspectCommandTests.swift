@@ -13,7 +13,7 @@ import Testing
         try await transport.send(HTTPRequest(method: .get, url: url, headers: headers))
     }
 
-    @Test func `it says where the page is, serves it, and stops when it is told to`() async throws {
+    @Test func `it prints the page's address, serves the page, and stops on a signal`() async throws {
         let service = try await SoukService(["inspect", "--port", "0"])
         let address = try #require(service.greeting["inspector"]?.stringValue)
         #expect(address == service.url + "/")

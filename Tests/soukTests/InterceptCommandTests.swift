@@ -9,9 +9,9 @@ import Testing
 
 @testable import souk
 
-/// `souk intercept` between a client and a server that know nothing of it.
+/// `souk intercept` between an independent client and server.
 @Suite(.timeLimit(.minutes(3))) struct InterceptCommandTests {
-    /// Answers with what it was asked, and counts.
+    /// Echoes requests, and counts them.
     private final class Backend: HTTPHandler {
         let asked = Locked<[HTTPRequest]>([])
 
@@ -101,7 +101,6 @@ import Testing
             for (host, status) in [("proxy.example:1", 200), ("localhost", 200), ("evil.example", 403)] {
                 #expect(try await get(service.url + "/", ["Host": host]).status == status, "\(host)")
             }
-            // Which other sites may ask is the server's to say.
             #expect(try await get(service.url + "/", ["Origin": "http://localhost:3000"]).status == 200)
             #expect(await service.stop() == 0)
         }

@@ -129,7 +129,7 @@ import Testing
         #expect(ungiven.json?["error"]?["code"] == "untrustedRoot" && ungiven.errors.contains("without --root"))
     }
 
-    @Test func `inspecting shows a document nobody should trust, and says so`() async throws {
+    @Test func `inspecting prints an unverified document with a warning`() async throws {
         let forged = try JWSSigner(chain).sign(Self.transaction).dropLast(4) + "AAAA"
         let outcome = try await SoukExecutable.run(
             ["jws", "inspect", try folder.write("forged.jws", String(forged)), "--type", "transaction", "--json"] + root

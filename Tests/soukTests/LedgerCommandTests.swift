@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `where the keys of a missing ledger cannot be kept, they stay and no key is made`() async throws {
-        // The longest name of a file is 255 bytes: the keys' own fit, those they would be kept by do not.
+        // A file name has 255 bytes at most: those of the keys fit, their former names do not.
         let ledger = folder.file(String(repeating: "l", count: 215))
         let app = "com.example.darkroom"
         let files = ["\(ledger).\(app).secret-key", "\(ledger).\(app).public-key"]
@@ -129,7 +129,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test func `keys of nobody, of no ledger and of another schema are refused in a sentence`() async throws {
+    @Test func `keys without an app, without a ledger and of another schema are refused in a sentence`() async throws {
         #expect(try await souk("keys", "list").errors.contains("there is no such file"))
         #expect(try await serve().stop() == 0)
         let app = try await souk("keys", "create", "--bundle-id", "com.example.nobody")
@@ -256,7 +256,6 @@ import Testing
         let whole = try await souk("ledger", "replay")
         #expect(whole.status == 0 && whole.json?["ok"] == true)
         #expect(whole.json?["facts"] == 1 && whole.json?["customers"] == 1 && whole.json?["differenceCount"] == 0)
-        // The server has it still.
         let compacted = try await souk("ledger", "compact")
         #expect(compacted.status == 0 && (compacted.json?["bytes"]?.intValue ?? 0) > 0, "\(compacted)")
         #expect(try await souk("ledger", "replay").json?["facts"] == 1)

@@ -10,7 +10,7 @@ import Testing
     import Glibc
 #endif
 
-/// `souk serve` among clients that connect and never ask.
+/// `souk serve` with clients that connect and send no request.
 @Suite struct ManyConnectionsTests {
     private let folder: TemporaryFolder
 
@@ -33,24 +33,24 @@ import Testing
         ["serve", "--database", "sqlite:" + folder.file("ledger.sqlite"), "--bundle-id", "com.example.one"] + options
     }
 
-    /// Asks on a connection of its own.
+    /// Sends a request on a new connection.
     private func status(_ server: SoukService) async throws -> Int {
         try await CurlTransport().send(HTTPRequest(method: .get, url: server.url + "/healthz")).status
     }
 
-    /// How many sockets the server has open. Its files are left out: the ledger opens another reader whenever two read at
-    /// once, and keeps it.
+    /// Returns the number of the server's open sockets, without files: the ledger opens and keeps another reader when
+    /// two read at once.
     private func sockets(of server: SoukService) throws -> Int {
         let folder = "/proc/\(server.processID)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).count { descriptor in
-            // One that was closed meanwhile is none.
+            // It may have been closed meanwhile.
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)")
             return target?.hasPrefix("socket:") ?? false
         }
     }
 
     @Test(.enabled(if: Self.mayOpenEnough, "the hard limit of open files is below 12000 here, or there is no /proc"))
-    func `ten thousand that say nothing, or half a word, keep nobody out and leave nothing behind`() async throws {
+    func `ten thousand silent or slow connections keep no client out and leave nothing behind`() async throws {
         let server = try await SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
         #expect(try await status(server) == 200)
         let before = try sockets(of: server)
@@ -61,7 +61,7 @@ import Testing
         for _ in 0..<5 {
             try await crowd.join(100, saying: "G")
             #expect(try await status(server) == 200)
-            // Besides those allowed there are a few that are being closed; some had waited too long already.
+            // A few more are being closed; some may have timed out.
             #expect((before + 1000...before + Self.size + 300).contains(try sockets(of: server)))
         }
         await crowd.leave()
@@ -89,7 +89,7 @@ import Testing
     }
 }
 
-/// Clients in a process of their own: this one's limit of open files is shared by all tests.
+/// Clients in another process, because all tests share this process's limit of open files.
 private final class Crowd {
     private static let script = """
         trap '' PIPE
@@ -112,7 +112,7 @@ private final class Crowd {
             "/bin/bash", ["-c", Self.script, "bash", port], input: .captured, output: .captured, errors: .null)
     }
 
-    /// Has `count` more connect, and say `text`. Returns when they have.
+    /// Opens `count` more connections, and sends `text`. Returns afterwards.
     func join(_ count: Int, saying text: String = "") async throws {
         joins += 1
         await child.write("\(count) \(text)\n")

@@ -3,7 +3,7 @@ import HostTestSupport
 import Primitives
 import Testing
 
-/// Bad input gets one clear sentence and the right exit status, and changes nothing.
+/// Invalid input gets one sentence and the right exit status, and changes nothing.
 @Suite struct MisuseTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let arguments: [String]
@@ -183,7 +183,7 @@ import Testing
         #expect(outcome.errors.contains("takes the path of a file") && !outcome.errors.contains("PLANTED"))
     }
 
-    /// A key of no known form.
+    /// A key without a known format.
     private static let key = "kQ9PLANTEDx2mV7t4rB8nL5w"
 
     @Test(
@@ -292,7 +292,7 @@ import Testing
     func `an argument that is not UTF-8 is refused, since to repair it makes one name of two`(
         bytes: String
     ) async throws {
-        // A shell, because an argument of ours is a string.
+        // Arguments in Swift are strings, so a shell passes the bytes.
         let outcome = try await ChildProgram.run(
             "/bin/sh",
             [

@@ -10,14 +10,14 @@ import StoreModel
 import StoreTestSupport
 import Testing
 
-/// The rules of Documentation/Offline.md against a server process that goes away and comes back. The server's time is
-/// real; the device's clock is the test's.
+/// The rules of Documentation/Offline.md with a server process that stops and restarts. The server's time is real; the
+/// device has the test's clock.
 @Suite(.timeLimit(.minutes(3))) struct OfflineProcessTests {
     private static let day: TimeInterval = 86400
-    /// The present, in whole seconds as answers say it.
+    /// The present, in whole seconds as in answers.
     private let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
     private let storage = MemorySecureStorage()
-    /// Nothing else listens here while the server is gone.
+    /// No other process listens here while the server is stopped.
     private let port: ReservedPort
 
     init() throws { port = try ReservedPort() }
@@ -43,7 +43,7 @@ import Testing
         return try Store(configuration: configuration)
     }
 
-    /// A server that knows of a subscription and, in the sandbox, of something bought for ever.
+    /// Starts a server with a subscription and, in the sandbox, a non-consumable.
     private func serve(_ shop: SignedShop, _ environment: StoreEnvironment, expires: Double) async throws -> SoukService
     {
         let isSandbox = environment == .sandbox
@@ -63,7 +63,7 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var environment: StoreEnvironment = .production
-        /// In days from the start: when the subscription expires, when the server is first missed, when access ends.
+        /// Days from the start: the expiry of the subscription, the first failed request, and the end of access.
         var expires: Double
         var missed: Double
         var ends: Double
@@ -91,7 +91,6 @@ import Testing
         clock.advance(by: 1000 * Self.day)
         #expect(store.snapshot.purchasedProducts == (row.environment == .sandbox ? ["tools"] : []))
         await store.close()
-        // A clock that is set back brings nothing back.
         let next = try launch(shop, server.url, row.environment, ManualClock(start))
         #expect(next.subscriptionInfo?.isExpired == true)
         var events = next.events.makeAsyncIterator()
@@ -116,7 +115,7 @@ import Testing
         let clock = ManualClock(start + year)
         let offline = try launch(shop, server.url, .sandbox, clock)
         #expect(offline.subscriptionInfo?.isExpired == false)
-        // A minute of a test's own time may have passed at the server.
+        // A minute of real time may have passed at the server.
         clock.advance(by: 30 * Self.day - 600)
         #expect(offline.subscriptionInfo?.isExpired == false)
         clock.advance(by: 600)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SignedData
 
-/// `--online`: the issuers of the certificates are asked, here OpenSSL's own responder behind a server on loopback.
+/// `--online`: requests to the certificates' issuers, here OpenSSL's responder behind a server on loopback.
 @Suite struct OnlineCommandTests {
     @Test func `a revoked certificate is refused for good, silence may be tried again`() async throws {
         let responder = try Responder()
@@ -53,10 +53,10 @@ import Testing
     }
 }
 
-/// Answers what it is asked with `openssl ocsp`, each certificate's issuer signing for itself.
+/// An OCSP server over `openssl ocsp`, in which each certificate's issuer signs.
 private final class Responder: HTTPHandler {
     let folder: TemporaryFolder
-    /// What it says of the leaf, as `openssl ca` writes it: `V` is valid, `R` revoked; empty for a fault of the server.
+    /// The status of the leaf in the notation of `openssl ca`: `V` is valid, `R` revoked; empty for a server error.
     let certificateStatus = Locked("V")
     let questions = Locked<[String]>([])
     private let made = Locked<SigningChain?>(nil)

@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Output that cannot be written ends a command with status 2 and one sentence; a reader that leaves ends it quietly.
+/// Output that cannot be written ends a command with status 2 and one sentence; a closed pipe ends it silently.
 @Suite(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
 struct OutputTests {
     private static let noSpace = "souk: standard output cannot be written: No space left on device"
@@ -12,7 +12,7 @@ struct OutputTests {
     struct Ending: Sendable {
         let status: Int32
         let errors: String
-        /// The sentences that say why the command ended.
+        /// The sentences with the reason.
         var reasons: [String] { errors.split(separator: "\n").filter { $0.hasPrefix("souk: ") }.map(String.init) }
     }
 
@@ -57,7 +57,7 @@ struct OutputTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
         #expect(!files.contains { $0.hasSuffix(".secret-key") && $0 != Workshop.secretKey }, "\(files)")
         #expect(!files.contains("signing.pem"))
-        // A command that is added is tried here, or the test fails.
+        // The test fails for a new command that is not listed here.
         for words in try await CommandList.commands() where words != ["migrate", "copy"] || PostgresCluster.isAvailable
         {
             #expect(commands.contains { $0.starts(with: words) }, "\(words) is not tried")
@@ -87,12 +87,11 @@ struct OutputTests {
         #expect(lint.status == 2 && lint.reasons == ["souk: standard input cannot be read"], "\(lint)")
     }
 
-    /// What is written past these two is not known to have been written.
+    /// Only these two types check whether output was written.
     @Test func `only Terminal and OutputFile write`() throws {
         let sources = TestFiles.repository + "/Sources/souk"
         let pattern = #"FileHandle\.standard(Output|Error)|\bfputs\(|\bputs\(|[^.\w]print\("|\.write\(to:|createFile\("#
         let writers = ["CommandLine/Terminal.swift", "CommandLine/OutputFile.swift"]
-        // Makes the log of a child, and throws when that cannot be written.
         let others = ["Demo/ChildProcess.swift"]
         for file in try FileManager.default.subpathsOfDirectory(atPath: sources)
         where file.hasSuffix(".swift") && !(writers + others).contains(file) {
@@ -114,9 +113,8 @@ struct OutputTests {
         let folder = workshop.folder
         for (option, arguments) in try workshop.writing() {
             let file = folder.file("\(option).out")
-            // Regular files may have no byte.
             let ending = try await shell(#"ulimit -f 0; exec "$@""#, arguments + [file])
-            // The store of a scenario cannot be written either, and comes first.
+            // The first file that the command writes.
             let written = option == "junit" ? "/signing-chain.pem" : file
             #expect(ending.status == 2 && ending.reasons.count == 1, "\(arguments): \(ending)")
             #expect(
@@ -166,22 +164,21 @@ struct OutputTests {
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
             #expect(FileManager.default.contents(atPath: target) != Data("before".utf8))
             let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int
-            // An exported state holds what customers bought.
             #expect(mode == (option == "export" ? 0o600 : 0o640))
         }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: full) == "/dev/full")
     }
 }
 
-/// A simulator, a ledger and files, so that every command has something to say.
+/// A simulator, a ledger and files for the output of every command.
 private struct Workshop {
     static let secretKey = "ledger.sqlite.com.example.souk.secret-key"
 
     let folder: TemporaryFolder
     let simulator: SoukService
-    /// The id of a key that nothing needs.
+    /// The id of a key that may be revoked.
     private let revocable: String
-    /// The command that moves a ledger to PostgreSQL, where that is installed.
+    /// The command that moves a ledger to PostgreSQL, if that is installed.
     private let move: [[String]]
 
     init() async throws {
@@ -226,7 +223,8 @@ private struct Workshop {
         ]
     }
 
-    /// Each command at least once, in a way that makes it print. Those that change the ledger for good come last.
+    /// Every command at least once, with arguments that make it print. Commands with permanent effects on the ledger
+    /// come last.
     func commands() throws -> [[String]] {
         let policies = ["journey", "domain-model", "network"].map {
             "\(TestFiles.repository)/Examples/FourPlugins/App/Plugins/\($0).policy.json"
@@ -275,7 +273,7 @@ private struct Workshop {
             ]
     }
 
-    /// Commands to which the name of the file that they write is added.
+    /// Commands to which the name of their output file is appended.
     func writing() throws -> [(option: String, arguments: [String])] {
         [
             ("junit", ["scenario", "run", TestFiles.repository + "/Examples/Scenarios/refund.json", "--junit"]),

@@ -11,7 +11,7 @@ import Testing
         return try await SoukExecutable.run(["policy", "lint"] + options + paths)
     }
 
-    /// Each finding of the JSON as "error file pointer".
+    /// The findings of the JSON as "error file pointer".
     private func places(_ outcome: SoukExecutable.Outcome) -> [String] {
         (outcome.json?["findings"]?.arrayValue ?? []).map { finding in
             let file = finding["file"]?.stringValue?.split(separator: "/").last ?? ""

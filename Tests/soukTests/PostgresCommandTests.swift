@@ -5,7 +5,7 @@ import HostTestSupport
 import Primitives
 import Testing
 
-/// The commands that take a PostgreSQL database, as a user runs them.
+/// Commands with a PostgreSQL database, as a user runs them.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct PostgresCommandTests {
     private let folder: TemporaryFolder
@@ -95,7 +95,7 @@ struct PostgresCommandTests {
         #expect(changed.output.contains("fact.mine") && changed.output.split(separator: "\n").count == 2, "\(changed)")
     }
 
-    /// One sentence, exit status 2, and the password in none of it.
+    /// One sentence, exit status 2, and no password.
     @Test func `a database that cannot be had is refused in one sentence`() async throws {
         let cluster = try await PostgresCluster.shared()
         let name = try await cluster.makeDatabase().split(separator: "/")[2].prefix { $0 != "?" }
@@ -122,7 +122,6 @@ struct PostgresCommandTests {
             "migrate", "apply", "--database", locked, environment: ["PGPASSWORD": "open sesame"])
         #expect(mayNot.status == 2 && mayNot.errors.contains("may not"), "\(mayNot)")
         try await cluster.run("GRANT ALL ON SCHEMA public TO locked", in: String(name))
-        // A settings file may hold the password.
         let server = try await SoukService(
             [
                 "serve", "--bundle-id", "com.example.a", "--config",

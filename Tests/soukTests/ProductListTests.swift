@@ -89,7 +89,7 @@ import Testing
         #expect(printed.output.contains("Did you mean \"productType\"?"))
     }
 
-    @Test func `lines are told whatever stands before them`() async throws {
+    @Test func `line numbers are correct after any text`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
             "products.json",

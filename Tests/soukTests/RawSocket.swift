@@ -8,16 +8,16 @@ import Foundation
     import Darwin
 #endif
 
-/// A TCP connection to this machine that sends exactly what it is told.
+/// A TCP connection to this machine that sends exactly the given bytes.
 final class RawSocket: Sendable {
     struct Failure: Error { let reason: String }
 
     private let descriptor: Int32
 
-    /// To the port of a URL.
+    /// Connects to the port of a URL.
     ///
-    /// - Parameter holdsLittle: whether the system takes little ahead on the way here, so that a server cannot get rid of a
-    ///   long answer that is not read.
+    /// - Parameter holdsLittle: whether the receive buffer is small, so that a server cannot finish a long response
+    ///   that is not read.
     init(to url: String, holdsLittle: Bool = false) throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0) }) else { throw Failure(reason: url) }
         #if canImport(Darwin)
@@ -28,12 +28,12 @@ final class RawSocket: Sendable {
         guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         if holdsLittle {
-            // The other side's buffer grows with the segments that this side takes.
+            // The sender's buffer grows with the segments that this side accepts.
             var (size, segment): (Int32, Int32) = (4096, 1400)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, socklen_t(MemoryLayout<Int32>.size))
         }
-        // A test that waits for what never comes ends with a failure instead of hanging.
+        // A read without data fails instead of hanging.
         var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -54,7 +54,7 @@ final class RawSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// What the other side does not take is lost.
+    /// Sends bytes, and ignores those that the other side does not accept.
     func send(_ bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         var sent = 0
@@ -67,7 +67,7 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// The next bytes, `limit` of them, or those before the end. Waits on a thread of its own.
+    /// Returns the next `limit` bytes, or those before the end. Waits on its own thread.
     func receive(upTo limit: Int = .max) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: self.blockingReceive(upTo: limit)) }
@@ -85,7 +85,7 @@ final class RawSocket: Sendable {
         return all
     }
 
-    /// Has the close, which comes with the end of this object, look like a broken line.
+    /// Lets the close, when this object is deallocated, look like a broken connection.
     func breakOff() {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))

@@ -3,7 +3,7 @@ import Primitives
 import SignedData
 import Testing
 
-/// Receipts of stores that are not ours, through the command, beside what other tools read in them.
+/// Compares receipts of other stores with the results of other tools.
 @Suite(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE names no folder of conformance data"))
 struct RealReceiptTests {
     private let folder: TemporaryFolder
@@ -18,7 +18,7 @@ struct RealReceiptTests {
         return try #require(all?.first { $0["source"]?.stringValue == name })
     }
 
-    /// Apple's receipts need nothing, Xcode's the environment and the one certificate inside.
+    /// Apple's receipts need no arguments, Xcode's the environment and the certificate in it.
     private func arguments(_ name: String) throws -> [String] {
         let path = "\(Self.data)/\(name)"
         guard name.hasPrefix("xcode") else { return [path] }
@@ -39,7 +39,7 @@ struct RealReceiptTests {
         let expectedFields = Fields(expected: try #require(expected["fields"]?.objectValue))
         #expect(read.named == expectedFields.named)
         for (number, value) in expectedFields.unnamed { #expect(read.unnamed[number] == value, "\(number)") }
-        // The others' list leaves out what is neither a number nor a text.
+        // The other tools list only numbers and texts.
         let binary = Set(read.unnamed.keys).subtracting(expectedFields.unnamed.keys)
         #expect(binary.allSatisfy { read.unnamed[$0] == nil || ["6", "7"].contains($0) }, "\(binary)")
         #expect(unknown.count + read.named.count + purchases.count == expected["n_attributes"]?.intValue)
@@ -74,13 +74,13 @@ struct RealReceiptTests {
     }
 }
 
-/// The fields of a receipt or a purchase, as texts, from the command's output or from the list of the other tools.
+/// The fields of a receipt or a purchase as texts, from the command's output or from the other tools.
 private struct Fields {
     private(set) var named: [String: String] = [:]
-    /// By number.
+    /// The values by number.
     private(set) var unnamed: [String: String] = [:]
 
-    /// From the command: hexadecimal values are decoded here, not by what is tested.
+    /// Reads the command's output. Decodes hexadecimal values here, independently of the tested code.
     init(_ members: JSONObject) {
         for (name, value) in members {
             guard name == "unknownAttributes" else {
@@ -93,7 +93,7 @@ private struct Fields {
         }
     }
 
-    /// From the list: an empty text is an absent member.
+    /// Reads the other tools' list, where an empty text is an absent member.
     init(expected: JSONObject) {
         for (name, value) in expected {
             let text = Self.utc(Self.text(value))
@@ -129,7 +129,7 @@ private struct Fields {
         }
     }
 
-    /// A date with an offset as the same instant in UTC; any other text as it is.
+    /// Converts a date with an offset to UTC; returns any other text unchanged.
     private static func utc(_ text: String) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -140,7 +140,7 @@ private struct Fields {
         return formatter.string(from: date)
     }
 
-    /// One short ASN.1 element that is a number or a text; `nil` for anything else.
+    /// Decodes one short ASN.1 number or text; `nil` for anything else.
     private static func decode(_ bytes: [UInt8]) -> String? {
         guard bytes.count >= 2 else { return bytes.isEmpty ? "" : nil }
         let content = bytes.dropFirst(2)

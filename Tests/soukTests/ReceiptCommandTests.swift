@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignedData
 
-/// `souk receipt verify` and `souk receipt inspect` on receipts of a store made for the test.
+/// `souk receipt verify` and `souk receipt inspect` with receipts of a test store.
 @Suite struct ReceiptCommandTests {
     private let folder: TemporaryFolder
     private let chain: SigningChain
@@ -192,7 +192,6 @@ import Testing
                 certificates.map { $0["sha256"]?.stringValue } == chain.certificates.map { Hex.encode($0.fingerprint) })
             #expect(json == verified.json?.objectValue)
         }
-        // The options of verify are taken and mean nothing.
         let ignored = try await SoukExecutable.run(
             ["receipt", "inspect", forged, "--bundle-id", "other", "--environment", "xcode", "--device-id", "x"])
         #expect(ignored.status == 0)

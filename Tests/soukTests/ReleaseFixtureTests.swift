@@ -13,7 +13,7 @@ import Testing
 
 @testable import souk
 
-/// Opens what each release wrote to a disk (`Scripts/make-fixtures`), brings it up to date and finds it complete.
+/// Opens the data that each release wrote (`Scripts/make-fixtures`), migrates it and checks that it is complete.
 @Suite struct ReleaseFixtureTests {
     static let versions: [String] = {
         let file = URL(fileURLWithPath: TestFiles.repository + "/Releases.json")
@@ -23,7 +23,7 @@ import Testing
 
     private static let fixtures = TestFiles.repository + "/Tests/Releases"
 
-    /// A copy of what a release wrote, and what is in it.
+    /// A copy of a release's data, with a list of its content.
     private struct Fixture {
         let folder: TemporaryFolder
         let expected: JSONValue
@@ -40,7 +40,7 @@ import Testing
         func texts(_ name: String) -> [String] { expected[name]?.arrayValue?.compactMap(\.stringValue) ?? [] }
     }
 
-    /// Those that knew PostgreSQL.
+    /// The releases with PostgreSQL.
     private static let versionsWithPostgreSQL = versions.filter {
         FileManager.default.fileExists(atPath: "\(fixtures)/\($0)/ledger.sql")
     }
@@ -79,7 +79,7 @@ import Testing
         try await check(fixture, database)
     }
 
-    /// Brings a ledger up to date, and asks a server on it what its customer may use.
+    /// Migrates a ledger, and requests a customer's features from a server with it.
     private func check(_ fixture: Fixture, _ database: String) async throws {
         func souk(_ words: String...) async throws -> JSONValue {
             let outcome = try await SoukExecutable.run(words + ["--database", database, "--json"])
@@ -112,7 +112,7 @@ import Testing
         let account = try #require(fixture.expected["account"]?.stringValue)
         let transactions = try await get(store.url + "/control/v1/accounts/\(account)/transactions")["transactions"]
         let ids = transactions?.arrayValue?.compactMap { $0["transactionID"]?.stringValue } ?? []
-        // Time may go on, and bring renewals.
+        // Later renewals may be there too.
         #expect(Set(ids).isSuperset(of: fixture.texts("transactions")) && ids.count >= 5)
         let certificate = try #require(store.greeting["rootCertificate"]?.stringValue)
         #expect(try Data(contentsOf: URL(fileURLWithPath: certificate)) == root)

@@ -7,11 +7,11 @@ import Primitives
 import SQLStorage
 import Testing
 
-/// What outlives a restore, a revocation while somebody listens, and who can read the files of a server.
+/// Data that survives a restore, a revocation during a stream, and the permissions of a server's files.
 @Suite struct RestoreCommandTests {
     private static let app = "com.example.darkroom"
     private let folder: TemporaryFolder
-    /// For backups, which hold by design what was erased since.
+    /// For backups, which contain customers that were erased later.
     private let elsewhere: TemporaryFolder
 
     init() throws { (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder()) }
@@ -79,7 +79,7 @@ import Testing
             text.output.contains("revoked the secret key \(leaked.id)") && text.output.contains("erased 1 customer"))
     }
 
-    @Test func `a restore without the former ledger needs to be told that keys may come back`() async throws {
+    @Test func `a restore without the former ledger needs consent to revived keys`() async throws {
         #expect(try await serve().stop() == 0)
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
@@ -140,7 +140,7 @@ import Testing
         let database = try SQLiteDatabase(path: other)
         try await database.write { try $0.execute("CREATE TABLE note (text TEXT)") }
         await database.close()
-        // Reading a database may leave the files beside it that SQLite keeps there.
+        // Reading a database may leave SQLite's files beside it.
         func files() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
                 !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal")
@@ -209,7 +209,6 @@ import Testing
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
         #expect(try await souk("keys", "revoke", leaked.id).status == 0)
-        // As after a lost disk and an automatic restart.
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             try FileManager.default.removeItem(atPath: folder.file(file))
         }
@@ -222,7 +221,6 @@ import Testing
         #expect(try await souk("keys", "list").json == before)
         let restored = try await souk("restore", backup, "--accept-revived")
         #expect(restored.status == 0 && restored.errors.contains("souk keys list"), "\(restored.errors)")
-        // The restored ledger is the one of the backup again.
         #expect(try await souk("restore", backup).status == 0)
     }
 
@@ -233,7 +231,7 @@ import Testing
         guard case .stream(let stream) = response.body else { throw HTTPError(.bodyFailed, "This is no stream.") }
         #expect(try await stream.next() != nil)
         #expect(try await souk("keys", "revoke", leaked.id).status == 0)
-        // Comments come every 15 seconds and would keep it going.
+        // Comments every 15 seconds would prevent a timeout.
         let last = try await stream.next()
         #expect(last == nil, "\(String(decoding: last ?? [], as: UTF8.self))")
         #expect(await server.stop() == 0)

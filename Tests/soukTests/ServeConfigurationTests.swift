@@ -4,7 +4,7 @@ import HTTPCore
 import Primitives
 import Testing
 
-/// `souk serve` told by flags, environment and a file.
+/// `souk serve` with flags, environment variables and a file.
 @Suite struct ServeConfigurationTests {
     private let folder: TemporaryFolder
 
@@ -23,7 +23,7 @@ import Testing
         #expect(rows.count > 15 && rows == listed)
     }
 
-    /// The row of an option as the help shows it; `nil` for those that are no settings.
+    /// Returns the row of an option in the help; `nil` for options that are not settings.
     private static func row(of line: String) -> String? {
         let parts = line.dropFirst(2).components(separatedBy: "  ").filter { !$0.isEmpty }
         let words = parts[0].split(separator: " ")
@@ -114,7 +114,7 @@ import Testing
         let start = try #require(text.range(of: "```json\n")).upperBound
         let end = try #require(text.range(of: "```", range: start..<text.endIndex)).lowerBound
         let example = try folder.write("example.json", String(text[start..<end]))
-        // Its files are on no test's machine; everything before them is right.
+        // The files of the example do not exist here; all other settings are valid.
         let refused = try await SoukExecutable.run(["serve", "--config", example])
         #expect(refused.status == 2 && refused.errors.contains("/etc/souk/shop.secret: there is no such file"))
     }

@@ -7,12 +7,12 @@ import NetworkTestSupport
 import Primitives
 import Testing
 
-/// How `souk serve` ends, and what is there afterwards.
+/// The end of `souk serve`, and the state afterwards.
 @Suite struct ServeStopTests {
-    /// What became of purchases that were presented, by customer.
+    /// The results of presented purchases, by customer.
     private struct Outcome {
         var acknowledged: [String: Set<String>] = [:]
-        /// Presented without an answer.
+        /// Presented without a response.
         var open: [String: Set<String>] = [:]
         var otherStatuses: Set<Int> = []
         var count = 0
@@ -42,7 +42,6 @@ import Testing
             #expect(kept.isSuperset(of: ids))
             #expect(kept.subtracting(ids).isSubset(of: outcome.open[customer] ?? []))
         }
-        // What got no answer may be told again.
         for (customer, ids) in outcome.open {
             for id in ids {
                 let request = try shop.presentation(of: shop.purchase(id), by: customer, to: server)
@@ -55,8 +54,8 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    /// Buys one thing after the other until the server does not answer any more. Asks it to stop once a hundred purchases of
-    /// all customers were acknowledged.
+    /// Buys until the server does not answer. Requests the server to stop when a hundred purchases of all customers
+    /// were acknowledged.
     private func buy(as customer: String, from shop: SignedShop, at server: SoukService, _ results: Locked<Outcome>)
         async
     {
@@ -96,8 +95,7 @@ import Testing
         ask(fast)
         let whole = await fast.receive().count
         ask(slow)
-        // The answer is longer than what the system takes ahead, so from its first byte on it is under way until it is
-        // read, and the server waits for it.
+        // The response exceeds the system's buffers, so the server waits until it is read.
         #expect(await slow.receive(upTo: 1).count == 1)
         server.terminate()
         try await until("the server has heard the first signal and takes no connections any more") {
@@ -108,7 +106,7 @@ import Testing
         #expect(await 1 + slow.receive().count < whole)
     }
 
-    @Test func `https is served with the certificate of the flags, to nobody who does not speak it`() async throws {
+    @Test func `https is served with the certificate of the flags, and plain HTTP is refused`() async throws {
         let shop = try SignedShop()
         try await LoopbackCertificate.withFiles { files in
             let server = try await shop.serve("--tls-certificate", files.certificate, "--tls-key", files.key)

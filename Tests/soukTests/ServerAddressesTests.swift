@@ -16,15 +16,15 @@ import Testing
     import Darwin
 #endif
 
-/// One server at several addresses: a process that is gone, one that hangs, one that fails, and one that answers.
+/// One server at several addresses: a stopped one, one that hangs, one that fails, and one that answers.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ServerAddressesTests {
     private let naps = Locked<[Duration]>([])
-    /// Nothing listens here, unless a test has a server do so.
+    /// No process listens here, unless a test starts a server.
     private let port: ReservedPort
 
     init() throws { port = try ReservedPort() }
 
-    /// A server that accepts connections and never answers.
+    /// Starts a server that accepts connections and never answers.
     private func hungServer() async throws -> SoukService {
         let service = try await SignedShop().serve()
         service.signal(SIGSTOP)
@@ -32,7 +32,7 @@ import Testing
         return service
     }
 
-    /// The state of each thread, as proc(5) has it in its third field, which follows a name in parentheses.
+    /// The state of each thread, the third field in proc(5), which follows a name in parentheses.
     private func states(of service: SoukService) throws -> [Character?] {
         let threads = "/proc/\(service.processID)/task"
         return try FileManager.default.contentsOfDirectory(atPath: threads).map { thread in

@@ -10,7 +10,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// How `souk serve` signs, limits, logs, counts and posts.
+/// The options of `souk serve` for signatures, limits, logs, metrics and webhooks.
 @Suite struct ServiceOptionsTests {
     private let folder: TemporaryFolder
 

@@ -159,13 +159,13 @@ import Testing
 
     // MARK: - souk version
 
-    /// What a program says, without the line's end; `nil` when it fails.
+    /// Returns the output of a program without its line end; `nil` when it fails.
     private func word(of program: String, _ arguments: [String]) async throws -> String? {
         let outcome = try await ChildProgram.run("/usr/bin/env", [program] + arguments, in: TestFiles.repository)
         return outcome.status == 0 ? outcome.output.trimmingCharacters(in: .whitespacesAndNewlines) : nil
     }
 
-    /// The gates leave the commit out of what they build (Package.swift), so the manifest is read as it is for a release.
+    /// The gates build without the commit (Package.swift), so the test reads the manifest of a release.
     @Test func `a release names the commit of its checkout`() async throws {
         let outcome = try await SoukExecutable.run(["version", "--json"])
         let built = try #require(outcome.json?["commit"]?.stringValue)
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    /// The library of Package.swift, which links it where it is installed.
+    /// The library that Package.swift links if it is installed.
     private static let mimalloc = ["aarch64", "x86_64"].map { "/usr/lib/\($0)-linux-gnu/libmimalloc.so" }
         .first { FileManager.default.fileExists(atPath: $0) }
 

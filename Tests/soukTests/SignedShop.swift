@@ -7,7 +7,7 @@ import SignedData
 import StoreModel
 import Testing
 
-/// A store that signs what a test says, and servers of one ledger that believe it.
+/// A store that signs arbitrary transactions, and servers of one ledger that trust it.
 struct SignedShop {
     static let app = "com.example.darkroom"
 
@@ -34,7 +34,7 @@ struct SignedShop {
                 + options)
     }
 
-    /// Something bought once, signed.
+    /// Returns a signed transaction of a non-consumable.
     func purchase(_ id: String) throws -> String {
         let date = Date(timeIntervalSince1970: 1_800_000_000)
         return try JWSSigner(chain).sign(
@@ -52,7 +52,7 @@ struct SignedShop {
             })
     }
 
-    /// A month or so of a subscription, signed.
+    /// Returns a signed transaction of a subscription, with a period of about a month.
     func subscription(
         _ id: String, from start: Date, until end: Date, environment: AppStoreEnvironment
     ) throws -> String {
@@ -73,7 +73,7 @@ struct SignedShop {
             })
     }
 
-    /// What a customer presents to a server.
+    /// Returns the request with which a customer presents transactions to a server.
     func presentation(
         of signed: String, by customer: String, to server: SoukService, headers: HTTPHeaders = [:]
     ) throws -> HTTPRequest {
@@ -85,7 +85,7 @@ struct SignedShop {
             body: .json(["signedTransaction": .string(signed)]))
     }
 
-    /// The purchases a server knows of a customer, by their ids.
+    /// Returns the ids of a customer's purchases at a server.
     func purchases(of customer: String, at server: SoukService) async throws -> Set<String> {
         let response = try await CurlTransport.platformDefault().send(
             HTTPRequest(
@@ -95,7 +95,7 @@ struct SignedShop {
         return Set(answer.purchases.map(\.originalTransactionID.rawValue))
     }
 
-    /// What `souk ledger replay` makes of the ledger.
+    /// Returns the result of `souk ledger replay`.
     func replay() async throws -> SoukExecutable.Outcome {
         try await SoukExecutable.run(["ledger", "replay", "--database", database, "--json"])
     }

@@ -5,7 +5,7 @@ import SignedData
 import StoreModel
 import Testing
 
-/// `souk offer sign` and `souk token create`, and what their signatures are good for.
+/// `souk offer sign` and `souk token create`, and the use of their signatures.
 @Suite struct SigningCommandTests {
     private let folder: TemporaryFolder
     private let key: SigningKey

@@ -3,7 +3,7 @@ import Foundation
 import HostTestSupport
 import Primitives
 
-/// The programs that were built beside the tests, run as a user runs them.
+/// Runs the programs that were built beside the tests, as a user does.
 enum SoukExecutable {
     typealias Outcome = ChildProgram.Outcome
 
@@ -12,7 +12,7 @@ enum SoukExecutable {
         return tests.appendingPathComponent(name).path
     }
 
-    /// Runs a program to its end, the file `input` being its standard input.
+    /// Runs a program to its end, with the file `input` as its standard input.
     static func run(
         _ arguments: [String], program: String = "souk", environment: [String: String] = [:], in folder: String? = nil,
         input: String? = nil
@@ -22,19 +22,19 @@ enum SoukExecutable {
     }
 }
 
-/// A `souk`, or another program, that serves until it is told to stop, or until this object is gone.
+/// A `souk`, or another program, that serves until it is stopped, or until this object is deallocated.
 final class SoukService: Sendable {
     let greeting: JSONValue
     private let child: ChildProgram
 
-    /// Starts it and reads its first line. Throws when it ends instead.
+    /// Starts the program and reads its first line. Throws when it ends before.
     ///
-    /// - Parameter openFiles: how many it may have open before it asks for more.
+    /// - Parameter openFiles: its soft limit of open files.
     convenience init(_ arguments: [String], openFiles: Int? = nil, in folder: String? = nil) async throws {
         try await self.init(program: "souk", arguments + ["--stop-with-parent"], openFiles: openFiles, in: folder)
     }
 
-    /// A `souk` that begins with this mask for the modes of files.
+    /// Starts `souk` with this umask.
     convenience init(_ arguments: [String], mask: String) async throws {
         try await self.init(program: "souk", arguments, mask: mask)
     }
@@ -53,22 +53,22 @@ final class SoukService: Sendable {
 
     var processID: Int32 { child.processID }
 
-    /// Asks it to end, as a user would (SIGTERM).
+    /// Requests it to end (SIGTERM).
     func terminate() { child.terminate() }
 
     func signal(_ number: Int32) { child.signal(number) }
 
-    /// Asks it to end and gives its exit status.
+    /// Requests it to end and returns its exit status.
     func stop() async -> Int32 {
         child.terminate()
         return await child.end()
     }
 
-    /// Its exit status, 128 and the signal's number for a signal, once it has ended.
+    /// Waits for its end and returns its exit status; 128 plus the signal's number after a signal.
     func waitForEnd() async -> Int32 { await child.end() }
 }
 
-/// A folder that goes with this object.
+/// A folder that is removed when this object is deallocated.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -101,7 +101,7 @@ enum TestFiles {
     static let darkroom = repository + "/Examples/darkroom.storekit"
     static let conformance = ProcessInfo.processInfo.environment["SOUK_CONFORMANCE"]
 
-    /// The StoreKit catalogues of the conformance data; empty without it, never empty with it.
+    /// The StoreKit catalogues of the conformance data; empty only without it.
     static var catalogues: [String] {
         guard let conformance else { return [] }
         let folder = conformance + "/storekit"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import souk
 
-/// The request to stop, in a process of its own for each test.
+/// The request to stop, in a process for each test.
 @Suite struct StopSignalTests {
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
     func `a signal is kept from the moment it can be handled`(number: Int32) async {

@@ -65,7 +65,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    /// A life in which each control is used, by the operation that it asks. `$NAME` is what an earlier answer held.
+    /// Uses each control, by its operation. `$NAME` is a value of an earlier response.
     private static let life: [(operation: String, words: String, keep: [String: String])] = [
         ("createAccount", "account create ada --storefront USA --payments on", [:]),
         ("createAccount", "account create bert", [:]), ("accounts", "account list", [:]),
@@ -119,7 +119,7 @@ import Testing
             let words = step.words.split(separator: " ").map { word in
                 names[String(word.hasPrefix("$") ? word.dropFirst() : word)] ?? String(word)
             }
-            // What changes nothing is asked twice, what changes something in one form or the other.
+            // Reading operations are called in both forms, changing ones in one of them.
             let isReading = [
                 "list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions", "entitlements",
             ]
@@ -137,7 +137,7 @@ import Testing
         }
         let document = try await document(of: service.url)
         let controls = document.filter { $0.path.hasPrefix("/control/") }.map(\.operation)
-        // Codes are redeemed in a catalogue that has some, see the tests of the simulator; notifications need a server.
+        // The simulator's tests redeem codes with another catalogue; notifications need a server.
         let elsewhere = ["redeem", "notifications", "deliverNotifications", "resendNotification"]
         #expect(Set(controls) == Set(Self.life.map(\.operation) + elsewhere))
         #expect(await service.stop() == 0)
@@ -237,7 +237,7 @@ import Testing
         }
         let json = try await store(service, ["notifications", "deliver", "--json"])
         #expect(json.status == 1 && json.json?["failed"] == 1 && json.json?["waiting"] == 1, "\(json)")
-        // As in Apple's sandbox, where nothing is sent again.
+        // Apple's sandbox does not repeat notifications.
         _ = try await store(service, ["settings", "set", "notificationRetries", "sandbox"])
         _ = try await store(service, ["advance", "2h"])
         let lost = try await store(service, ["notifications", "deliver"])

@@ -12,7 +12,7 @@ import Testing
 
 @testable import souk
 
-/// A store with a history, and servers that were not told of it, all in this process.
+/// A store with a history, and servers that have not received it, all in this process.
 private final class History: Sendable {
     static let app: BundleID = "com.example.darkroom"
     static let start = Date(timeIntervalSince1970: 1_780_000_000)
@@ -36,7 +36,6 @@ private final class History: Sendable {
         key = AppStoreConnectKey(
             try SigningKey(try InputFile.read(api.privateKey)), id: api.keyID, issuerID: api.issuerID,
             bundleID: Self.app)
-        // More than one page of notifications.
         for account in ["ada", "ben", "carl", "dora"] {
             try await store.createAccount(AccountName(unchecked: account))
             try await store.buy(
@@ -46,7 +45,7 @@ private final class History: Sendable {
         try await store.deliverNotifications()
     }
 
-    /// A server that knows the first purchase of its customer anna, and nothing else.
+    /// Starts a server with only the first purchase of its customer anna.
     func server(_ name: String) async throws -> Server {
         let database = try SQLiteDatabase(path: folder.file("\(name).sqlite"))
         var configuration = EntitlementService.Configuration(
@@ -85,7 +84,7 @@ private final class History: Sendable {
                 atCall: call)
         }
 
-        /// One that is never patient: what goes wrong ends it.
+        /// A sync without retries.
         func sync(over network: any HTTPTransport) -> StoreSync {
             var configuration = AppStoreServerAPIClient.Configuration(key: history.key, baseURL: "http://localhost")
             configuration.backoff = .none
@@ -94,7 +93,7 @@ private final class History: Sendable {
                 server: sender(over: network))
         }
 
-        /// What the ledger holds, and what it answers about anna.
+        /// Returns the content of the ledger, and the answer about anna.
         func contents() async throws -> [String] {
             let answer = try await sender(over: InProcessTransport(service)).get("/v1/customers/anna")
             let counts = try ["fact", "document", "claim", "purchase"].map { table in
@@ -117,10 +116,10 @@ private final class History: Sendable {
     }
 }
 
-/// `souk sync` over a network one of whose calls goes wrong, each in turn.
+/// `souk sync` with a network fault in each of its calls.
 @Suite struct SyncFaultTests {
-    /// Runs `work` without a fault, then with each fault at each of its calls, and once more after each. What is there
-    /// then must be what is there without faults.
+    /// Runs `work` without a fault, then with each fault at each of its calls, and once more after each. The final
+    /// content must be the same.
     private func breakEveryCall(
         _ work: @Sendable (StoreSync, _ run: String) async throws -> FactReport
     ) async throws {

@@ -6,24 +6,24 @@ import Primitives
 import SQLStorage
 import Testing
 
-/// Nothing that came from outside can move a terminal's cursor, colour it, begin a line or turn its letters around,
-/// whichever command prints it. Programs get JSON that says the same.
+/// Text from outside cannot move a terminal's cursor, set a colour, begin a line or change the writing direction,
+/// whichever command prints it. JSON output keeps its meaning.
 @Suite struct TerminalTextTests {
-    /// C0, DEL, C1, line separators and the characters that turn the direction of writing.
+    /// C0, DEL, C1, line separators and the characters of bidirectional formatting.
     static let dangerous: [UnicodeScalar] = {
         let ranges: [ClosedRange<UInt32>] = [
             0x01...0x1F, 0x7F...0x9F, 0x061C...0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069,
         ]
         return ranges.flatMap { $0.compactMap { UnicodeScalar($0) } }
     }()
-    /// All of them; a line of its own would be `FORGED`.
+    /// All of them; a separate line would be `FORGED`.
     static let planted = "plant" + dangerous.map { String($0) }.joined(separator: "x") + "\nFORGED"
 
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Fails when something dangerous was printed, or when nothing was printed of what had been planted.
+    /// Fails when a dangerous character was printed, or nothing of the planted text.
     private func expectHarmless(
         _ outcome: SoukExecutable.Outcome, _ command: String, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -37,7 +37,7 @@ import Testing
         #expect(text.contains("plant"), "\(command) printed nothing of it: \(text)", sourceLocation: sourceLocation)
     }
 
-    /// The same, and that every character stands there in its escaped form.
+    /// Also checks that every character is printed in its escaped form.
     private func expectEscaped(
         _ outcome: SoukExecutable.Outcome, _ command: String, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -54,7 +54,6 @@ import Testing
 
     private func archive(_ url: String = "http://127.0.0.1:9/") throws -> String {
         let text = Self.planted
-        // A body has lines of its own.
         let body = text.replacingOccurrences(of: "\n", with: " ")
         var record = Record(HTTPRequest(method: .init(text), url: url + text, headers: [text: text], body: .text(body)))
         record.result = .success(Response(status: 200, headers: [text: text], body: .json([text: .string(text)])))
@@ -93,7 +92,7 @@ import Testing
         expectHarmless(replay, "har replay")
     }
 
-    /// A service that says what was planted wherever a text can be.
+    /// A service that returns the planted text in all texts.
     private static func service(refusing isRefusing: Bool) -> AnyHTTPHandler {
         AnyHTTPHandler { request in
             let text = JSONValue.string(planted)
@@ -148,7 +147,7 @@ import Testing
 
     @Test func `what is typed is escaped in what is said about it`() async throws {
         let text = Self.planted
-        // What has line ends is taken for a key, and not printed as the path of a file.
+        // A value with line ends is treated as a key, and not printed.
         let path = text.filter { !$0.isNewline }
         for words in [
             [text], ["keys", text], ["version", text], ["version", "--" + text], ["store", text],
@@ -188,12 +187,12 @@ import Testing
         }
     }
 
-    @Test func `what stands in a ledger is escaped`() async throws {
+    @Test func `text from a ledger is escaped`() async throws {
         let ledger = folder.file("ledger.sqlite")
         let database = ["--database", "sqlite:" + ledger]
         let server = try await SoukService(["serve", "--bundle-id", "com.example.a"] + database)
         #expect(await server.stop() == 0)
-        // Whoever can write the file can have put it there; the command that makes keys refuses it.
+        // The command that creates keys refuses it; a program with write access can insert it.
         let file = try SQLiteDatabase(path: ledger)
         try await file.write { _ = try $0.execute("UPDATE api_key SET label = ?1", [.text(Self.planted)]) }
         await file.close()

@@ -5,7 +5,7 @@ import NetworkTestSupport
 import Primitives
 import Testing
 
-/// `souk wait`: a script goes on when a service answers.
+/// `souk wait`: a script continues when a service answers.
 @Suite struct WaitCommandTests {
     @Test func `it waits for the first line of a service and prints where it listens`() async throws {
         let folder = try TemporaryFolder()

@@ -83,7 +83,7 @@ import Testing
         #expect(try files == [])
     }
 
-    @Test func `the schema is told beside a running server, step by step`() async throws {
+    @Test func `the schema status can be read beside a running server, step by step`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         #expect(try file().schema(Self.migrations) == .init(applied: [], pending: ["0001 rooms", "0002 keys"]))
         try database.migrate(Array(Self.migrations.prefix(1)))
@@ -205,7 +205,6 @@ import Testing
         try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
         #expect(try files == ["new.sqlite", "test.sqlite"])
         #expect(try await rooms("new.sqlite") == 3)
-        // A stray log must not be used for the new file.
         try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
         try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: folder.file("new.sqlite-wal")))
         try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
@@ -350,7 +349,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 2000)
     }
 
-    @Test func `while somebody reads an older state it is not removed, and nobody waits`() async throws {
+    @Test func `while a reader uses an older state it is not removed, and no caller waits`() async throws {
         let database = try await database()
         let reader = try SQLiteConnection(path: folder.file(), mode: .read, limits: .init(.init()))
         try reader.run(.begin)

@@ -101,7 +101,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a member that is refused before it changed anything makes nobody run again`() async throws {
+    @Test func `a member that fails before a change does not repeat the others`() async throws {
         let runs = Counter()
         let results = try await inOneGroup([
             { connection in
@@ -124,7 +124,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a commit that fails is everybody's error and nobody's write`() async throws {
+    @Test func `a failed commit is the error of all members and writes nothing`() async throws {
         let results = try await inOneGroup([
             { try $0.execute("INSERT INTO parent VALUES (1)") },
             { connection in

@@ -96,7 +96,6 @@ import Testing
             #expect(error?.code == .corrupt && error?.message.contains("write-ahead log") == true)
             #expect(FileManager.default.fileExists(atPath: path) == !isMissing)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == log)
-            // Without the log it is a new database; an empty log is ignored.
             try Data().write(to: URL(fileURLWithPath: path + "-wal"))
             let new = try SQLiteDatabase(path: opened)
             await new.close()

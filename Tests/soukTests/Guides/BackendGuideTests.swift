@@ -16,13 +16,11 @@ import Testing
     @Test func `the guide quotes the example, and nothing else`() throws {
         let (script, backend) = (try text(Self.example + "/test.sh"), try text(Self.example + "/backend.py"))
         let commands = try blocks("sh")
-        // The first enters the folder of the example, and makes one for what is written.
         let start = try #require(commands.first).components(separatedBy: "WORK=$(mktemp -d)\n")
         #expect(start.count == 2 && start[0] == "cd Examples/BackendInCI\n")
         for block in start.dropFirst() + commands.dropFirst().dropLast() { #expect(script.contains(block), "\(block)") }
         for block in try blocks("python") { #expect(backend.contains(block), "\(block)") }
         #expect(try blocks("yaml") == [text(Self.example + "/app-store.yml")])
-        // The scenarios are run beside the example in the guide, and from the root of a backend in the workflow.
         let scenarios = try #require(commands.last).trimmingCharacters(in: .newlines)
             .replacingOccurrences(of: "../Scenarios", with: "souk/Examples/Scenarios")
             .replacingOccurrences(of: "\"$WORK/app-store.xml\"", with: "app-store.xml")
@@ -43,7 +41,7 @@ import Testing
         try FileManager.default.copyItem(atPath: Self.example, toPath: examples + "/BackendInCI")
         try FileManager.default.copyItem(atPath: TestFiles.darkroom, toPath: examples + "/darkroom.storekit")
         let backend = examples + "/BackendInCI/backend.py"
-        // Access for ever to whoever paid once.
+        // Gives permanent access after one payment.
         let generous = try text(backend).replacingOccurrences(
             of: "latest.status in (Status.ACTIVE, Status.BILLING_GRACE_PERIOD)", with: "True")
         try Data(generous.utf8).write(to: URL(fileURLWithPath: backend))

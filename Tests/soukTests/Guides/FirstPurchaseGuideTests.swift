@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The code of the guide "From zero to the first purchase". `GuideBlockTests` follows its commands.
+/// The code of the guide "From zero to the first purchase". `GuideBlockTests` runs its commands.
 @Suite struct FirstPurchaseGuideTests {
     private static let example = TestFiles.repository + "/Examples/FirstPurchase"
 
@@ -9,7 +9,6 @@ import Testing
         let code = try GuideBlock.all(in: "Documentation/Guides/FromZeroToTheFirstPurchase.md")
             .filter { $0.language.lowercased() == "swift" }
         for block in code {
-            // Beside its checkout the reader's app stands elsewhere than the example in it.
             let text = block.text.replacingOccurrences(of: #"path: "../souk""#, with: #"path: "../..""#)
             #expect(try String(contentsOfFile: "\(Self.example)/\(block.info)", encoding: .utf8) == text)
         }

@@ -1,10 +1,10 @@
-/// What a reader of a document has before the first block, and which blocks are not pasted, with the reason. A document
-/// that is not named here is pasted whole, in a checkout.
+/// The preconditions of a document's first block, and the blocks that are not run, with the reasons. A document without
+/// an entry is run completely, in a checkout.
 struct Guide: Sendable {
     enum Folder: Sendable {
         /// The root of a checkout.
         case checkout
-        /// The folder that the checkout `souk` lies in.
+        /// The folder that contains the checkout `souk`.
         case besideCheckout
 
         var entering: String {
@@ -17,11 +17,11 @@ struct Guide: Sendable {
 
     let document: String
     var folder = Folder.checkout
-    /// What the text before the blocks takes for granted, as commands.
+    /// Commands for the preconditions in the text before the blocks.
     var given = ""
-    /// Folders of the system that a test may not write, and names of hosts that there are not.
+    /// Replacements for folders of the system that a test must not write, and for names of missing hosts.
     var exchanged: [(String, String)] = []
-    /// By the first line of a block: why it is not pasted.
+    /// The reason why a block is not run, by its first line.
     var notPasted: [String: String] = [:]
 
     static func of(_ document: String) -> Guide { all.first { $0.document == document } ?? Guide(document: document) }
@@ -81,7 +81,7 @@ struct Guide: Sendable {
             document: "Documentation/Guides/WritingAFloret.md", notPasted: ["cd Examples/Florets": buildsPackage]),
     ]
 
-    /// A backend that takes what the App Store sends it.
+    /// A backend that accepts notifications of the App Store.
     private static let backend = """
         python3 - <<'END' &
         from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -6,12 +6,12 @@ struct GuideBlock: Sendable {
     /// The line of the fence, counted from 1.
     let line: Int
     let language: String
-    /// What stands behind the language: the name of a file, where the reader is to write the block to one.
+    /// The text after the language: the name of a file for the block, if any.
     let info: String
-    /// Ends with a line break.
+    /// The text with a line break at its end.
     let text: String
 
-    /// Whether the block has commands, with or without what they print.
+    /// Whether the block has commands, with or without their output.
     var isShell: Bool { ["sh", "bash", "zsh", "shell", "console"].contains(language) }
     var place: String { "\(document):\(line)" }
     var firstLine: String { text.split(separator: "\n").first.map(String.init) ?? "" }
@@ -41,7 +41,7 @@ struct GuideBlock: Sendable {
         return blocks
     }
 
-    /// Every Markdown document of the repository that people read, but the changelog.
+    /// Every Markdown document for readers of the repository, except the changelog.
     static func documents() throws -> [String] {
         let chapters = try FileManager.default.subpathsOfDirectory(atPath: TestFiles.repository + "/Documentation")
         let root = try FileManager.default.contentsOfDirectory(atPath: TestFiles.repository)

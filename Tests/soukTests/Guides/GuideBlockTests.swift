@@ -2,14 +2,15 @@ import Foundation
 import HostTestSupport
 import Testing
 
-/// Every shell block of the README, of the chapters and of the guides is pasted into a shell, in the order in which it
-/// stands, and shows what the document says. `Guide.all` says what a reader has before.
+/// Runs every shell block of the README, the chapters and the guides in order in one shell, and compares the output
+/// with the document. `Guide.all` has the preconditions.
 @Suite struct GuideBlockTests {
     static let documents =
         (try? GuideBlock.documents().filter { try GuideBlock.all(in: $0).contains(where: \.isShell) })
         ?? []
 
-    /// Without the guide whose backend takes Apple's library, where outside judges are left out and nothing installs it.
+    /// Without outside judges, the guide with a backend of Apple's library is skipped, because the library is not
+    /// installed.
     static let pasted = documents.filter { document in
         ProcessInfo.processInfo.environment["SOUK_JUDGES"] != "skip"
             || document != "Documentation/Guides/TestYourAppStoreBackendInCI.md"
@@ -45,8 +46,8 @@ import Testing
         }
     }
 
-    /// An interactive zsh, which is what a Mac has, takes a comment behind a command for more words of it. A command
-    /// without a language in front is not found by these tests.
+    /// An interactive zsh, the default on a Mac, treats a comment after a command as arguments. These tests only find
+    /// commands in blocks with a language.
     @Test func `no block has a comment, or a command that is not marked as one`() throws {
         for document in try GuideBlock.documents() {
             for block in try GuideBlock.all(in: document) {
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    /// `…` stands for any lines, also for none.
+    /// `…` matches any number of lines.
     private static func matches(_ shown: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
         guard let first = expected.first else { return shown.isEmpty }
         let rest = expected.dropFirst()

@@ -1,13 +1,13 @@
 import Foundation
 import HostTestSupport
 
-/// A reader who pastes the blocks of one document into one shell. Ports of the text are exchanged for free ones, and
-/// folders of the system for some of the reader's own; nothing else is changed.
+/// A reader who runs the blocks of one document in one shell. Ports are replaced by free ones, and folders of the
+/// system by temporary ones; nothing else is changed.
 final class GuideSession {
     private let guide: Guide
     private let folder: TemporaryFolder
     private var ports: [String: ReservedPort] = [:]
-    /// The blocks that are pasted, or written to a file.
+    /// The blocks that are run, or written to a file.
     private(set) var shown: [GuideBlock] = []
 
     init(_ guide: Guide) throws {
@@ -18,7 +18,7 @@ final class GuideSession {
         }
     }
 
-    /// The last block that was begun.
+    /// The last block that was started.
     var lastPlace: String { (try? folder.text("place")) ?? "its beginning" }
 
     func printed(by block: GuideBlock) -> String { (try? folder.text("printed-\(block.line)")) ?? "nothing" }
@@ -46,7 +46,7 @@ final class GuideSession {
             ])
     }
 
-    /// `text` with the guide's exchanges, and a reserved port for each port that it names.
+    /// `text` with the guide's replacements, and a reserved port for each port in it.
     private func local(_ text: String) throws -> String {
         var text = text
         for (from, to) in guide.exchanged { text = text.replacingOccurrences(of: from, with: to) }

@@ -1,7 +1,7 @@
 import Foundation
 import HostTestSupport
 
-/// A shell in which the commands of a guide are followed: with the built souk, and the Python that has what judges need.
+/// A shell for the commands of a guide, with the built souk and the judges' Python.
 enum GuideShell {
     static var path: String {
         let built = URL(fileURLWithPath: SoukExecutable.path()).deletingLastPathComponent().path

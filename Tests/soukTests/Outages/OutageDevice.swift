@@ -10,9 +10,9 @@ import StoreModel
 
 @testable import PromoCodes
 
-/// One run of an app with three plugins and four servers behind them, on the way to one of which something goes wrong.
+/// A run of an app with three plugins and four servers, one of which has an outage.
 struct OutageDevice {
-    /// Each a server and the plugin that asks it.
+    /// A server and its plugin.
     enum Source: String, CaseIterable, Hashable, Sendable {
         case appStore = "inAppStore, App Store"
         case judge = "inAppStore, its server"
@@ -24,9 +24,11 @@ struct OutageDevice {
     let client: PurchaseClient
     let lines: [Source: OutageLine]
 
+    /// Launches the app.
+    ///
     /// - Parameters:
     ///   - customer: the account at the store, and the user.
-    ///   - source: on the way to which `outage` is.
+    ///   - source: the server with `outage`.
     static func launch(
         _ world: OutageWorld, _ customer: String, _ outage: Outage? = nil, of source: Source? = nil,
         hole: ListeningPort
@@ -54,7 +56,6 @@ struct OutageDevice {
         configuration.connection = RemoteStoreConnection(
             configuration: .init(
                 url: world.simulator.url, account: customer, transport: line(to: .appStore),
-                // To ask again before then would fail again.
                 sleep: { [line = line(to: .appStore)] _ in try await line.repaired() }))
         configuration.validator = EntitlementServiceClient(configuration: server, transport: line(to: .judge))
         configuration.storage = try FileSecureStorage(directory: folder + "/store")
@@ -63,7 +64,7 @@ struct OutageDevice {
         configuration.customer = CustomerID(rawValue: customer)
         configuration.clock = clock(of: .appStore)
         configuration.promotedPurchases = { _, _, _ in .postpone }
-        // Whoever is not acknowledged is presented again at the next launch, not in this one.
+        // Unacknowledged purchases are presented again at the next launch, not in this one.
         configuration.retryPause = { _ in .seconds(86_400) }
         let store = try Store(configuration: configuration)
         var remote = RemotePurchasePlugin.Configuration(
@@ -89,7 +90,7 @@ struct OutageDevice {
     }
 }
 
-/// Two days fast.
+/// A clock that is two days fast.
 private struct SkewedClock: WallClock {
     func now() -> Date { Date().addingTimeInterval(2 * 86_400) }
     func sleep(until deadline: Date) async throws { try await SystemClock().sleep(until: deadline) }

@@ -3,7 +3,7 @@ import HTTPCore
 import NetworkTestSupport
 import Primitives
 
-/// What goes wrong between a plugin and its server.
+/// An outage between a plugin and its server.
 enum Outage: String, CaseIterable, Sendable {
     case never = "never reached"
     case down = "down at start"
@@ -15,19 +15,18 @@ enum Outage: String, CaseIterable, Sendable {
     case forged = "wrong signature"
     case skewed = "clock skew"
 
-    /// Nothing comes through that could be read.
+    /// Whether no valid response arrives.
     var isTotal: Bool { ![.unauthorised, .forged, .skewed].contains(self) }
 }
 
-/// The network between an app and one of its servers, on which one thing goes wrong, from the start or from when a test
-/// says so.
+/// The network between an app and one of its servers, with an outage from the start or from a later call.
 final class OutageLine: HTTPTransport {
     private let inner: any HTTPTransport
     private let outage: Locked<Outage?>
     private let changes = Broadcast<Outage?>(replaysLast: true)
     private let hole: ListeningPort
 
-    /// - Parameter hole: where nobody ever answers.
+    /// - Parameter hole: a port that never answers.
     init(_ inner: any HTTPTransport, _ outage: Outage?, hole: ListeningPort) {
         (self.inner, self.outage, self.hole) = (inner, Locked(outage), hole)
         changes.send(outage)
@@ -39,7 +38,7 @@ final class OutageLine: HTTPTransport {
         changes.send(outage)
     }
 
-    /// Returns as soon as nothing goes wrong, or throws when the task is cancelled.
+    /// Returns when there is no outage, or throws when the task is cancelled.
     func repaired() async throws {
         for await outage in changes.stream() where outage == nil { return }
         throw CancellationError()
@@ -52,7 +51,6 @@ final class OutageLine: HTTPTransport {
         case .never, .down: request.url = elsewhere(request.url, port: 1)
         case .slow:
             request.url = elsewhere(request.url, port: hole.number)
-            // The sender's own deadline, only sooner.
             request.timeout = .milliseconds(300)
         case .failing: return HTTPResponse(status: 500)
         case .unauthorised:
@@ -71,8 +69,8 @@ final class OutageLine: HTTPTransport {
         return response
     }
 
-    /// The same to whoever looks at no signature: of what the App Store signed the signature is another, and JSON that is
-    /// signed in a header has one space more.
+    /// Changes a response in a way that only a check of signatures detects: the signature of App Store data, or a space
+    /// in JSON that is signed in a header.
     private static func forge(_ bytes: [UInt8]) -> [UInt8] {
         let text = String(decoding: bytes, as: UTF8.self)
         let signed = /(eyJ[\w-]+\.[\w-]+\.[\w-]+)[\w-]{8}/

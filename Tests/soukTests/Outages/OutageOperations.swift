@@ -3,21 +3,21 @@ import InAppStore
 import Purchases
 import StoreModel
 
-/// One customer's app, and what goes wrong in it.
+/// One customer's app, and its outage.
 struct OutageLife: Sendable {
     let world: OutageWorld
     let customer: String
     let outage: Outage
-    /// On the way to whom.
+    /// The server with the outage.
     let source: OutageDevice.Source
     let device: OutageDevice
 
     var client: PurchaseClient { device.client }
 }
 
-/// What an app asks its client, and what it has then, in the words of the table.
+/// An operation of the purchase client and its result, in the words of the table.
 struct OutageOperation: Sendable {
-    /// As the table has it: a method of the client, perhaps with what it is about.
+    /// The label in the table: a method of the client, with its parameter if any.
     let label: String
     private let ask: @Sendable (OutageLife) async throws -> String
 
@@ -42,7 +42,7 @@ struct OutageOperation: Sendable {
     private static let prints: ProductID = "com.example.darkroom.prints.10"
     private static let issue = "com.example.magazine.issue"
 
-    /// In the order in which each life has them.
+    /// In the order of each run.
     static let all = [
         OutageOperation("`logIn`") { life in
             describe("logged in", try await life.client.logIn(appUserId: .string(life.customer)))
@@ -94,7 +94,7 @@ struct OutageOperation: Sendable {
         },
         OutageOperation("`promotedPurchases`") { life in
             try await life.world.promote(prints, to: life.customer)
-            // Who cannot be heard is heard when it is there again.
+            // The purchase is made when the server is back.
             let isSilent = life.source == .appStore && life.outage.isTotal
             if isSilent { life.device.lines[.appStore]?.begin(nil) }
             var promotions = life.client.promotedPurchases.makeAsyncIterator()
@@ -138,7 +138,7 @@ struct OutageOperation: Sendable {
 
     private static func names(_ features: PaidFeatures) -> String { names(features.activeFeatures().map(\.name)) }
 
-    /// Of identifiers the last two words.
+    /// The last two words of identifiers.
     private static func names(_ all: [String]) -> String {
         let short = Set(all.map { $0.split(separator: ".").suffix(2).joined(separator: ".") })
         return short.isEmpty ? "nothing" : short.sorted().joined(separator: ", ")
@@ -163,7 +163,7 @@ struct OutageOperation: Sendable {
     }
 }
 
-/// What was lived, as rows: outages with which an app has the same are one row.
+/// The results as rows; outages with the same result share a row.
 struct OutageTable {
     static let head = "| operation | trouble at | outage | the app has |"
 
@@ -189,7 +189,7 @@ struct OutageTable {
             var rows: [(outages: [String], cell: String)] = different.map { cell in
                 (zip(Outage.allCases, lived).filter { $0.1 == cell }.map(\.0.rawValue), cell)
             }
-            // What most of them come to is said last, and of the others.
+            // The result of most outages is listed last, as that of the others.
             if let usual = rows.firstIndex(where: { $0.outages.count > Outage.allCases.count / 2 }) {
                 let cell = rows.remove(at: usual).cell
                 rows.append(([rows.isEmpty ? "any" : "any other"], cell))

@@ -4,8 +4,8 @@ import Purchases
 import StoreModel
 import Testing
 
-/// `Documentation/Outages.md` says what an app has while one of its sources fails, and this is what it has: each kind of
-/// outage at each server behind its plugins, each operation, against a process for each server.
+/// Compares `Documentation/Outages.md` with the behaviour of an app during an outage: each kind of outage at each
+/// server, each operation, with a process for each server.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OutageTests {
     @Test func `the table has every operation of the client`() {
         #expect(Set(OutageOperation.all.map(\.method)) == Set(PurchaseOperation.all.map(\.name)))
@@ -15,7 +15,7 @@ import Testing
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
             let lives = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
-            // At once, a customer each: much of a life is waiting.
+            // All at once, because a run mostly waits.
             let table = try await withThrowingTaskGroup(of: (OutageDevice.Source, Outage, [String]).self) { group in
                 for (number, (source, outage)) in lives.enumerated() {
                     group.addTask {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What was not acknowledged during an outage is, once the server is there again.
+    /// Purchases that were not acknowledged during an outage are acknowledged when the server is back.
     @Test func `what was paid during an outage is not lost`() async throws {
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
@@ -83,8 +83,7 @@ import Testing
 
     // MARK: - One life
 
-    /// A run in which all is well and each plugin has something, then one with the outage. Who was never reached has no
-    /// such run before.
+    /// Runs the operations without an outage, then with it. A client without an earlier answer has no first run.
     private func lived(
         _ customer: String, _ outage: Outage, of source: OutageDevice.Source, in world: OutageWorld,
         _ hole: ListeningPort

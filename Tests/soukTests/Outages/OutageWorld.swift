@@ -8,8 +8,8 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// A simulated App Store, two entitlement servers and the backend of promotional codes, a process each: the one server
-/// judges what the store sold, the other is a web shop's. Both sign their answers.
+/// A simulated App Store, two entitlement servers and the backend of promotional codes, each in a process. One server
+/// verifies store purchases, the other belongs to a web shop. Both sign their answers.
 final class OutageWorld: Sendable {
     static let bundle = "com.example.souk"
 
@@ -45,7 +45,7 @@ final class OutageWorld: Sendable {
         codes = try await SoukService(program: "PromoCodes", ["serve"])
     }
 
-    /// What the web shop sells.
+    /// The products of the web shop.
     private static let onTheWeb = """
         {"products": [{"productID": "com.example.magazine.issue", "type": "NonConsumable", "displayPrice": "2.99",
         "internalID": "1", "referenceName": "Issue", "localizations": []}], "settings": {"_storefront": "USA"},
@@ -80,7 +80,7 @@ final class OutageWorld: Sendable {
             verifier: Ed25519AnswerVerifier(keys: keys))
     }
 
-    /// A customer with an account at the store, to whom the web shop has granted a magazine.
+    /// Creates a customer with an account at the store, and with a grant of the web shop.
     func newcomer(_ name: String) async throws {
         try await ask(simulator.url + "/control/v1/accounts", StoreControlWire.Account(name: name))
         try await ask(
@@ -88,7 +88,7 @@ final class OutageWorld: Sendable {
             JSONValue.object(["feature": "magazine", "reason": "a subscription on paper"]), key: shop.secretKey)
     }
 
-    /// The customer begins a purchase in the App Store.
+    /// Begins a promoted purchase of the customer.
     func promote(_ product: ProductID, to customer: String) async throws {
         try await ask(
             "\(simulator.url)/control/v1/accounts/\(customer)/promote", StoreControlWire.Promotion(productID: product))

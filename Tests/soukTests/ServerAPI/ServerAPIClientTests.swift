@@ -14,16 +14,16 @@ import Testing
 /// Every method of our client against the simulator, in one process.
 @Suite(.timeLimit(.minutes(2))) struct ServerAPIClientTests {
     private static let monthly: ProductID = "com.example.darkroom.plus.monthly"
-    /// Without a free trial.
+    /// A product without a free trial.
     private static let yearly: ProductID = "com.example.darkroom.plus.yearly"
     private static let prints: ProductID = "com.example.darkroom.prints.10"
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
 
-    /// A store on a clock that stands still, a customer of it, and the app's server.
+    /// A store with a stopped clock, a customer, and the app's server.
     struct World {
         let store: SimulatedAppStore
         let backend: Backend
-        /// The server's, which waits until somebody moves it.
+        /// The server's clock, which a test moves.
         let clock: ManualClock
         private let folder: TemporaryFolder
 
@@ -73,7 +73,7 @@ import Testing
             try await store.buy(.init(productID: product), for: "ada")
         }
 
-        /// With which of Apple's errors a call is refused.
+        /// The error of Apple's with which a call fails.
         func code(_ call: (AppStoreServerAPIClient) async throws -> some Any) async -> AppStoreServerAPI.ErrorCode? {
             do {
                 _ = try await call(client)
@@ -278,7 +278,7 @@ import Testing
 
     // MARK: - Notifications
 
-    @Test func `a test notification is sent, and is in the history with what was told before`() async throws {
+    @Test func `a test notification is sent, and is in the history with the earlier ones`() async throws {
         try await with { world in
             #expect(await world.code { try await $0.requestTestNotification() } == .serverNotificationUrlNotFound)
             try await world.store.set(.notificationsURL, to: "http://receiver.test/")
