@@ -321,8 +321,7 @@ private func line(_ customer: String, _ signed: String) -> String {
             "p.jsonl", [line("victim", signed), line("mallory", own)].joined(separator: "\n"))
         #expect(try await counter.run(["import", file]).status == 0)
 
-        // A valid purchase creates a customer. More of them than fit into the longest page are listed before the
-        // victim.
+        // Each valid purchase creates a customer; the victim is listed after the longest page.
         try await counter.store("account", "create", "eve")
         let another = try await counter.buy("eve")
         let names = (100..<220).map { line("\(purchase)-\($0)", another) }

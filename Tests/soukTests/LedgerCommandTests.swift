@@ -129,7 +129,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test func `keys without an app, without a ledger and of another schema are refused in a sentence`() async throws {
+    @Test func `keys of an unknown app, unknown keys and unknown kinds are refused in a sentence`() async throws {
         #expect(try await souk("keys", "list").errors.contains("there is no such file"))
         #expect(try await serve().stop() == 0)
         let app = try await souk("keys", "create", "--bundle-id", "com.example.nobody")

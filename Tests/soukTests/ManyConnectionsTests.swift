@@ -43,14 +43,13 @@ import Testing
     private func sockets(of server: SoukService) throws -> Int {
         let folder = "/proc/\(server.processID)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).count { descriptor in
-            // It may have been closed meanwhile.
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)")
             return target?.hasPrefix("socket:") ?? false
         }
     }
 
     @Test(.enabled(if: Self.mayOpenEnough, "the hard limit of open files is below 12000 here, or there is no /proc"))
-    func `ten thousand silent or slow connections keep no client out and leave nothing behind`() async throws {
+    func `ten thousand that say nothing, or half a word, keep nobody out and leave nothing behind`() async throws {
         let server = try await SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
         #expect(try await status(server) == 200)
         let before = try sockets(of: server)

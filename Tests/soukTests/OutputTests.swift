@@ -114,7 +114,6 @@ struct OutputTests {
         for (option, arguments) in try workshop.writing() {
             let file = folder.file("\(option).out")
             let ending = try await shell(#"ulimit -f 0; exec "$@""#, arguments + [file])
-            // The first file that the command writes.
             let written = option == "junit" ? "/signing-chain.pem" : file
             #expect(ending.status == 2 && ending.reasons.count == 1, "\(arguments): \(ending)")
             #expect(

@@ -41,7 +41,6 @@ import Testing
         try FileManager.default.copyItem(atPath: Self.example, toPath: examples + "/BackendInCI")
         try FileManager.default.copyItem(atPath: TestFiles.darkroom, toPath: examples + "/darkroom.storekit")
         let backend = examples + "/BackendInCI/backend.py"
-        // Gives permanent access after one payment.
         let generous = try text(backend).replacingOccurrences(
             of: "latest.status in (Status.ACTIVE, Status.BILLING_GRACE_PERIOD)", with: "True")
         try Data(generous.utf8).write(to: URL(fileURLWithPath: backend))

@@ -189,7 +189,6 @@ struct OutageTable {
             var rows: [(outages: [String], cell: String)] = different.map { cell in
                 (zip(Outage.allCases, lived).filter { $0.1 == cell }.map(\.0.rawValue), cell)
             }
-            // The result of most outages is listed last, as that of the others.
             if let usual = rows.firstIndex(where: { $0.outages.count > Outage.allCases.count / 2 }) {
                 let cell = rows.remove(at: usual).cell
                 rows.append(([rows.isEmpty ? "any" : "any other"], cell))

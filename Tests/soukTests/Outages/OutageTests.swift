@@ -15,7 +15,6 @@ import Testing
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
             let lives = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
-            // All at once, because a run mostly waits.
             let table = try await withThrowingTaskGroup(of: (OutageDevice.Source, Outage, [String]).self) { group in
                 for (number, (source, outage)) in lives.enumerated() {
                     group.addTask {

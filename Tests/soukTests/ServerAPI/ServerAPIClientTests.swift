@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    // MARK: - What a server tells the App Store
+    // MARK: - Messages of a server to the App Store
 
     @Test func `a renewal date is moved twice a year, and of everybody at once`() async throws {
         try await with { world in
