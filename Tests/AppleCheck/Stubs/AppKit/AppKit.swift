@@ -5,7 +5,6 @@ import Foundation
 
 /// https://developer.apple.com/documentation/appkit/nswindow
 @MainActor open class NSWindow: NSResponder {
-    // …/nswindow/contentviewcontroller
     open var contentViewController: NSViewController? {
         get { declared() }
         set { declared() }
@@ -14,17 +13,13 @@ import Foundation
 
 /// https://developer.apple.com/documentation/appkit/nsworkspace
 open class NSWorkspace: NSObject {
-    // …/nsworkspace/shared
     open class var shared: NSWorkspace { declared() }
-    // …/nsworkspace/open(_:)
     open func open(_ url: URL) -> Bool { declared() }
 }
 
 /// https://developer.apple.com/documentation/appkit/nsapplication
 @MainActor open class NSApplication: NSResponder {
-    // …/nsapplication/shared
     public class var shared: NSApplication { declared() }
-    // …/nsapplication/keywindow
     public var keyWindow: NSWindow? { declared() }
 }
 

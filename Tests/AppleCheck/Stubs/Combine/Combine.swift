@@ -2,7 +2,6 @@
 public protocol Publisher<Output, Failure> {
     associatedtype Output
     associatedtype Failure: Error
-    // …/publisher/receive(subscriber:)
     func receive<S: Subscriber>(subscriber: S) where Failure == S.Failure, Output == S.Input
 }
 
@@ -16,7 +15,6 @@ extension Publisher {
 
 /// https://developer.apple.com/documentation/combine/anypublisher
 public struct AnyPublisher<Output, Failure: Error>: Publisher {
-    // …/anypublisher/init(_:)
     public init<P: Publisher>(_ publisher: P) where Output == P.Output, Failure == P.Failure { declared() }
     public func receive<S: Subscriber>(subscriber: S) where Output == S.Input, Failure == S.Failure { declared() }
 }
@@ -25,11 +23,8 @@ public struct AnyPublisher<Output, Failure: Error>: Publisher {
 public protocol Subscriber<Input, Failure>: CustomCombineIdentifierConvertible {
     associatedtype Input
     associatedtype Failure: Error
-    // …/subscriber/receive(subscription:)
     func receive(subscription: any Subscription)
-    // …/subscriber/receive(_:)
     func receive(_ input: Input) -> Subscribers.Demand
-    // …/subscriber/receive(completion:)
     func receive(completion: Subscribers.Completion<Failure>)
 }
 
@@ -43,20 +38,17 @@ public enum Subscribers {
 
     /// …/subscribers/demand
     public struct Demand: Equatable, Hashable, Sendable {
-        // …/subscribers/demand/max
         public var max: Int? { declared() }
     }
 }
 
 /// https://developer.apple.com/documentation/combine/subscription
 public protocol Subscription: Cancellable, CustomCombineIdentifierConvertible {
-    // …/subscription/request(_:)
     func request(_ demand: Subscribers.Demand)
 }
 
 /// https://developer.apple.com/documentation/combine/cancellable
 public protocol Cancellable {
-    // …/cancellable/cancel()
     func cancel()
 }
 
@@ -67,7 +59,6 @@ public final class AnyCancellable: Cancellable {
 
 /// https://developer.apple.com/documentation/combine/customcombineidentifierconvertible
 public protocol CustomCombineIdentifierConvertible {
-    // …/customcombineidentifierconvertible/combineidentifier
     var combineIdentifier: CombineIdentifier { get }
 }
 

@@ -1,19 +1,13 @@
 /// https://developer.apple.com/documentation/compression/compression_stream
 public struct compression_stream {
-    // …/compression_stream/init(dst_ptr:dst_size:src_ptr:src_size:state:)
     public init(
         dst_ptr: UnsafeMutablePointer<UInt8>, dst_size: Int, src_ptr: UnsafePointer<UInt8>, src_size: Int,
         state: UnsafeMutableRawPointer?
     ) { declared() }
-    // …/compression_stream/dst_ptr
     public var dst_ptr: UnsafeMutablePointer<UInt8>
-    // …/compression_stream/dst_size
     public var dst_size: Int
-    // …/compression_stream/src_ptr
     public var src_ptr: UnsafePointer<UInt8>
-    // …/compression_stream/src_size
     public var src_size: Int
-    // …/compression_stream/state
     public var state: UnsafeMutableRawPointer?
 }
 

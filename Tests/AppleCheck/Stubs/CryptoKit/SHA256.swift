@@ -2,7 +2,6 @@ import Foundation
 
 /// https://developer.apple.com/documentation/cryptokit/sha256
 public struct SHA256: Sendable {
-    // …/sha256/hash(data:)
     public static func hash<D: DataProtocol>(data: D) -> SHA256Digest { declared() }
 }
 

@@ -4,13 +4,10 @@ import UIKit
 
 /// https://developer.apple.com/documentation/storekit/appstore
 public enum AppStore {
-    // …/appstore/canmakepayments
     public static var canMakePayments: Bool { declared() }
-    // …/appstore/sync()
     public static func sync() async throws { declared() }
     // …/appstore/presentoffercoderedeemsheet(in:), which has iOS, Mac Catalyst and visionOS
     @MainActor public static func presentOfferCodeRedeemSheet(in scene: UIWindowScene) async throws { declared() }
-    // …/appstore/presentoffercoderedeemsheet(from:)
     @available(macOS 15.0, *)
     @MainActor public static func presentOfferCodeRedeemSheet(from controller: NSViewController) async throws {
         declared()
@@ -27,21 +24,16 @@ public enum AppStore {
 /// https://developer.apple.com/documentation/storekit/apptransaction
 @available(iOS 16.0, macOS 13.0, tvOS 16.0, watchOS 9.0, visionOS 1.0, *)
 public struct AppTransaction: Hashable, Sendable {
-    // …/apptransaction/shared
     public static var shared: VerificationResult<AppTransaction> { get async throws { declared() } }
 }
 
 /// https://developer.apple.com/documentation/storekit/storefront
 public struct Storefront: Identifiable, Equatable, Sendable {
-    // …/storefront/id
     public let id: String
-    // …/storefront/countrycode
     public let countryCode: String
     // …/storefront/currency, deployed back to iOS 17 and macOS 14
     public var currency: Locale.Currency? { declared() }
-    // …/storefront/current
     public static var current: Storefront? { get async { declared() } }
-    // …/storefront/updates
     public static var updates: Storefronts { declared() }
 
     /// …/storefront/storefronts
@@ -60,7 +52,6 @@ public struct Message: Hashable, Sendable {
     public let reason: Reason
     // …/message/messages-swift.type.property
     public static var messages: Messages { declared() }
-    // …/message/display(in:)
     @MainActor public func display(in scene: UIWindowScene) throws { declared() }
 
     /// …/message/reason-swift.struct
@@ -87,12 +78,9 @@ public struct Message: Hashable, Sendable {
 /// https://developer.apple.com/documentation/storekit/purchaseintent
 @available(iOS 16.4, macOS 14.4, *)
 public struct PurchaseIntent: Sendable {
-    // …/purchaseintent/product
     public let product: Product
-    // …/purchaseintent/offer
     @available(iOS 18.0, macOS 15.0, *)
     public var offer: Product.SubscriptionOffer? { declared() }
-    // …/purchaseintent/intents
     public static var intents: PurchaseIntents { declared() }
 
     /// …/purchaseintent/purchaseintents

@@ -4,28 +4,17 @@ import UIKit
 
 /// https://developer.apple.com/documentation/storekit/product
 public struct Product: Identifiable, Hashable, Sendable {
-    // …/product/id
     public let id: String
-    // …/product/type
     public let type: ProductType
-    // …/product/displayname
     public let displayName: String
-    // …/product/description
     public let description: String
-    // …/product/price
     public let price: Decimal
-    // …/product/displayprice
     public let displayPrice: String
-    // …/product/isfamilyshareable
     public let isFamilyShareable: Bool
-    // …/product/subscription
     public let subscription: SubscriptionInfo?
-    // …/product/priceformatstyle
     public var priceFormatStyle: Decimal.FormatStyle.Currency { declared() }
-    // …/product/subscriptionperiodformatstyle
     public var subscriptionPeriodFormatStyle: Date.ComponentsFormatStyle { declared() }
 
-    // …/product/products(for:)
     public static func products<Identifiers: Collection>(for identifiers: Identifiers) async throws -> [Product]
     where Identifiers.Element == String { declared() }
 
@@ -78,13 +67,9 @@ public struct Product: Identifiable, Hashable, Sendable {
 
     /// …/product/purchaseoption
     public struct PurchaseOption: Hashable, Sendable {
-        // …/product/purchaseoption/appaccounttoken(_:)
         public static func appAccountToken(_ token: UUID) -> PurchaseOption { declared() }
-        // …/product/purchaseoption/quantity(_:)
         public static func quantity(_ quantity: Int) -> PurchaseOption { declared() }
-        // …/product/purchaseoption/simulatesasktobuyinsandbox(_:)
         public static func simulatesAskToBuyInSandbox(_ simulateAskToBuy: Bool) -> PurchaseOption { declared() }
-        // …/product/purchaseoption/promotionaloffer(offerid:keyid:nonce:signature:timestamp:)
         public static func promotionalOffer(
             offerID: String, keyID: String, nonce: UUID, signature: Data, timestamp: Int
         ) -> PurchaseOption { declared() }
@@ -92,7 +77,6 @@ public struct Product: Identifiable, Hashable, Sendable {
         public static func promotionalOffer(_ offerID: String, compactJWS: String) -> [PurchaseOption] { declared() }
         // …/product/purchaseoption/introductoryoffereligibility(compactjws:), deployed back to every version
         public static func introductoryOfferEligibility(compactJWS: String) -> PurchaseOption { declared() }
-        // …/product/purchaseoption/winbackoffer(_:)
         @available(iOS 18.0, macOS 15.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
         public static func winBackOffer(_ offer: SubscriptionOffer) -> PurchaseOption { declared() }
     }
@@ -103,7 +87,6 @@ extension Product {
     public struct SubscriptionPeriod: Hashable, Sendable {
         // …/product/subscriptionperiod/unit-swift.property
         public let unit: Unit
-        // …/product/subscriptionperiod/value
         public let value: Int
         // …/product/subscriptionperiod/formatted(_:referencedate:)-3t7wd
         public func formatted<S: FormatStyle>(_ format: S, referenceDate: Date = .now) -> S.FormatOutput
@@ -122,15 +105,10 @@ extension Product {
 /// https://developer.apple.com/documentation/storekit/product/subscriptionoffer
 extension Product {
     public struct SubscriptionOffer: Hashable, Sendable {
-        // …/product/subscriptionoffer/id
         public let id: String?
-        // …/product/subscriptionoffer/price
         public let price: Decimal
-        // …/product/subscriptionoffer/displayprice
         public let displayPrice: String
-        // …/product/subscriptionoffer/period
         public let period: SubscriptionPeriod
-        // …/product/subscriptionoffer/periodcount
         public let periodCount: Int
         // …/product/subscriptionoffer/paymentmode-swift.property
         public let paymentMode: PaymentMode
@@ -149,22 +127,14 @@ extension Product {
 /// https://developer.apple.com/documentation/storekit/product/subscriptioninfo
 extension Product {
     public struct SubscriptionInfo: Hashable, Sendable {
-        // …/product/subscriptioninfo/subscriptiongroupid
         public let subscriptionGroupID: String
-        // …/product/subscriptioninfo/subscriptionperiod
         public let subscriptionPeriod: SubscriptionPeriod
-        // …/product/subscriptioninfo/introductoryoffer
         public let introductoryOffer: SubscriptionOffer?
-        // …/product/subscriptioninfo/promotionaloffers
         public let promotionalOffers: [SubscriptionOffer]
-        // …/product/subscriptioninfo/winbackoffers
         @available(iOS 18.0, macOS 15.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
         public var winBackOffers: [SubscriptionOffer] { declared() }
-        // …/product/subscriptioninfo/groupdisplayname
         public var groupDisplayName: String { declared() }
-        // …/product/subscriptioninfo/grouplevel
         public var groupLevel: Int { declared() }
-        // …/product/subscriptioninfo/iseligibleforintrooffer(for:)
         public static func isEligibleForIntroOffer(for groupID: String) async -> Bool { declared() }
 
         /// …/product/subscriptioninfo/renewalinfo
@@ -184,15 +154,10 @@ extension Product {
 
         /// …/product/subscriptioninfo/status-swift.struct
         public struct Status: Hashable, Sendable {
-            // …/status-swift.struct/state
             public let state: RenewalState
-            // …/status-swift.struct/transaction
             public let transaction: VerificationResult<Transaction>
-            // …/status-swift.struct/renewalinfo
             public let renewalInfo: VerificationResult<RenewalInfo>
-            // …/status-swift.struct/updates
             public static var updates: Statuses { declared() }
-            // …/status-swift.struct/all
             @available(iOS 17.0, macOS 14.0, tvOS 17.0, watchOS 10.0, visionOS 1.0, *)
             public static var all: AsyncStream<(groupID: String, statuses: [Status])> { declared() }
 
@@ -214,6 +179,5 @@ extension Product {
 extension Date.ComponentsFormatStyle: @retroactive FormatStyle {
     public typealias FormatInput = Range<Date>
     public typealias FormatOutput = String
-    // …/componentsformatstyle/format(_:)
     public func format(_ v: Range<Date>) -> String { declared() }
 }

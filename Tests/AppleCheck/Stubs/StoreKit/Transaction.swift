@@ -12,7 +12,6 @@ import UIKit
         case invalidSignature
     }
 
-    // …/verificationresult/unsafepayloadvalue
     public var unsafePayloadValue: SignedType { declared() }
 }
 
@@ -43,43 +42,29 @@ extension VerificationResult where SignedType == AppTransaction {
 
 /// https://developer.apple.com/documentation/storekit/transaction
 public struct Transaction: Identifiable, Hashable, Sendable {
-    // …/transaction/id
     public let id: UInt64
-    // …/transaction/originalid
     public let originalID: UInt64
-    // …/transaction/productid
     public let productID: String
-    // …/transaction/producttype
     public let productType: Product.ProductType
-    // …/transaction/subscriptiongroupid
     public let subscriptionGroupID: String?
-    // …/transaction/purchasedate
     public let purchaseDate: Date
-    // …/transaction/originalpurchasedate
     public let originalPurchaseDate: Date
-    // …/transaction/expirationdate
     public let expirationDate: Date?
-    // …/transaction/purchasedquantity
     public let purchasedQuantity: Int
-    // …/transaction/isupgraded
     public let isUpgraded: Bool
     // …/transaction/ownershiptype-swift.property
     public let ownershipType: OwnershipType
-    // …/transaction/revocationdate
     public let revocationDate: Date?
     // …/transaction/revocationreason-swift.property
     public let revocationReason: RevocationReason?
-    // …/transaction/appaccounttoken
     public let appAccountToken: UUID?
     // …/transaction/reason-swift.property
     public let reason: Reason
     // …/transaction/offer-swift.property
     @available(iOS 17.2, macOS 14.2, tvOS 17.2, watchOS 10.2, visionOS 1.1, *)
     public var offer: Offer? { declared() }
-    // …/transaction/subscriptionstatus
     public var subscriptionStatus: Product.SubscriptionInfo.Status? { get async { declared() } }
 
-    // …/transaction/finish()
     public func finish() async { declared() }
 
     // …/transaction/beginrefundrequest(for:in:)-65tph, with a scene of iOS, Mac Catalyst or visionOS
@@ -91,15 +76,10 @@ public struct Transaction: Identifiable, Hashable, Sendable {
         for transactionID: UInt64, in controller: NSViewController
     ) async throws -> RefundRequestStatus { declared() }
 
-    // …/transaction/latest(for:)
     public static func latest(for productID: String) async -> VerificationResult<Transaction>? { declared() }
-    // …/transaction/updates
     public static var updates: Transactions { declared() }
-    // …/transaction/unfinished
     public static var unfinished: Transactions { declared() }
-    // …/transaction/currententitlements
     public static var currentEntitlements: Transactions { declared() }
-    // …/transaction/all
     public static var all: Transactions { declared() }
 
     /// …/transaction/transactions
@@ -153,9 +133,7 @@ public struct Transaction: Identifiable, Hashable, Sendable {
 
     /// …/transaction/offer-swift.struct
     public struct Offer: Hashable, Sendable {
-        // …/transaction/offer-swift.struct/type
         public let type: OfferType
-        // …/transaction/offer-swift.struct/id
         public let id: String?
         // …/transaction/offer-swift.struct/paymentmode-swift.property
         public let paymentMode: PaymentMode?

@@ -3,11 +3,8 @@ import UIKit
 
 /// https://developer.apple.com/documentation/swiftui/uihostingcontroller
 @MainActor open class UIHostingController<Content: View>: UIViewController {
-    // …/uihostingcontroller/init(rootview:)
     public init(rootView: Content) { declared() }
-    // …/uihostingcontroller/init(coder:)
     public required init?(coder aDecoder: NSCoder) { declared() }
-    // …/uihostingcontroller/rootview
     public var rootView: Content {
         get { declared() }
         set { declared() }
@@ -19,9 +16,7 @@ import UIKit
     associatedtype UIViewControllerType: UIViewController
     associatedtype Coordinator = Void
     typealias Context = UIViewControllerRepresentableContext<Self>
-    // …/uiviewcontrollerrepresentable/makeuiviewcontroller(context:)
     func makeUIViewController(context: Self.Context) -> UIViewControllerType
-    // …/uiviewcontrollerrepresentable/updateuiviewcontroller(_:context:)
     func updateUIViewController(_ uiViewController: UIViewControllerType, context: Self.Context)
 }
 

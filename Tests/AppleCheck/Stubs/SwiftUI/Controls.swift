@@ -1,13 +1,11 @@
 /// https://developer.apple.com/documentation/swiftui/text
 public struct Text: View, Equatable, Sendable {
-    // …/text/init(_:)
     public init<S: StringProtocol>(_ content: S) { declared() }
     public var body: Never { declared() }
 }
 
 /// https://developer.apple.com/documentation/swiftui/form
 @MainActor @preconcurrency public struct Form<Content: View>: View {
-    // …/form/init(content:)
     nonisolated public init(@ViewBuilder content: () -> Content) { declared() }
     public var body: Never { declared() }
 }
@@ -39,7 +37,6 @@ extension ForEach: View where Content: View {
 
 /// https://developer.apple.com/documentation/swiftui/button
 @MainActor @preconcurrency public struct Button<Label: View>: View {
-    // …/button/init(action:label:)
     public init(action: @escaping @MainActor () -> Void, @ViewBuilder label: () -> Label) { declared() }
     public var body: Never { declared() }
 }

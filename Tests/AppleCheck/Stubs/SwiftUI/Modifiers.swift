@@ -1,25 +1,19 @@
 /// https://developer.apple.com/documentation/swiftui/view
 extension View {
-    // …/view/navigationtitle(_:)
     nonisolated public func navigationTitle<S: StringProtocol>(_ title: S) -> some View { self }
 
-    // …/view/alert(_:ispresented:actions:)
     nonisolated public func alert<S: StringProtocol, A: View>(
         _ title: S, isPresented: Binding<Bool>, @ViewBuilder actions: () -> A
     ) -> some View { self }
 
-    // …/view/disabled(_:)
     nonisolated public func disabled(_ disabled: Bool) -> some View { self }
 
-    // …/view/tag(_:includeoptional:)
     nonisolated public func tag<V: Hashable>(_ tag: V, includeOptional: Bool = true) -> some View { self }
 
-    // …/view/onchange(of:initial:_:)
     nonisolated public func onChange<V: Equatable>(
         of value: V, initial: Bool = false, _ action: @escaping () -> Void
     ) -> some View { self }
 
-    // …/view/onsubmit(of:_:)
     nonisolated public func onSubmit(
         of triggers: SubmitTriggers = .text, _ action: @escaping (() -> Void)
     ) -> some View { self }
@@ -29,6 +23,5 @@ extension View {
 public struct SubmitTriggers: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
-    // …/submittriggers/text
     public static let text = SubmitTriggers(rawValue: 1)
 }

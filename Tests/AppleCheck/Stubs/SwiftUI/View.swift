@@ -17,23 +17,16 @@ extension Optional: View where Wrapped: View {
 
 /// https://developer.apple.com/documentation/swiftui/viewbuilder
 @resultBuilder public struct ViewBuilder {
-    // …/viewbuilder/buildblock()
     public static func buildBlock() -> EmptyView { declared() }
-    // …/viewbuilder/buildexpression(_:)
     public static func buildExpression<Content: View>(_ content: Content) -> Content { declared() }
-    // …/viewbuilder/buildblock(_:)
     public static func buildBlock<Content: View>(_ content: Content) -> Content { declared() }
-    // …/viewbuilder/buildblock(_:)
     public static func buildBlock<each Content: View>(
         _ content: repeat each Content
     ) -> TupleView<(repeat each Content)> { declared() }
-    // …/viewbuilder/buildif(_:)
     public static func buildIf<Content: View>(_ content: Content?) -> Content? { declared() }
-    // …/viewbuilder/buildeither(first:)
     public static func buildEither<First: View, Second: View>(first: First) -> _ConditionalContent<First, Second> {
         declared()
     }
-    // …/viewbuilder/buildeither(second:)
     public static func buildEither<First: View, Second: View>(second: Second) -> _ConditionalContent<First, Second> {
         declared()
     }
@@ -51,14 +44,12 @@ extension Optional: View where Wrapped: View {
 
 /// https://developer.apple.com/documentation/swiftui/emptyview
 @MainActor @preconcurrency public struct EmptyView: View {
-    // …/emptyview/init()
     nonisolated public init() { declared() }
     public var body: Never { declared() }
 }
 
 /// https://developer.apple.com/documentation/swiftui/anyview
 @MainActor @preconcurrency public struct AnyView: View {
-    // …/anyview/init(_:)
     nonisolated public init<V: View>(_ view: V) { declared() }
     public var body: Never { declared() }
 }

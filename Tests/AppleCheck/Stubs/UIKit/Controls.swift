@@ -2,20 +2,16 @@ import Foundation
 
 /// https://developer.apple.com/documentation/uikit/uicontrol
 @MainActor open class UIControl: UIView {
-    // …/uicontrol/event
     public struct Event: OptionSet, Sendable {
         public init(rawValue: UInt) { self.rawValue = rawValue }
         public let rawValue: UInt
-        // …/uicontrol/event/valuechanged
         public static var valueChanged: UIControl.Event { declared() }
     }
-    // …/uicontrol/addaction(_:for:)
     open func addAction(_ action: UIAction, for controlEvents: UIControl.Event) { declared() }
 }
 
 /// https://developer.apple.com/documentation/uikit/uiswitch
 @MainActor open class UISwitch: UIControl {
-    // …/uiswitch/ison
     open var isOn: Bool {
         get { declared() }
         set { declared() }
@@ -30,19 +26,14 @@ public typealias UIActionHandler = @MainActor (UIAction) -> Void
 
 /// https://developer.apple.com/documentation/uikit/uiaction
 @MainActor open class UIAction: UIMenuElement {
-    // …/uiaction/init(title:subtitle:image:selectedimage:identifier:discoverabilitytitle:attributes:state:handler:)
     public convenience init(title: String = "", handler: @escaping UIActionHandler) { declared() }
-    // …/uiaction/sender
     open var sender: Any? { declared() }
 }
 
 /// https://developer.apple.com/documentation/uikit/uialertcontroller
 @MainActor open class UIAlertController: UIViewController {
-    // …/uialertcontroller/style
     public enum Style: Int, Sendable { case actionSheet, alert }
-    // …/uialertcontroller/init(title:message:preferredstyle:)
     public convenience init(title: String?, message: String?, preferredStyle: UIAlertController.Style) { declared() }
-    // …/uialertcontroller/addaction(_:)
     open func addAction(_ action: UIAlertAction) { declared() }
 }
 
@@ -50,7 +41,6 @@ public typealias UIActionHandler = @MainActor (UIAction) -> Void
 @MainActor open class UIAlertAction: NSObject {
     // …/uialertaction/style-swift.enum
     public enum Style: Int, Sendable { case `default`, cancel, destructive }
-    // …/uialertaction/init(title:style:handler:)
     public convenience init(
         title: String?, style: UIAlertAction.Style, handler: ((UIAlertAction) -> Void)? = nil
     ) { declared() }

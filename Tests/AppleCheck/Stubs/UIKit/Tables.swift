@@ -2,9 +2,7 @@ import Foundation
 
 /// https://developer.apple.com/documentation/uikit/uiview
 @MainActor open class UIView: UIResponder {
-    // …/uiview/init(frame:)
     public init(frame: CGRect) { declared() }
-    // …/uiview/init(coder:)
     public required init?(coder: NSCoder) { declared() }
     // On Apple's platforms inherited from NSObject; a view without a frame has an empty one.
     public convenience override init() { declared() }
@@ -22,24 +20,19 @@ extension UIView {
 @MainActor open class UITableView: UIView {
     // …/uitableview/style-swift.enum
     public enum Style: Int, Sendable { case plain, grouped, insetGrouped }
-    // …/uitableview/reloaddata()
     open func reloadData() { declared() }
-    // …/uitableview/deselectrow(at:animated:)
     open func deselectRow(at indexPath: IndexPath, animated: Bool) { declared() }
 }
 
 /// https://developer.apple.com/documentation/uikit/uitableviewcell
 @MainActor open class UITableViewCell: UIView {
-    // …/uitableviewcell/cellstyle
     public enum CellStyle: Int, Sendable { case `default`, value1, value2, subtitle }
     // …/uitableviewcell/accessorytype-swift.enum
     public enum AccessoryType: Int, Sendable {
         case none, disclosureIndicator, detailDisclosureButton, checkmark, detailButton
     }
-    // …/uitableviewcell/init(style:reuseidentifier:)
     public init(style: UITableViewCell.CellStyle, reuseIdentifier: String?) { declared() }
     public required init?(coder: NSCoder) { declared() }
-    // …/uitableviewcell/contentconfiguration
     open var contentConfiguration: (any UIContentConfiguration)? {
         get { declared() }
         set { declared() }
@@ -49,7 +42,6 @@ extension UIView {
         get { declared() }
         set { declared() }
     }
-    // …/uitableviewcell/accessoryview
     open var accessoryView: UIView? {
         get { declared() }
         set { declared() }
@@ -58,28 +50,20 @@ extension UIView {
 
 /// https://developer.apple.com/documentation/uikit/uitableviewcontroller
 @MainActor open class UITableViewController: UIViewController {
-    // …/uitableviewcontroller/init(style:)
     public init(style: UITableView.Style) { declared() }
-    // …/uitableviewcontroller/init(coder:)
     public required init?(coder: NSCoder) { declared() }
-    // …/uitableviewcontroller/tableview
     open var tableView: UITableView! {
         get { declared() }
         set { declared() }
     }
-    // …/uitableviewdatasource/tableview(_:numberofrowsinsection:)
     open func tableView(_ tableView: UITableView, numberOfRowsInSection section: Int) -> Int { declared() }
-    // …/uitableviewdatasource/tableview(_:cellforrowat:)
     open func tableView(_ tableView: UITableView, cellForRowAt indexPath: IndexPath) -> UITableViewCell { declared() }
-    // …/uitableviewdelegate/tableview(_:shouldhighlightrowat:)
     open func tableView(_ tableView: UITableView, shouldHighlightRowAt indexPath: IndexPath) -> Bool { declared() }
-    // …/uitableviewdelegate/tableview(_:didselectrowat:)
     open func tableView(_ tableView: UITableView, didSelectRowAt indexPath: IndexPath) { declared() }
 }
 
 /// https://developer.apple.com/documentation/uikit/uinavigationcontroller
 @MainActor open class UINavigationController: UIViewController {
-    // …/uinavigationcontroller/pushviewcontroller(_:animated:)
     open func pushViewController(_ viewController: UIViewController, animated: Bool) { declared() }
 }
 
@@ -88,11 +72,8 @@ extension UIView {
 
 /// https://developer.apple.com/documentation/uikit/uilistcontentconfiguration
 @MainActor @preconcurrency public struct UIListContentConfiguration: UIContentConfiguration {
-    // …/uilistcontentconfiguration-swift.struct/subtitlecell()
     public static func subtitleCell() -> UIListContentConfiguration { declared() }
-    // …/uilistcontentconfiguration-swift.struct/text
     public var text: String?
-    // …/uilistcontentconfiguration-swift.struct/secondarytext
     public var secondaryText: String?
 }
 

@@ -5,19 +5,13 @@ import Foundation
 
 /// https://developer.apple.com/documentation/uikit/uiviewcontroller
 @MainActor open class UIViewController: UIResponder {
-    // …/uiviewcontroller/init(nibname:bundle:)
     public init(nibName nibNameOrNil: String?, bundle nibBundleOrNil: Bundle?) { declared() }
-    // …/uiviewcontroller/init(coder:)
     public required init?(coder: NSCoder) { declared() }
-    // …/uiviewcontroller/viewwillappear(_:)
     open func viewWillAppear(_ animated: Bool) { declared() }
-    // …/uiviewcontroller/present(_:animated:completion:)
     open func present(
         _ viewControllerToPresent: UIViewController, animated flag: Bool, completion: (@MainActor () -> Void)? = nil
     ) { declared() }
-    // …/uiviewcontroller/navigationcontroller
     open var navigationController: UINavigationController? { declared() }
-    // …/uiviewcontroller/title
     open var title: String? {
         get { declared() }
         set { declared() }
@@ -36,9 +30,7 @@ import Foundation
 
 /// https://developer.apple.com/documentation/uikit/uiapplication
 @MainActor open class UIApplication: UIResponder {
-    // …/uiapplication/shared
     public class var shared: UIApplication { declared() }
-    // …/uiapplication/connectedscenes
     public var connectedScenes: Set<UIScene> { declared() }
 }
 

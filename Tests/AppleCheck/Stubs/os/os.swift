@@ -1,9 +1,7 @@
 /// https://developer.apple.com/documentation/os/logger
 @available(macOS 11.0, iOS 14.0, watchOS 7.0, tvOS 14.0, *)
 public struct Logger: @unchecked Sendable {
-    // …/logger/init(subsystem:category:)
     public init(subsystem: String, category: String) { declared() }
-    // …/logger/log(level:_:)
     public func log(level: OSLogType, _ message: OSLogMessage) { declared() }
 }
 
@@ -11,15 +9,10 @@ public struct Logger: @unchecked Sendable {
 public struct OSLogType: RawRepresentable, Equatable, Sendable {
     public init(rawValue: UInt8) { declared() }
     public var rawValue: UInt8
-    // …/oslogtype/default
     public static var `default`: OSLogType { declared() }
-    // …/oslogtype/info
     public static var info: OSLogType { declared() }
-    // …/oslogtype/debug
     public static var debug: OSLogType { declared() }
-    // …/oslogtype/error
     public static var error: OSLogType { declared() }
-    // …/oslogtype/fault
     public static var fault: OSLogType { declared() }
 }
 
@@ -44,11 +37,8 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
 /// https://developer.apple.com/documentation/os/oslogprivacy
 @available(macOS 11.0, iOS 14.0, watchOS 7.0, tvOS 14.0, *)
 public struct OSLogPrivacy: Sendable {
-    // …/oslogprivacy/public
     public static var `public`: OSLogPrivacy { declared() }
-    // …/oslogprivacy/private
     public static var `private`: OSLogPrivacy { declared() }
-    // …/oslogprivacy/auto
     public static var auto: OSLogPrivacy { declared() }
 }
 
