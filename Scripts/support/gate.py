@@ -1,7 +1,7 @@
-"""What every gate shares: where the package is, how to run a command, and how a gate is tested.
+"""The shared code of the gates: the path of the package, running commands, and the self-tests.
 
-A gate is a script that exits 0 when the tree holds what it promises and 1 when it does not. With `--self-test` it
-plants faults in temporary copies and expects itself to object to each, and to accept the copy without a fault.
+A gate is a script that exits 0 when the tree meets its rules and 1 when it does not. With `--self-test` it plants faults in
+temporary copies, and checks that it finds each and accepts the copy without a fault.
 """
 
 import argparse

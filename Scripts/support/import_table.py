@@ -1,4 +1,4 @@
-"""Reads the tables of ARCHITECTURE.md that are law to the gates."""
+"""Reads the tables of ARCHITECTURE.md that the gates enforce."""
 
 import re
 
@@ -10,7 +10,7 @@ def quoted(cell):
 
 
 class ImportTable:
-    """What ARCHITECTURE.md allows, by target."""
+    """The allowed imports of each target in ARCHITECTURE.md."""
 
     def __init__(self, root):
         file = root / "ARCHITECTURE.md"

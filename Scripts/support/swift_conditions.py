@@ -1,4 +1,4 @@
-"""Reads the `#if` branches of a Swift file and says who would compile each."""
+"""Reads the `#if` branches of a Swift file and evaluates them for several systems."""
 
 import re
 
@@ -17,11 +17,11 @@ ON_APPLE = {"Foundation", "Darwin", "Dispatch", "ObjectiveC", "Observation", "Sy
 
 
 class UnreadableCondition(Exception):
-    """Nothing can be said about who compiles this."""
+    """A condition that cannot be evaluated."""
 
 
 class World:
-    """Who compiles: a system, and what can be imported there."""
+    """A system with its importable modules, for which code is compiled."""
 
     def __init__(self, system, can_import, environment=""):
         self.system, self.can_import, self.environment = system, can_import, environment
@@ -105,7 +105,7 @@ def holds(condition, world):
 
 
 def branches(text, *worlds):
-    """(line, directive, what stands in it, whether each world compiles it) of every branch, in order.
+    """Yields (line, directive, content, whether each world compiles it) of every branch, in order.
 
     A branch inside one that is not compiled is not compiled either.
     """

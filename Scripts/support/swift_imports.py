@@ -13,7 +13,7 @@ KEYWORD = re.compile(r"(?<![.\w])import\b(?!\s*[:(])")
 
 
 class UnreadableImport(Exception):
-    """The keyword stands where no known form of the statement puts it."""
+    """The keyword is at a place where no known form of the statement has it."""
 
 
 def code_only(text):

@@ -62,7 +62,7 @@ class Exceptions:
         return {entry["test"] for entry in self.quarantine}
 
     def faults(self, committed):
-        """What is wrong with the quarantine on the day of the last commit."""
+        """Yields the errors in the quarantine on the day of the last commit."""
         for entry in self.quarantine:
             missing = [word for word in ("test", "expires", "why") if not entry.get(word)]
             if missing:

@@ -1,4 +1,4 @@
-"""What the test runner must count right: each case is a file of tests, and how a run of it has to end."""
+"""The cases of the test runner's self-test: each is a file of tests, and the expected end of its run."""
 
 import contextlib
 import datetime

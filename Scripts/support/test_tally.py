@@ -145,7 +145,7 @@ class Tally:
 
 
 class Outcome:
-    """What became of all test targets."""
+    """The results of all test targets."""
 
     def __init__(self, tallies, retried=(), quarantined=()):
         self.tallies = tallies

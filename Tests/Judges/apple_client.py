@@ -1,17 +1,20 @@
-"""Apple's own client of the App Store Server API, unchanged but for its address, asks a store everything it can ask.
+"""Calls every method of Apple's own client of the App Store Server API on a store. Only the client's URL is changed.
 
 Reads one JSON object on standard input:
     {"url": "http://127.0.0.1:1234", "key": "<path of the .p8 file>", "keyID": "...", "issuerID": "...",
      "bundleID": "...", "root": "<path of the root's DER>", "client": "sync" or "async",
      "names": {"transaction": "...", "original": "...", "coins": "...", "app": "...", "order": "...",
                "product": "...", "group": "...", "testToken": "...", "now": 1767225600000}}
+
 Prints one JSON object:
     {"calls": {"get_transaction_info": [{"type": "TransactionInfoResponse", "answer": {...}}], ...},
      "excused": {"upload_image": {"reason": "...", "status": 400, "code": 4000000}, ...},
      "refusals": {"unknown transaction": [404, 4040010], ...}, "verified": 17, "faults": ["..."]}
-A public method of the client that is neither called nor excused is a fault, and so is an answer that does not decode, a
-value that Apple's models do not know, and a document that Apple's verifier refuses.
-Exit status 0 without faults, 1 with some, 2 when the request makes no sense.
+
+Faults are: a public method of the client that is neither called nor excused, a response that cannot be decoded, a value
+that Apple's models do not have, and a document that Apple's verifier refuses.
+
+Exit status 0 without faults, 1 with some, 2 for an invalid request.
 
 Needs the PyPI package app-store-server-library, and httpx for the asynchronous client.
 """
@@ -60,7 +63,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def calls(names):
-    """What is asked, in this order: for each method the arguments of each call."""
+    """The calls in order: for each method the arguments of each call."""
     original, product, now = names["original"], names["product"], names["now"]
     span = {"startDate": now - 30 * 86_400_000, "endDate": now + 86_400_000}
     everything = TransactionHistoryRequest(
@@ -115,7 +118,7 @@ MESSAGING = "retention messaging is a product of its own, which the simulated st
 
 
 def excused():
-    """What makes no sense against a simulated store: why, and the arguments with which it is refused all the same."""
+    """The methods that a simulated store does not support: the reason, and the arguments of a call that is refused."""
     some = uuid.uuid4()
     return {
         "upload_image": (MESSAGING, (some, b"no picture")),
@@ -138,7 +141,7 @@ def excused():
 
 
 def refused(names):
-    """Questions with their refusals."""
+    """Returns requests with their error responses."""
     unknown = TransactionHistoryRequest(startDate=2, endDate=1)
     return {
         "unknown transaction": ("get_transaction_info", ("77",)),
@@ -169,7 +172,7 @@ class Judge:
         return made
 
     def plain(self, value, where):
-        """A decoded model as JSON; what its enumerations do not know is a fault."""
+        """Returns a decoded model as JSON; an unknown value of an enumeration is a fault."""
         if attrs.has(type(value)):
             members = {}
             for field in attrs.fields(type(value)):
@@ -259,7 +262,7 @@ def main():
     except (ValueError, KeyError, TypeError, OSError) as error:
         print(f"apple_client: the request makes no sense: {error!r}", file=sys.stderr)
         return 2
-    # Deprecated methods are asked like the others.
+    # Deprecated methods are called too.
     warnings.simplefilter("ignore", DeprecationWarning)
     report = asyncio.run(judge.judge())
     json.dump(report, sys.stdout)

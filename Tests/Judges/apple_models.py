@@ -1,4 +1,4 @@
-"""The members of Apple's data types and the values of its enumerations, as Apple's own client library has them.
+"""Prints the members of Apple's data types and the values of its enumerations, from Apple's own client library.
 
 Reads a JSON array of type names on standard input, prints an object with, for each, the names of its members or, if it
 is an enumeration, an object of its values by name. APIError is the table of errors:

@@ -1,4 +1,4 @@
-"""Apple's own client library as the signer of what an app's server signs, and PyJWT and cryptography as its judges.
+"""Signs with Apple's own client library as an app's server does, and checks signatures with PyJWT and cryptography.
 
 Reads one JSON object on standard input:
     {"privateKey": "<PEM>", "keyID": "...", "issuerID": "...", "bundleID": "...",
@@ -6,13 +6,13 @@ Reads one JSON object on standard input:
      "timestamp": 1700000000000,
      "offer": "<base64 of a V1 signature over the fields above>",
      "requests": [{"audience": "promotional-offer", "jws": "<JWS>"}, ...], "token": "<JWT>"}
-The last three are optional and are judged. Prints one JSON object:
+The last three are optional; they are checked. Prints one JSON object:
     {"signed": {"offer": "<base64>", "promotionalOffer": "<JWS>", "promotionalOfferAlone": "<JWS>", "eligibility": "<JWS>",
                 "advancedCommerce": "<JWS>", "token": "<JWT>"},
      "offer": true, "requests": [{"header": {...}, "claims": {...}}, ...], "token": {"header": {...}, "claims": {...}}}
-where what is not accepted is the text of the refusal instead. Exit status 2 when the request makes no sense.
+where a refused value is replaced by the reason. Exit status 2 for an invalid request.
 
-Needs the PyPI package app-store-server-library, which brings PyJWT and cryptography. Nothing is asked of the network.
+Needs the PyPI package app-store-server-library, which brings PyJWT and cryptography. Uses no network.
 """
 
 import base64
@@ -41,7 +41,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 
 def sign(request):
-    """One of each kind, made by Apple's library."""
+    """Returns one signature of each kind by Apple's library."""
     key, identity = request["privateKey"].encode(), (request["keyID"], request["issuerID"], request["bundleID"])
     product, offer, transaction = request["productID"], request["offerID"], request["transactionID"]
     charge = AdvancedCommerceOneTimeChargeCreateRequest(
@@ -66,7 +66,7 @@ def sign(request):
 
 
 def judge_token(request, token, audience, required):
-    """A JWT under Apple's rules, decoded by PyJWT."""
+    """Decodes a JWT with PyJWT under Apple's rules."""
     try:
         key = load_pem_private_key(request["privateKey"].encode(), password=None).public_key()
         header = jwt.get_unverified_header(token)
@@ -85,7 +85,7 @@ def judge_token(request, token, audience, required):
 
 
 def judge_offer(request):
-    """A V1 signature over the fields in Apple's order."""
+    """Checks a V1 signature over the fields in Apple's order."""
     fields = [
         request["bundleID"], request["keyID"], request["productID"], request["offerID"],
         request["applicationUsername"], request["nonce"].lower(), str(request["timestamp"])]

@@ -1,4 +1,4 @@
-"""Apple's own client library as a judge of what Souk signs.
+"""Verifies Souk's signed data with Apple's own client library.
 
 Reads one JSON object on standard input:
     {"root": "<base64 of the root's DER>" or "<path of the DER file>", "bundleID": "...", "environment": "Sandbox",
@@ -7,9 +7,9 @@ Reads one JSON object on standard input:
 The documents and appAppleID are optional; a list of JWS instead of one is answered by a list. Prints one JSON object with
 a member for each document given:
     {"transaction": {"ok": true, "payload": {...}}, "renewal": {"ok": false, "error": "INVALID_ENVIRONMENT"}}
-Exit status 0 when every document was accepted, 1 when one was not, 2 when the request makes no sense.
+Exit status 0 when every document was accepted, 1 when one was not, 2 for an invalid request.
 
-Needs the PyPI package app-store-server-library. Nothing is asked of the network: online checks are off.
+Needs the PyPI package app-store-server-library. Uses no network: online checks are off.
 """
 
 import base64

@@ -1,9 +1,10 @@
-"""Judges an AsyncAPI 3.0 document: the models of the PyPI package asyncapi3, and the rules they do not know.
+"""Checks an AsyncAPI 3.0 document with the models of the PyPI package asyncapi3, and with further rules.
 
 Reads a JSON array on standard input, [{"document": {…}, "views": [view document, …]}, …]; prints [{"problems": ["…"]}, …]
-in the same order and exits 0 without a problem, 1 with one. What asyncapi3 does not see is checked here: that every reference leads somewhere, that an
-operation's messages are messages of its channel, a reply's of the reply's channel, and that the schemas are schemas. Each
-of the views must fit the schema called viewDocument.
+in the same order and exits 0 without a problem, 1 with one.
+
+The further rules are: every reference has a target, an operation's messages are messages of its channel, a reply's those of
+the reply's channel, and the schemas are valid. Each of the views must fit the schema called viewDocument.
 """
 
 import json
@@ -19,7 +20,7 @@ from asyncapi3 import AsyncAPI3
 
 
 def resolved(document, reference):
-    """What a local reference (RFC 6901) leads to; raises LookupError where that is nothing."""
+    """Returns the target of a local reference (RFC 6901); raises LookupError if there is none."""
     if not reference.startswith("#/"):
         raise LookupError(reference)
     place = document

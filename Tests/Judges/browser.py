@@ -1,4 +1,4 @@
-"""Chromium as a judge of the pages Souk makes: does what a person would do and says what there was to see.
+"""Uses Souk's pages in Chromium as a person does, and returns what they show.
 
 Reads one JSON object on standard input:
     {"url": "file:///…", "width": 1200, "height": 800, "scheme": "light",
@@ -6,19 +6,24 @@ Reads one JSON object on standard input:
                {"text": "css"}, {"visible": "css"}, {"count": "css"}, {"attribute": "css", "name": "href"},
                {"focused": true}, {"evaluate": "javascript expression"}, {"until": "javascript expression"}, {"axe": true},
                {"scripting": true}, {"screenshot": "path"}]}
-"until" waits for something to be true; "axe" answers what the accessibility engine axe-core finds wrong, "scripting" how
-many milliseconds scripts, layout and style have taken so far. A selector takes the first visible element it matches, or the first of all where none is visible. Prints one JSON object:
+
+"until" waits for a true value. "axe" returns the findings of the accessibility engine axe-core, and "scripting" the
+milliseconds of scripts, layout and style so far. A selector takes the first visible element that it matches, or the first
+of all if none is visible.
+
+Prints one JSON object:
     {"answers": […], "console": […], "dialogs": […], "requests": […]}
-with an answer for each step that asks something; console errors, page errors and refusals of the content security policy
-(each as the console tells it, and as the document's own event does);
-dialogs that opened; and everything the page asked for beyond its own address. Exit status 0 when all steps could be done,
-1 when one could not (it is named), 2 when the request makes no sense.
+"answers" has the result of each step with one. "console" has console errors, page errors and violations of the content
+security policy, each from the console and from the document's event. "dialogs" has the opened dialogs, and "requests" all
+requests of the page except that for its own address.
+
+Exit status 0 when all steps succeeded, 1 when one failed (it is named), 2 for an invalid request.
 
 `browser.py --serve SOCKET` keeps one Chromium open and answers such requests on a Unix socket, one on each connection and
-several at a time, until its standard input ends. Where SOUK_BROWSER names such a socket, that browser does the work, which
-spares each request the start of another.
+several at a time, until its standard input ends. If SOUK_BROWSER names such a socket, the script uses that browser instead
+of starting one.
 
-Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium (CHROMIUM names it where it is not called chromium).
+Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium (CHROMIUM names it if it is not called chromium).
 """
 
 import asyncio
@@ -31,7 +36,7 @@ import time
 
 PATIENCE = 15_000
 
-# Says on the console what the policy refused, also where the console itself would be silent.
+# Reports violations of the policy on the console, also those that it would not show.
 LISTENER = """addEventListener("securitypolicyviolation", (event) =>
     console.error("policy violation", event.violatedDirective, event.blockedURI, event.sample));"""
 
@@ -57,7 +62,7 @@ async def wait(page, expression):
                 return
             said = "it is false"
         except Error as error:
-            # The page it was asked of may just have gone.
+            # The page may have been closed.
             said = str(error)
         if time.monotonic() > end:
             raise ValueError(f"this did not become true: {expression}: {said}")
@@ -165,7 +170,7 @@ async def serve(path):
 
 
 def asked_of(path, request):
-    """What the browser that listens at a socket says."""
+    """Returns the answer of the browser that listens at a socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         connection.sendall(json.dumps(request).encode())

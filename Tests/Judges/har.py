@@ -1,6 +1,6 @@
-"""Reads a HAR file with haralyzer, which nobody here wrote.
+"""Reads a HAR file with haralyzer, an independent library.
 
-Reads {"document": {…}} on standard input; prints what haralyzer understood: {"creator": "…", "entries": [{"method",
+Reads {"document": {…}} on standard input; prints haralyzer's reading: {"creator": "…", "entries": [{"method",
 "url", "status", "milliseconds", "started", "requestHeaders", "query", "posted", "responseHeaders", "text", "size"}, …],
 "post", "failed"}. Fails when haralyzer does.
 """

@@ -1,15 +1,15 @@
-"""inapppy, a client of Apple's /verifyReceipt that nobody here wrote, as a judge of what the simulator answers.
+"""Checks the simulator's answers with inapppy, an independent client of Apple's /verifyReceipt.
 
 Reads one JSON object on standard input:
     {"production": "<URL>", "sandbox": "<URL>", "questions": [
         {"receipt": "<base64>", "secret": "..." or null, "excludeOld": true, "sandbox": true, "follow": true}, ...]}
-`sandbox` says at which of the two addresses a question begins, `follow` whether inapppy may go on to the other. Each
-question is asked twice, by inapppy's blocking client and by its asynchronous one. Prints an array with what each made of
-it:
-    [{"ok": true, "answer": {...}}, {"ok": false, "error": "Receipt authentication", "answer": {...}}]
-Exit status 0, or 2 when the request makes no sense or the two clients do not agree.
 
-Needs the PyPI package inapppy. Only its addresses are replaced.
+`sandbox` selects the first of the two URLs, `follow` whether inapppy may continue with the other. Each question is sent
+twice, by inapppy's blocking client and by its asynchronous one. Prints an array with the results:
+    [{"ok": true, "answer": {...}}, {"ok": false, "error": "Receipt authentication", "answer": {...}}]
+Exit status 0, or 2 for an invalid request or different results of the two clients.
+
+Needs the PyPI package inapppy. Only its URLs are replaced.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from inapppy.asyncio import AppStoreValidator as AsyncAppStoreValidator
 
 
 def pointed(client, request):
-    """The client's class with this store's addresses for Apple's."""
+    """Returns the client's class with this store's URLs instead of Apple's."""
 
     class Pointed(client):
         def _change_url_by_sandbox(self):

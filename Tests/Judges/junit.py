@@ -1,4 +1,4 @@
-"""Judges JUnit XML by the rules of Jenkins' schema (xunit-plugin, junit-10.xsd) and by its own counts.
+"""Checks JUnit XML against the rules of Jenkins' schema (xunit-plugin, junit-10.xsd) and its own counts.
 
 Reads {"document": "…"} on standard input; prints {"problems": ["…"], "suites": [[tests, failures, skipped], …],
 "failures": ["…"]} and exits 0 without a problem, 1 with one.
@@ -10,11 +10,11 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 COUNT = re.compile(r"[0-9]+")
-# Seconds; Surefire's with commas are not wanted from us.
+# Seconds, without the commas of Surefire.
 TIME = re.compile(r"[0-9]+\.[0-9]{3}")
 TEXT = re.compile(r"(?s).+")
 
-# Of each element: attributes it must have, attributes it may have, children it may have.
+# The required attributes, optional attributes and possible children of each element.
 RULES = {
     "testsuites": ({"tests": COUNT, "failures": COUNT, "errors": COUNT, "time": TIME}, {"name": TEXT}, {"testsuite"}),
     "testsuite": (

@@ -1,17 +1,21 @@
-"""Judges a running server by its own OpenAPI document, with schemathesis (PyPI).
+"""Tests a running server against its own OpenAPI document, with schemathesis (PyPI).
 
-Reads one JSON object on standard input: `url` of the document; `examples`, how many to try of an operation in each phase;
-and if wanted `only` these paths, `known`, `declared` and `seed`. Prints {"cases": N,
+Reads one JSON object on standard input: the `url` of the document, the number of `examples` of an operation in each phase,
+and the optional members below. Prints {"cases": N,
 "operations": N, "accepted": ["GET /path", …], "problems": ["…"]} and exits 0 without a problem, 1 with one.
 
-Everything that schemathesis can make of the document is tried: its examples, the borders of its schemas, data that the
-schemas allow and data that they do not, methods that are not there, and sequences of calls. `known` gives for names in
-paths and bodies values that are of use ({"account": ["ada"]}; null leaves the name out), which stand in for most that are
-allowed and were made up, so that more than refusals is met; the operations that `untouched` names are left alone, those of
-`without` are not asked. `headers` go with every request, and where there are any, requests without them must be refused.
-`mayRefuse` gives by operation the statuses that are refusals of what no schema can say, and `refused` those that, beside 400,
-are an answer to what a schema forbids. Without a seed every run tries the same. A status of 500 and more is a problem unless it is among `declared` and the document says so
-of the operation.
+Sends everything that schemathesis derives from the document: its examples, the limits of its schemas, valid and invalid
+data, missing methods, and sequences of calls.
+
+- `only`: the paths to test.
+- `known`: existing values for names in paths and bodies ({"account": ["ada"]}; null omits the name). They replace most of
+  the random ones, so that requests succeed. The operations in `untouched` keep random values.
+- `without`: operations that are not called.
+- `headers`: headers of every request. Requests without them must be refused.
+- `mayRefuse`: by operation, statuses for rules that no schema can express.
+- `refused`: statuses that, beside 400, answer data that a schema forbids.
+- `declared`: statuses of 500 and more that are no problem, if the document has them for the operation.
+- `seed`: the seed of random data; without it every run sends the same.
 """
 
 import json
@@ -31,7 +35,7 @@ deterministic = {deterministic}
 
 [checks]
 not_a_server_error.enabled = false
-# What is allowed by its form may still name what is not there, or be impossible now.
+# A valid value may name a missing object, or be impossible in the current state.
 positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {declared}]
 negative_data_rejection.expected-statuses = ["400", "404", "405", {refused}]
 ignored_auth.enabled = {signs_in}
@@ -47,14 +51,14 @@ positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {statu
 
 
 def hooks():
-    """Runs inside schemathesis, which imports this file for it."""
+    """Runs in schemathesis, which imports this file."""
     import schemathesis
 
     request = json.loads(os.environ["SOUK_JUDGE"])
     known, declared = request.get("known", {}), request.get("declared", [])
 
     def stand_in(name, value):
-        """One that exists, for most that were made up, "0" among them, with which most of them begin."""
+        """Returns an existing value for most random ones, among them "0", which most begin with."""
         names = known.get(name)
         number = sum(str(value).encode("utf-8", "replace"))
         return names[number // 7 % len(names)] if names and (number % 7 or isinstance(value, bool)) else value

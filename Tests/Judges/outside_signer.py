@@ -1,13 +1,15 @@
-"""Signs as the App Store does, with libraries that are not Souk's: cryptography makes the chain, PyJWT signs.
+"""Signs as the App Store does, with independent libraries: cryptography creates the chain, PyJWT signs.
 
 Reads one JSON object on standard input, a payload for each name:
     {"transaction": {...}, "renewal": {...}}
+
 Prints one JSON object: the root's DER in base64, and for each name the JWS of its payload:
     {"root": "...", "transaction": "<JWS>", "renewal": "<JWS>"}
-Root and intermediate are of P-384 and the leaf of P-256, as Apple's are, with Apple's marks. "transaction" is signed under
-other algorithms too ("algorithm none", "algorithm HS256", ...) and "without chain"; nobody should accept those.
 
-Exit status 0, or 2 when the request makes no sense. Needs the packages of Scripts/requirements.txt.
+Root and intermediate are of P-384 and the leaf of P-256, as Apple's are, with Apple's marks. "transaction" is signed under
+other algorithms too ("algorithm none", "algorithm HS256", ...) and "without chain"; a verifier must refuse those.
+
+Exit status 0, or 2 for an invalid request. Needs the packages of Scripts/requirements.txt.
 """
 
 import base64
@@ -26,7 +28,7 @@ INTERMEDIATE_MARK = x509.ObjectIdentifier("1.2.840.113635.100.6.2.1")
 
 
 def issue(name, key, issuer_name, issuer_key, authority, mark=None):
-    """A certificate valid from 2020 to 2049."""
+    """Creates a certificate valid from 2020 to 2049."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer_name)])
     builder = (
@@ -75,7 +77,7 @@ def main():
         )
         keys = {
             "none": None,
-            # The public key as a shared secret: the oldest trick there is.
+            # The algorithm confusion attack: the public key as a shared secret.
             "HS256": public,
             "ES384": ec.generate_private_key(ec.SECP384R1()),
             "RS256": rsa.generate_private_key(public_exponent=65537, key_size=2048),

@@ -1,4 +1,4 @@
-"""Judges an exposition of metrics with the parser of Prometheus' own Python client.
+"""Parses an exposition of metrics with Prometheus' own Python client.
 
 Reads {"text": "…"} on standard input; prints {"families": {name: {"type": "…", "help": "…"}},
 "samples": [[name, {label: value}, number], …]} and exits 0, or {"problem": "…"} and exits 1.

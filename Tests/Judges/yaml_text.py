@@ -1,4 +1,4 @@
-"""Reads YAML with PyYAML. One JSON object on standard input, {"yaml": "…"}; prints what it says as JSON."""
+"""Converts YAML to JSON with PyYAML. Reads one JSON object on standard input, {"yaml": "…"}."""
 
 import json
 import sys

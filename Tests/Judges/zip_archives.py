@@ -1,10 +1,11 @@
-"""Makes and reads zip archives with Python's zipfile and Info-ZIP's zip, for the tests of ZipExtraction.
+"""Creates and reads zip archives with Python's zipfile and Info-ZIP's zip, for the tests of ZipExtraction.
 
-Reads one request on standard input and prints one JSON value:
-{"deflate": N} → N zero bytes, deflated, in base64;
-{"make": FOLDER} → archives in that folder, {file name: {path: SHA-256, or null for a folder}};
-{"many": N, "in": FILE} → an archive of N empty files, named by their numbers, null;
-{"read": [FILE, …]} → for each what zipfile finds in it in the same form, or null where it finds fault.
+Reads one request on standard input and prints one JSON value.
+
+- {"deflate": N} returns N zero bytes, deflated, in base64.
+- {"make": FOLDER} creates archives in that folder and returns {file name: {path: SHA-256, or null for a folder}}.
+- {"many": N, "in": FILE} creates an archive of N empty files, named by their numbers, and returns null.
+- {"read": [FILE, …]} returns zipfile's reading of each file in the same form, or null for an error.
 """
 
 import base64
@@ -32,7 +33,7 @@ FOLDERS = ["luts/", "nothing/inside/"]
 
 
 class Unseekable(io.RawIOBase):
-    """A pipe: what is written before is not known when the header is."""
+    """A pipe, so that the sizes are not known when the header is written."""
 
     def __init__(self, file):
         self.file = file
