@@ -1,5 +1,5 @@
-"""Judges the history of Scripts/chaos-cluster, and what is left in the ledger. Knows no code of the server: only what its
-answers, events, webhooks and tables say, and when.
+"""Checks the history of Scripts/chaos-cluster and the final ledger. Uses no code of the server, only its responses, events,
+webhooks and tables, with their times.
 
 What it takes: `entries`, as `History` has them, and `final`, see `observe`. `check` returns what does not hold.
 """

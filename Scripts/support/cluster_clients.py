@@ -1,5 +1,5 @@
-"""The clients of Scripts/chaos-cluster: what customers, an app's server, a store and readers of events do at several
-servers at once. Every request and answer goes into the history, with the times at which it began and ended.
+"""The clients of Scripts/chaos-cluster: customers, an app's server, a store and readers of events, which use several servers
+at once. Every request and response goes into the history, with the times of its start and end.
 """
 
 import base64

@@ -1,5 +1,5 @@
-"""Looks for an order of claims that explains what customers saw of one purchase: as if there were one copy of it, on
-which one thing happens at a time, each between the begin and the end of its request.
+"""Searches an order of claims that explains the responses about one purchase (linearizability): as if there were one copy of
+it, on which one operation happens at a time, each between the start and the end of its request.
 """
 
 import dataclasses

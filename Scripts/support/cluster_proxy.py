@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Relays connections between servers and PostgreSQL, one proxy for each server, and harms them as it is asked to.
+"""Relays connections between servers and PostgreSQL, one proxy for each server, and injects the requested faults.
 
 A process of its own, so that it relays while the clients are busy. It takes one JSON object in each line of standard
 input and answers each with a line; it ends with its input.

@@ -74,9 +74,9 @@ class Postgres:
         return [str(programs() / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.socket_folder,
                 "-U", "souk", "-d", database]
 
-    def sql(self, text, database=DATABASE, patience=60):
+    def sql(self, text, database=DATABASE, timeout=60):
         """Returns the output of psql. Tries again while the server does not answer."""
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while True:
             done = subprocess.run(self.psql(database), input=text, capture_output=True, text=True)
             if done.returncode == 0:
@@ -243,11 +243,11 @@ def processes_in(folder):
     return found
 
 
-def until(what, condition, patience=60, pause=0.02):
-    end = time.monotonic() + patience
+def until(what, condition, timeout=60, pause=0.02):
+    end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:
-            raise WorldFailure(f"waited {patience} s until {what}")
+            raise WorldFailure(f"waited {timeout} s until {what}")
         time.sleep(pause)
 
 
@@ -340,8 +340,8 @@ class Server:
         self.address = json.loads(line)["listening"].removeprefix("http://")
         return True
 
-    def start_surely(self, patience=90):
-        until(f"server {self.number} starts", self.start, patience)
+    def start_surely(self, timeout=90):
+        until(f"server {self.number} starts", self.start, timeout)
 
     def kill(self):
         self.address = None
@@ -478,12 +478,12 @@ class Cluster:
                 "--customer-rate-limit", "none", "--transfer-mode", mode, "--config", f"{folder}/config.json",
                 "--stop-with-parent"]
 
-    def request(self, server, method, path, body=None, headers=None, patience=4):
+    def request(self, server, method, path, body=None, headers=None, timeout=4):
         """The status and the body of one answer. Throws OSError or HTTPException when there is none."""
         address = self.servers[server].address
         if address is None:
             raise ConnectionRefusedError
-        connection = http.client.HTTPConnection(address, timeout=patience)
+        connection = http.client.HTTPConnection(address, timeout=timeout)
         try:
             connection.request(method, path, json.dumps(body) if body is not None else None, {
                 "Authorization": f"Bearer {self.secret}", "Content-Type": "application/json", **(headers or {})})

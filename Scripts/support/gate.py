@@ -61,15 +61,15 @@ def build(arguments, environment, say, every=30):
     process = subprocess.Popen(
         ["swift", "build", *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace")
-    told, remarks = began, []
+    reported, remarks = began, []
     for line in process.stdout:
         step = PROGRESS.match(line)
         if not step:
             if not line.startswith(OF_NO_INTEREST):
                 remarks.append(line.rstrip())
-        elif time.monotonic() - told > every:
-            told = time.monotonic()
-            say(f"  building: step {step[1]} of {step[2]}, {told - began:.0f} s")
+        elif time.monotonic() - reported > every:
+            reported = time.monotonic()
+            say(f"  building: step {step[1]} of {step[2]}, {reported - began:.0f} s")
     if process.wait() != 0:
         say("\n".join(remarks))
         return False

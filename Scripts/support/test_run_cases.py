@@ -75,7 +75,7 @@ def self_test(run):
             probe.write_tests(body)
             ends(what, code, f"\n{closing}\n")
         probe.write_tests(HANG)
-        with patience(5):
+        with time_limit(5):
             seen = "waitsForever" if shutil.which("gdb") else "gdb is not installed"
             ends("a hang", 1, "hangs() — it ran for", seen, "\n2 passed, 1 failed\n")
         for what, refuses, code, closing, said in [
@@ -100,7 +100,7 @@ def self_test(run):
 
 
 @contextlib.contextmanager
-def patience(seconds):
+def time_limit(seconds):
     before = test_run.CASE_SECONDS
     test_run.CASE_SECONDS = seconds
     try:
