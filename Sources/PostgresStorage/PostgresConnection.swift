@@ -114,7 +114,7 @@ final class PostgresConnection: @unchecked Sendable {
         let code: SQLError.Code = said.contains("read-only") ? .readOnly : .cannotOpen
         let advice =
             said.contains("unsupported startup parameter")
-            ? " Behind a pooler of transactions, such as PgBouncer, open it without prepared statements." : ""
+            ? " Behind a transaction pooler, such as PgBouncer, open it without prepared statements." : ""
         return SQLError(code, "The database \(place) cannot be opened: \(said).\(advice)")
     }
 

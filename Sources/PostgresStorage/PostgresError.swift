@@ -13,7 +13,7 @@ extension SQLError {
             case "23502": made(.notNullViolation, "A value is missing for the database \(place): \(said).")
             case "23514": made(.checkViolation, "The database \(place) refused a value: \(said).")
             case "40001", "40P01":
-                made(.conflict, "Others wrote to the database \(place) at the same time and were first; try again.")
+                made(.conflict, "Concurrent writes to the database \(place) came first; try again.")
             case "42501": made(.cannotOpen, "The role may not do this in the database \(place): \(said).")
             case "25006": made(.readOnly, "The database \(place) may not be written here: \(said).")
             case "53100":
@@ -28,7 +28,7 @@ extension SQLError {
             case "26000":
                 made(
                     .failed,
-                    "The database \(place) forgot a prepared statement; behind a pooler of transactions, such as "
+                    "The database \(place) lost a prepared statement; behind a transaction pooler, such as "
                         + "PgBouncer, open it without prepared statements.")
             default:
                 switch state.prefix(2) {
@@ -39,7 +39,7 @@ extension SQLError {
                 case "28", "3D": made(.cannotOpen, "The database \(place) cannot be opened: \(said).")
                 case "42": made(.invalidStatement, "The database \(place) cannot run a statement: \(said).")
                 case "58": made(.storageFailed, "The storage of the database \(place) failed: \(said).")
-                case "XX": made(.corrupt, "The database \(place) is damaged or has a fault of its own: \(said).")
+                case "XX": made(.corrupt, "The database \(place) is damaged or has an internal error: \(said).")
                 case "53": made(.busy, "The database \(place) lacks a resource: \(said); try again.")
                 default: made(.failed, "The database \(place) failed: \(said) (SQLSTATE \(state)).")
                 }

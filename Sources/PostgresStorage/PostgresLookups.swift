@@ -92,7 +92,7 @@ final class PostgresLookups: Sendable {
     // MARK: - Working
 
     private func work() {
-        var lines: [LookupLine] = []
+        var lines: [LookupConnection] = []
         /// Lookups for which no connection was free.
         var waiting: [Lookup] = []
         while true {
@@ -111,7 +111,7 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    private func end(_ lines: [LookupLine]) {
+    private func end(_ lines: [LookupConnection]) {
         for line in lines { line.close() }
         let closers = state.withLock { state in
             state.hasEnded = true
@@ -127,10 +127,10 @@ final class PostgresLookups: Sendable {
     /// Behind a pooler a connection takes no lookups while responses are outstanding. PgBouncer gives the connection to
     /// another client when a statement failed and more was sent meanwhile
     /// (https://github.com/pgbouncer/pgbouncer/issues/759); later responses belong to other clients.
-    private func distribute(_ lookups: [Lookup], over lines: inout [LookupLine]) -> [Lookup] {
+    private func distribute(_ lookups: [Lookup], over lines: inout [LookupConnection]) -> [Lookup] {
         while lines.count < max(1, settings.configuration.lookupConnections) {
             do throws(SQLError) {
-                lines.append(LookupLine(try PostgresConnection(settings, for: .lookups)))
+                lines.append(LookupConnection(try PostgresConnection(settings, for: .lookups)))
             } catch {
                 guard lines.isEmpty else { break }
                 for lookup in lookups { lookup.continuation.resume(throwing: error) }
@@ -149,7 +149,7 @@ final class PostgresLookups: Sendable {
     }
 
     /// Sleeps until a response or a lookup arrives, for a second at most while responses are outstanding.
-    private func wait(for lines: [LookupLine]) {
+    private func wait(for lines: [LookupConnection]) {
         var items = lines.map { pollfd(fd: $0.socket, events: $0.events, revents: 0) }
         items.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
         // From here on a caller wakes this thread in any case.
@@ -203,7 +203,7 @@ struct LockedContinuation<Value: Sendable>: Sendable {
 }
 
 /// A connection for lookups, with its outstanding ones.
-private final class LookupLine {
+private final class LookupConnection {
     private let connection: PostgresConnection
     /// The expected responses in order, from `head` on.
     private var steps: [(step: PostgresConnection.Step, lookup: PostgresLookups.Lookup?)] = []

@@ -96,7 +96,7 @@ final class PostgresSession: SQLConnection {
             guard !statement.isReserved else {
                 throw SQLError(
                     .misuse,
-                    "Transactions, cursors and settings of the database \(connection.place) are not a statement's business."
+                    "A statement for the database \(connection.place) must not control transactions, cursors or settings."
                 )
             }
             return PostgresQuery(statement: statement, values: values)

@@ -33,7 +33,7 @@ struct PostgresStatement: Sendable {
         }
         for number in 0..<(scanner.numbers.max() ?? 0) where !scanner.numbers.contains(number + 1) {
             throw SQLError(
-                .invalidStatement, "The placeholder ?\(number + 1) is missing: they are ?1 to ?n, none left out.")
+                .invalidStatement, "The placeholder ?\(number + 1) is missing; use all of ?1 to ?n.")
         }
         self.sql = sql
         number = Self.count.withLock { count in
@@ -127,7 +127,7 @@ struct PostgresStatement: Sendable {
             var end = position + 1
             while end < input.count, input[end].beginsWord || input[end].isDigit { end += 1 }
             guard end < input.count, input[end] == UInt8(ascii: "$"), next?.isDigit != true else {
-                throw SQLError(.invalidStatement, "A placeholder with $ is none: they are written ?1 to ?n.")
+                throw SQLError(.invalidStatement, "A placeholder with $ is invalid; write placeholders as ?1 to ?n.")
             }
             let tag = Array(input[position...end])
             repeat { take() } while position < end + 1
@@ -149,7 +149,8 @@ struct PostgresStatement: Sendable {
             }
             let text = String(decoding: digits, as: UTF8.self)
             guard let number = Int(text), (1...Int(Int16.max)).contains(number), digits[0] != UInt8(ascii: "0") else {
-                throw SQLError(.invalidStatement, "The placeholder ?\(text) is none: they are written ?1 to ?n.")
+                throw SQLError(
+                    .invalidStatement, "The placeholder ?\(text) is invalid; write placeholders as ?1 to ?n.")
             }
             numbers.insert(number)
             output += Array("$\(number)".utf8)

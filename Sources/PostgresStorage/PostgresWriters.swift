@@ -17,7 +17,7 @@ final class PostgresWriters: Sendable {
     private let statements: PostgresStatements
     private let state = Locked(State())
     private let wake = DispatchSemaphore(value: 0)
-    private let crowd = WriteCrowd()
+    private let contention = WriteContention()
     private let beginning: [PostgresQuery]
     private let commit: PostgresStatement
     private let rollback: PostgresStatement
@@ -141,10 +141,10 @@ final class PostgresWriters: Sendable {
         while true {
             attempt += 1
             let isAlone = attempt > Self.attemptsBesideOthers
-            crowd.begin(alone: isAlone)
+            contention.begin(alone: isAlone)
             let mark = CommitMark()
             let outcome = Result { try run(write, leaving: mark, on: &connection) }
-            crowd.end(alone: isAlone)
+            contention.end(alone: isAlone)
             switch outcome {
             case .success:
                 write.answer(commitFailedWith: nil)
@@ -261,7 +261,7 @@ final class PostgresWriters: Sendable {
 }
 
 /// Lets a body with too many conflicts run alone among the bodies of this program, so that it succeeds under any load.
-private final class WriteCrowd: Sendable {
+private final class WriteContention: Sendable {
     private struct State {
         var running = 0
         var waitingAlone = 0

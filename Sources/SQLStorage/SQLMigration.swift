@@ -107,7 +107,7 @@ package struct MigrationPlan {
             guard names.contains(minimum) else {
                 throw SQLError(
                     .invalidMigration,
-                    "The migration \(migration.name) asks for programs that know \(minimum), which is no step before it."
+                    "The migration \(migration.name) has the minimum program \(minimum), which is no earlier step."
                 )
             }
             steps.append(

@@ -53,7 +53,7 @@ package final class ArchiveFile: Sendable {
 
 extension ExtractionError {
     static var cutOff: ExtractionError {
-        corrupt("The archive ends before what it says it holds; it was cut off on its way, fetch it again.")
+        corrupt("The archive is truncated; fetch it again.")
     }
 
     package static func corrupt(_ reason: String, entry: String? = nil) -> ExtractionError {

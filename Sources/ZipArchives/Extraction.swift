@@ -96,7 +96,8 @@ package struct Extraction<Reader: EntryReader> {
             if block.isEmpty { continue }
             guard block.count <= rest else {
                 throw ExtractionError.corrupt(
-                    "\(entry.name.shown) is longer than it says; make the archive anew.", entry: entry.name.shown)
+                    "\(entry.name.shown) is longer than the archive's directory says; create the archive again.",
+                    entry: entry.name.shown)
             }
             rest -= block.count
             try DurableFile.append(block, to: output, path: path)
@@ -104,7 +105,8 @@ package struct Extraction<Reader: EntryReader> {
         }
         guard rest == 0 else {
             throw ExtractionError.corrupt(
-                "\(entry.name.shown) is shorter than it says; make the archive anew.", entry: entry.name.shown)
+                "\(entry.name.shown) is shorter than the archive's directory says; create the archive again.",
+                entry: entry.name.shown)
         }
     }
 

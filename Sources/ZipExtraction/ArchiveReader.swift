@@ -40,7 +40,8 @@ final class ArchiveReader: EntryReader {
         guard answer == ARCHIVE_OK || answer == ARCHIVE_WARN, let header else { throw failure(entry) }
         let kind: mode_t = entry.isFolder ? 0o040000 : 0o100000
         guard archive_entry_filetype(header) == kind, entry.isFolder || archive_entry_size(header) == entry.size else {
-            throw .corrupt("\(entry.name.shown) is read in two ways; make the archive anew.", entry: entry.name.shown)
+            throw .corrupt(
+                "\(entry.name.shown) can be read in two ways; create the archive again.", entry: entry.name.shown)
         }
     }
 
@@ -48,7 +49,7 @@ final class ArchiveReader: EntryReader {
     func finish() throws(ExtractionError) {
         var header: OpaquePointer?
         guard archive_read_next_header(archive, &header) == ARCHIVE_EOF else {
-            throw .corrupt("The archive has more entries than its directory says; make the archive anew.")
+            throw .corrupt("The archive has more entries than its directory says; create the archive again.")
         }
     }
 

@@ -20,7 +20,7 @@ struct Chaos: Sendable {
     let store: StoreObserver
     let server: ChaosServer
     let notifications: NotificationRelay
-    let witness = ChaosWitness()
+    let client = ChaosClient()
 
     static func run(kills: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-chaos-\(UUID().uuidString.lowercased())"
@@ -44,7 +44,7 @@ struct Chaos: Sendable {
             notifications: notifications)
         let clock = ContinuousClock()
         let start = clock.now
-        try await chaos.rage()
+        try await chaos.runAll()
         let elapsed = clock.now - start
         let check = ChaosCheck(chaos: chaos, settings: settings, network: network)
         let facts = try await check.run(customers: (0..<Self.customers).map(Self.name))
@@ -52,13 +52,13 @@ struct Chaos: Sendable {
         await store.close()
         await listener.stop()
         await notifications.stop()
-        chaos.witness.report(kills: kills, facts: facts, customers: Self.customers, elapsed: elapsed)
+        chaos.client.report(kills: kills, facts: facts, customers: Self.customers, elapsed: elapsed)
     }
 
     private static func name(_ number: Int) -> String { "customer-\(number)" }
 
     /// Returns when the server was killed `kills` times and all requests were answered.
-    private func rage() async throws {
+    private func runAll() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             let isOver = Locked(false)
             let goesOn: @Sendable () -> Bool = { isOver.withLock { !$0 } }
@@ -70,29 +70,29 @@ struct Chaos: Sendable {
             }
             group.addTask { try await letTimePass(while: goesOn) }
             group.addTask {
-                try await notifications.pass(on: server, witness)
+                try await notifications.pass(on: server, client)
             }
             group.addTask {
                 for number in 1...kills {
-                    await witness.wait(forRequests: Int.random(in: 0...50))
+                    await client.wait(forRequests: Int.random(in: 0...50))
                     try await server.killAndStart()
                     FileHandle.standardError.write(Data("\rkilled \(number) of \(kills) times ".utf8))
                 }
                 FileHandle.standardError.write(Data("\n".utf8))
                 isOver.withLock { $0 = true }
                 notifications.end()
-                witness.endWaiting()
+                client.endWaiting()
             }
             try await group.waitForAll()
         }
         try await deliver()
-        try await notifications.pass(on: server, witness)
+        try await notifications.pass(on: server, client)
     }
 
     /// Advances ten days at a time: each subscription renews once a month at most, and the store notifies each renewal.
     private func letTimePass(while goesOn: () -> Bool) async throws {
         while goesOn() {
-            await witness.wait(forRequests: 300)
+            await client.wait(forRequests: 300)
             try await store.request("/control/v1/clock/advance", StoreControlWire.Advance(period: .days(10)))
         }
     }
@@ -105,7 +105,7 @@ struct Chaos: Sendable {
 }
 
 /// The acknowledged data, and the number of requests.
-final class ChaosWitness: Sendable {
+final class ChaosClient: Sendable {
     struct State {
         /// The acknowledged transactions, by customer.
         var acknowledged: [String: Set<TransactionID>] = [:]

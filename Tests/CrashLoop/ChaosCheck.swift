@@ -53,15 +53,15 @@ struct ChaosCheck: Sendable {
     /// Starts a server that is never killed, and sends it all data again in another order.
     private func replay(_ customers: [String]) async throws -> ChaosServer {
         let server = try await ChaosServer.start(settings, name: "replay", network: network)
-        let presented = chaos.witness.state.withLock { $0.presented }
+        let presented = chaos.client.state.withLock { $0.presented }
         for payload in chaos.notifications.all.shuffled() {
-            try await NotificationRelay.post(payload, to: server, chaos.witness)
+            try await NotificationRelay.post(payload, to: server, chaos.client)
         }
         for customer in customers.shuffled() {
             let texts = (presented[customer] ?? []).shuffled()
             for start in stride(from: 0, to: texts.count, by: 100) {
                 let some = texts[start..<min(start + 100, texts.count)]
-                _ = try await chaos.witness.insist(
+                _ = try await chaos.client.insist(
                     .post, "/v1/customers/\(customer)/transactions", of: server, key: server.publicKey,
                     body: ["signedTransactions": .array(some.map { .string($0) })])
             }
@@ -70,7 +70,7 @@ struct ChaosCheck: Sendable {
     }
 
     private func answer(of customer: String, from server: ChaosServer) async throws -> Customer {
-        let bytes = try await chaos.witness.insist(
+        let bytes = try await chaos.client.insist(
             .get, "/v1/customers/\(customer)", of: server, key: server.publicKey)
         var answer = try WireJSON.decode(Customer.self, from: bytes)
         answer.asOf = Date(timeIntervalSince1970: 0)
@@ -106,7 +106,7 @@ struct ChaosCheck: Sendable {
         var cursor: String?
         repeat {
             let page = try JSONValue(
-                parsing: try await chaos.witness.insist(
+                parsing: try await chaos.client.insist(
                     .get, "/v1/customers/\(customer)/facts?limit=100" + (cursor.map { "&cursor=\($0)" } ?? ""),
                     of: chaos.server, key: chaos.server.secretKey))
             facts += page["facts"]?.arrayValue ?? []
@@ -118,7 +118,7 @@ struct ChaosCheck: Sendable {
         }
         guard Set(keys).count == keys.count else { throw CrashFailure("\(customer): a fact is in the ledger twice") }
         let known = Set(facts.compactMap { $0["transactionID"]?.stringValue })
-        let promised = chaos.witness.state.withLock { $0.acknowledged[customer] ?? [] }.map(\.rawValue)
+        let promised = chaos.client.state.withLock { $0.acknowledged[customer] ?? [] }.map(\.rawValue)
         guard known.isSuperset(of: promised) else {
             throw CrashFailure("\(customer): \(Set(promised).subtracting(known)) were acknowledged and are lost")
         }

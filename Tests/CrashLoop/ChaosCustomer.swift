@@ -65,7 +65,7 @@ struct ChaosCustomer {
         guard !transactions.isEmpty else { return }
         let texts = transactions.map(\.signedTransaction)
         let headers: HTTPHeaders = Bool.random() ? ["Idempotency-Key": UUID().uuidString] : [:]
-        let response = try await chaos.witness.insist(
+        let response = try await chaos.client.insist(
             .post, "/v1/customers/\(name)/transactions", of: chaos.server, key: chaos.server.publicKey,
             headers: headers,
             body: ["signedTransactions": .array(texts.map { .string($0) })])
@@ -74,7 +74,7 @@ struct ChaosCustomer {
         guard Set(acknowledged) == Set(transactions.map(\.transactionID.rawValue)) else {
             throw CrashFailure("\(name): acknowledged are \(acknowledged) of \(transactions.map(\.transactionID))")
         }
-        chaos.witness.state.withLock { state in
+        chaos.client.state.withLock { state in
             state.acknowledged[name, default: []].formUnion(transactions.map(\.transactionID))
             state.presented[name, default: []].formUnion(texts)
         }

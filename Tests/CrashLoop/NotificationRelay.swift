@@ -47,12 +47,12 @@ final class NotificationRelay: Sendable {
     }
 
     /// Forwards the waiting notifications, three at a time, until `end` was called and none is left.
-    func pass(on server: ChaosServer, _ witness: ChaosWitness) async throws {
+    func pass(on server: ChaosServer, _ client: ChaosClient) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
                     for await _ in self.changes.stream(keeping: 1) {
-                        while let payload = self.take() { try await Self.post(payload, to: server, witness) }
+                        while let payload = self.take() { try await Self.post(payload, to: server, client) }
                         if self.isDone { return }
                     }
                 }
@@ -63,8 +63,8 @@ final class NotificationRelay: Sendable {
 
     private var isDone: Bool { state.withLock { $0.isOver && $0.waiting.isEmpty } }
 
-    static func post(_ payload: String, to server: ChaosServer, _ witness: ChaosWitness) async throws {
-        _ = try await witness.insist(
+    static func post(_ payload: String, to server: ChaosServer, _ client: ChaosClient) async throws {
+        _ = try await client.insist(
             .post, "/v1/notifications/app-store", of: server, body: ["signedPayload": .string(payload)])
     }
 

@@ -53,7 +53,7 @@ import Testing
         let server = try await SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
         #expect(try await status(server) == 200)
         let before = try sockets(of: server)
-        let crowd = try Crowd(at: server.url)
+        let crowd = try IdleClients(at: server.url)
         try await crowd.join(Self.size / 2)
         try await crowd.join(Self.size / 2, saying: "GET /healthz HTTP/1.1")
         #expect(try await status(server) == 200)
@@ -89,7 +89,7 @@ import Testing
 }
 
 /// Clients in another process, because all tests share this process's limit of open files.
-private final class Crowd {
+private final class IdleClients {
     private static let script = """
         trap '' PIPE
         ulimit -n "$(ulimit -Hn)"

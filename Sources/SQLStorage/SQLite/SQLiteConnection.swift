@@ -156,7 +156,7 @@ final class SQLiteConnection: @unchecked Sendable {
         }
         do throws(SQLError) {
             if let rest, try prepare(sql, from: rest, isPersistent: false).statement != nil {
-                throw SQLError(.invalidStatement, "One statement at a time is run, but two were given.")
+                throw SQLError(.invalidStatement, "The text has two statements; run them one at a time.")
             }
             return try SQLiteStatement(statement, sql: sql)
         } catch {
@@ -182,7 +182,7 @@ final class SQLiteConnection: @unchecked Sendable {
             guard let statement else { continue }
             defer { sqlite3_finalize(statement) }
             guard sqlite3_bind_parameter_count(statement) == 0 else {
-                throw SQLError(.invalidStatement, "A migration has no placeholders.")
+                throw SQLError(.invalidStatement, "A migration must not have placeholders.")
             }
             var result = SQLITE_ROW
             while result == SQLITE_ROW { result = sqlite3_step(statement) }
@@ -320,7 +320,7 @@ final class SQLiteConnection: @unchecked Sendable {
         isEngineSpeaking = true
         defer { isEngineSpeaking = false }
         guard try setJournalMode("delete", within: timeout) == "delete" else {
-            throw SQLError(.busy, "The database \(path) is in use by another process; end that one and try again.")
+            throw SQLError(.busy, "The database \(path) is in use by another process; stop that process and try again.")
         }
     }
 

@@ -51,7 +51,7 @@ extension SQLError {
         case SQLITE_AUTH:
             self.init(
                 .misuse,
-                "Transactions, attached databases and pragmas of the database \(path) are not a statement's business.")
+                "A statement for the database \(path) must not control transactions, attach databases or set pragmas.")
         case SQLITE_TOOBIG:
             self.init(.invalidValue, "A value is too large for the database \(path).")
         case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISMATCH:

@@ -31,7 +31,7 @@ extension SQLiteFile {
         do {
             try copy(to: unfinished, pagesAtOnce, progress)
             if let fault = try SQLiteFile(path: unfinished).damage(limit: 1).first {
-                throw SQLError(.corrupt, "The database \(path) cannot be copied whole. \(fault)")
+                throw SQLError(.corrupt, "The database \(path) cannot be copied completely. \(fault)")
             }
             let copied = try SQLiteFile(path: unfinished)
             if try copied.reading(holdsDeleted) { try copied.compact() }
@@ -203,7 +203,7 @@ extension SQLiteFile {
     private static func link(_ path: String, to other: String) throws(SQLError) {
         guard Foundation.link(path, other) == 0 else {
             throw SQLError(
-                .cannotOpen, "The database \(path) cannot be kept as \(other): \(String(cString: strerror(errno))).")
+                .cannotOpen, "The database \(path) cannot be renamed to \(other): \(String(cString: strerror(errno))).")
         }
     }
 
@@ -211,7 +211,7 @@ extension SQLiteFile {
     private static func move(_ path: String, to other: String) throws(SQLError) {
         guard rename(path, other) == 0 else {
             throw SQLError(
-                .cannotOpen, "The file \(path) cannot be called \(other): \(String(cString: strerror(errno))).")
+                .cannotOpen, "The file \(path) cannot be renamed to \(other): \(String(cString: strerror(errno))).")
         }
         let parent = (other as NSString).deletingLastPathComponent
         let folder = open(parent.isEmpty ? "." : parent, O_RDONLY | O_CLOEXEC)

@@ -184,7 +184,7 @@ struct ProcessLock: Sendable {
         func inUse() -> SQLError {
             SQLError(
                 .alreadyOpen,
-                "The database \(database) is in use by another process; end that one first or name another file.")
+                "The database \(database) is in use by another process; stop that process first or name another file.")
         }
         guard let resolved = Self.resolve(database) else { throw refusal(errno) }
         let path = resolved + ".lock"

@@ -28,11 +28,12 @@ final class SQLiteStatement {
         for index in 0..<placeholders {
             guard let name = sqlite3_bind_parameter_name(pointer, CInt(index + 1)) else {
                 throw SQLError(
-                    .invalidStatement, "The placeholder ?\(index + 1) is missing: they are ?1 to ?n, none left out.")
+                    .invalidStatement, "The placeholder ?\(index + 1) is missing; use all of ?1 to ?n.")
             }
             guard String(cString: name) == "?\(index + 1)" else {
                 throw SQLError(
-                    .invalidStatement, "The placeholder \(String(cString: name)) is none: they are written ?1 to ?n.")
+                    .invalidStatement,
+                    "The placeholder \(String(cString: name)) is invalid; write placeholders as ?1 to ?n.")
             }
         }
     }

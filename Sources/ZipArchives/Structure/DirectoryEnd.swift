@@ -24,7 +24,7 @@ struct DirectoryEnd: Equatable {
         guard let place = Self.lastSignature(in: tail.bytes) else { throw try Self.notAnArchive(file) }
         let record = tailStart + place
         guard tail.count - place >= Self.length, tail.uint16(place + 20) == tail.count - place - Self.length else {
-            throw .corrupt("Something follows the end of the archive; make it anew, with nothing appended.")
+            throw .corrupt("Something follows the end of the archive; create it again, with nothing appended.")
         }
         let old = OldForm(
             disks: [tail.uint16(place + 4), tail.uint16(place + 6)], entriesHere: tail.uint16(place + 8),
@@ -36,7 +36,7 @@ struct DirectoryEnd: Equatable {
             (self, directoryEnd) = (try old.plain(), record)
         }
         guard offset <= directoryEnd, size == directoryEnd - offset else {
-            throw .corrupt("The archive's directory does not lie where its end says; fetch the archive again.")
+            throw .corrupt("The archive's directory is not at the position in its end; fetch the archive again.")
         }
     }
 
@@ -52,7 +52,7 @@ struct DirectoryEnd: Equatable {
         func plain() throws(ExtractionError) -> DirectoryEnd {
             guard disks == [0, 0], entriesHere == entries else { throw DirectoryEnd.severalDisks }
             guard entries != 0xFFFF, size != 0xFFFF_FFFF, offset != 0xFFFF_FFFF else {
-                throw .corrupt("The archive's end lacks the sizes of its zip64 form; make the archive anew.")
+                throw .corrupt("The archive's end lacks the sizes of its zip64 form; create the archive again.")
             }
             return DirectoryEnd(entries: entries, size: size, offset: offset)
         }
@@ -91,16 +91,17 @@ struct DirectoryEnd: Equatable {
     }
 
     private static let severalDisks = ExtractionError(
-        .unsupportedFeature, "The archive is one part of several; make one archive of them.")
+        .unsupportedFeature, "The archive is one part of several; join them into one archive.")
 
     private static let disagreement = ExtractionError.corrupt(
-        "The two ends of the archive, of the old form and of zip64, contradict each other; make the archive anew.")
+        "The two ends of the archive, of the old form and of zip64, contradict each other; create the archive again.")
 
     /// Returns the error for a file without the record: a truncated zip archive still has the first bytes of one.
     private static func notAnArchive(_ file: ArchiveFile) throws(ExtractionError) -> ExtractionError {
         let start = try file.bytes(min(4, file.size), at: 0).bytes
         if start == [0x50, 0x4B, 3, 4] { return .cutOff }
         return ExtractionError(
-            .unsupportedFormat, "This is not a zip archive, and no other format is extracted; make one with `zip -r`.")
+            .unsupportedFormat, "This is not a zip archive, and no other format is extracted; create one with `zip -r`."
+        )
     }
 }

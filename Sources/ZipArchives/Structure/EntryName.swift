@@ -22,7 +22,7 @@ package struct EntryName: Hashable {
         bytes = Array(raw)
         func refusal(_ why: String) -> ExtractionError {
             let shown = Self.printable(raw)
-            return ExtractionError(.unsafeName, "The name \(shown) \(why); make the archive anew.", entry: shown)
+            return ExtractionError(.unsafeName, "The name \(shown) \(why); create the archive again.", entry: shown)
         }
         guard !raw.isEmpty else { throw refusal("is empty") }
         guard raw.count <= limits.nameBytes else {

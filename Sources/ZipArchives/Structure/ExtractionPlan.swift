@@ -34,10 +34,12 @@ struct ExtractionPlan: Equatable {
             entries.append(entry)
         }
         guard position == directory.count else {
-            throw ExtractionError.corrupt("The archive's directory has more entries than its end says; make it anew.")
+            throw ExtractionError.corrupt(
+                "The archive's directory has more entries than its end says; create it again.")
         }
         guard !Self.isBomb(total, from: file.size, limits) else {
-            throw Self.excess("The archive grows to more than \(limits.ratio) times its size; it is taken for a bomb.")
+            throw Self.excess(
+                "The archive grows to more than \(limits.ratio) times its size; it is treated as a zip bomb.")
         }
         entries.sort { $0.offset < $1.offset }
         var used = 0
@@ -47,7 +49,7 @@ struct ExtractionPlan: Equatable {
             let header = try LocalHeader(of: entry, in: file, before: end.offset)
             guard header.range.lowerBound >= used else {
                 throw ExtractionError.corrupt(
-                    "\(entry.name.shown) shares its bytes with another entry; make the archive anew.",
+                    "\(entry.name.shown) shares its bytes with another entry; create the archive again.",
                     entry: entry.name.shown)
             }
             used = header.range.upperBound
@@ -63,7 +65,8 @@ struct ExtractionPlan: Equatable {
         }
         guard !isBomb(entry.size, from: entry.compressedSize, limits) else {
             throw excess(
-                "\(entry.name.shown) grows to more than \(limits.ratio) times its size; it is taken for a bomb.", entry)
+                "\(entry.name.shown) grows to more than \(limits.ratio) times its size; it is treated as a zip bomb.",
+                entry)
         }
         return total + entry.size
     }

@@ -15,7 +15,7 @@ struct LocalHeader {
 
     init(of entry: ZipEntry, in file: ArchiveFile, before directory: Int) throws(ExtractionError) {
         let disagreement = ExtractionError.corrupt(
-            "The archive says two things of \(entry.name.shown), before it and at the end; make the archive anew.",
+            "The local header and the directory disagree about \(entry.name.shown); create the archive again.",
             entry: entry.name.shown)
         guard entry.offset <= directory - Self.length else { throw .cutOff }
         let header = try file.bytes(Self.length, at: entry.offset)

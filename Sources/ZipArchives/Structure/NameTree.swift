@@ -32,7 +32,7 @@ struct NameTree {
             guard isOneFolder, !(isLast && node.isNamed) else {
                 throw ExtractionError(
                     .conflictingNames,
-                    "\(name.shown) and \"\(node.spelling)\" are one file on some disks; name them apart.",
+                    "\(name.shown) and \"\(node.spelling)\" are the same file on some disks; rename one of them.",
                     entry: name.shown)
             }
             if isLast { nodes[folded]?.isNamed = true }

@@ -45,7 +45,8 @@ package struct ZipEntry: Equatable {
         let disk = directory.uint16(start + 34)
         guard disk == 0 || disk == 0xFFFF else {
             throw ExtractionError(
-                .unsupportedFeature, "The archive is one part of several; make one archive of them.", entry: name.shown)
+                .unsupportedFeature, "The archive is one part of several; join them into one archive.",
+                entry: name.shown)
         }
         try checkFeatures(version: directory.bytes[start + 6])
         try checkKind(UInt32(directory.uint32(start + 38)))
@@ -58,17 +59,17 @@ package struct ZipEntry: Equatable {
         // Bit 0 encryption, 6 strong encryption, 13 an encrypted directory; method 99 is AES.
         guard flags & (1 | 1 << 6 | 1 << 13) == 0, method != 99 else {
             throw ExtractionError(
-                .encrypted, "The archive is encrypted; make it without a password.", entry: name.shown)
+                .encrypted, "The archive is encrypted; create it without a password.", entry: name.shown)
         }
         guard flags & 1 << 5 == 0, version <= Self.highestVersion, method == 0 || method == 8 else {
             throw ExtractionError(
                 .unsupportedFeature,
-                "\(name.shown) is packed by method \(method) of version \(version), and only deflate (8) and none (0) "
-                    + "are read; make the archive with `zip -r`.", entry: name.shown)
+                "\(name.shown) uses method \(method) of version \(version), and only deflate (8) and none (0) "
+                    + "are supported; create the archive with `zip -r`.", entry: name.shown)
         }
         guard method == 8 || size == compressedSize else {
             throw .corrupt(
-                "\(name.shown) is not compressed and yet has two sizes; make the archive anew.", entry: name.shown)
+                "\(name.shown) is not compressed and yet has two sizes; create the archive again.", entry: name.shown)
         }
     }
 
@@ -89,7 +90,8 @@ package struct ZipEntry: Equatable {
         }
         guard attributes & 0x10 == 0 || isFolder, !isFolder || size == 0 else {
             throw ExtractionError(
-                .unsafeKind, "\(name.shown) is a file and a folder at once; make the archive anew.", entry: name.shown)
+                .unsafeKind, "\(name.shown) is a file and a folder at once; create the archive again.",
+                entry: name.shown)
         }
     }
 }
@@ -117,10 +119,10 @@ struct ExtraFields {
             // Info-ZIP's second name, after a version and the CRC of the first name.
             case Self.unicodePathID:
                 guard fields[content].dropFirst(5).elementsEqual(name.bytes) else {
-                    throw .corrupt("\(name.shown) has two names; make the archive anew.", entry: name.shown)
+                    throw .corrupt("\(name.shown) has two names; create the archive again.", entry: name.shown)
                 }
             case Self.experimentID:
-                throw .corrupt("\(name.shown) is described twice; make the archive anew.", entry: name.shown)
+                throw .corrupt("\(name.shown) is described twice; create the archive again.", entry: name.shown)
             default: break
             }
             position = content.upperBound
@@ -129,7 +131,7 @@ struct ExtraFields {
     }
 
     private static func damaged(_ name: EntryName) -> ExtractionError {
-        .corrupt("What the archive says of \(name.shown) is damaged; fetch the archive again.", entry: name.shown)
+        .corrupt("The directory entry of \(name.shown) is damaged; fetch the archive again.", entry: name.shown)
     }
 }
 
@@ -143,7 +145,7 @@ struct LargeNumbers {
     mutating func next(insteadOf number: Int, of name: EntryName) throws(ExtractionError) -> Int {
         guard number == 0xFFFF_FFFF else { return number }
         guard bytes.count - position >= 8, let large = bytes.uint64(position) else {
-            throw .corrupt("The size of \(name.shown) is missing; make the archive anew.", entry: name.shown)
+            throw .corrupt("The size of \(name.shown) is missing; create the archive again.", entry: name.shown)
         }
         position += 8
         return large

@@ -14,7 +14,7 @@ enum KeysCommands {
     static let create = Command(
         words: ["keys", "create"], summary: "Create an API key, or a key that signs answers",
         options: [
-            LedgerPlace.option, .init(name: "bundle-id", value: "B", help: "the app that the key is for"),
+            LedgerLocation.option, .init(name: "bundle-id", value: "B", help: "the app that the key is for"),
             .init(name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)"),
             .init(name: "label", value: "TEXT", help: "a name for the key"),
             .init(name: "out", value: "FILE", help: "the file for the key, which only you can read; - prints it"),
@@ -38,7 +38,7 @@ enum KeysCommands {
             }
             return .success
         }
-        let ledger = try LedgerPlace(arguments)
+        let ledger = try LedgerLocation(arguments)
         let app: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
         let name = arguments.text("kind") ?? KeyKind.secret.rawValue
         guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \(name.quoted)") }
@@ -55,10 +55,10 @@ enum KeysCommands {
 
     static let list = Command(
         words: ["keys", "list"], summary: "List the API keys of a ledger, without the keys themselves",
-        options: [LedgerPlace.option, bundle, json]
+        options: [LedgerLocation.option, bundle, json]
     ) { arguments in
         let app: BundleID? = try arguments.identifier("bundle-id")
-        let entries = try await LedgerPlace(arguments).beside { try APIKeys(database: $0).list(of: app) }
+        let entries = try await LedgerLocation(arguments).beside { try APIKeys(database: $0).list(of: app) }
         if arguments.has("json") {
             try Terminal.print(json: ["keys": .array(entries.map { .object(members(of: $0)) })])
         } else {
@@ -69,10 +69,10 @@ enum KeysCommands {
 
     static let revoke = Command(
         words: ["keys", "revoke"], summary: "Revoke an API key", operands: ["ID"],
-        options: [LedgerPlace.option, json],
+        options: [LedgerLocation.option, json],
         details: "ID is the one that souk keys list prints. A running server refuses the key within a second."
     ) { arguments in
-        let entry = try await LedgerPlace(arguments).beside { database in
+        let entry = try await LedgerLocation(arguments).beside { database in
             try await managing { try await APIKeys(database: database).revoke(arguments.operands[0]) }
         }
         if arguments.has("json") {
@@ -91,7 +91,7 @@ enum KeysCommands {
     // MARK: - Handing out
 
     private static func hand(
-        _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerPlace
+        _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerLocation
     ) throws {
         var members = members(of: entry)
         var file: String?

@@ -39,7 +39,7 @@ enum LedgerCommands {
     static let replay = Command(
         words: ["ledger", "replay"], summary: "Recompute all customers from the ledger's facts, and compare",
         options: [
-            LedgerPlace.option,
+            LedgerLocation.option,
             .init(name: "features", value: "FILE", help: "the server's feature map"),
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
             .init(name: "json", help: "print one JSON value"),
@@ -53,7 +53,7 @@ enum LedgerCommands {
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
         let clock = try await FollowedClock.started(by: arguments)
-        let report = try await LedgerPlace(arguments).beside { database in
+        let report = try await LedgerLocation(arguments).beside { database in
             let apps = try LedgerReplay.apps(in: database).map {
                 EntitlementService.Configuration.App(bundleID: $0, features: features)
             }

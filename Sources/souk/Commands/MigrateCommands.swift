@@ -12,10 +12,10 @@ enum MigrateCommands {
 
     static let plan = Command(
         words: ["migrate", "plan"], summary: "Show the pending migrations of a ledger's schema",
-        options: [LedgerPlace.option, json],
+        options: [LedgerLocation.option, json],
         details: "Changes nothing; a server may be running."
     ) { arguments in
-        let ledger = try LedgerPlace(arguments)
+        let ledger = try LedgerLocation(arguments)
         if case .file(let file) = ledger { try file.requireNoLogAlone() }
         let status =
             if case .file(let file) = ledger, !file.exists {
@@ -29,11 +29,11 @@ enum MigrateCommands {
 
     static let apply = Command(
         words: ["migrate", "apply"], summary: "Apply the pending migrations of a ledger's schema",
-        options: [LedgerPlace.option, json],
+        options: [LedgerLocation.option, json],
         details:
             "Each step is one transaction. Refused while a server has the SQLite file open. A server does the same at its start."
     ) { arguments in
-        let ledger = try LedgerPlace(arguments)
+        let ledger = try LedgerLocation(arguments)
         let database = try ledger.open(exclusively: true)
         try await database.closing {
             try await Progress.shown("migrating") {
@@ -48,14 +48,14 @@ enum MigrateCommands {
 
     static let verify = Command(
         words: ["migrate", "verify"], summary: "Check a ledger's integrity and schema version",
-        options: [LedgerPlace.option, json],
+        options: [LedgerLocation.option, json],
         details: """
             In a SQLite file: finds damaged pages and violated foreign keys. In both: finds migrations that are missing or
             were changed, and tables and indexes changed by hand. PostgreSQL checks its rows itself; the role must be
             allowed to create schemas. Changes nothing; a server may be running.
             """
     ) { arguments in
-        let ledger = try LedgerPlace(arguments)
+        let ledger = try LedgerLocation(arguments)
         let faults = try await Progress.shown("reading the ledger") { try await Self.faults(of: ledger) }
         if arguments.has("json") {
             try Terminal.print(json: [
@@ -87,7 +87,7 @@ enum MigrateCommands {
             """
     ) { arguments in
         let from = try LedgerFile(naming: arguments.text("from") ?? "sqlite:souk.sqlite", called: "--from")
-        guard case .postgres(let to) = try LedgerPlace(naming: arguments.required("to")) else {
+        guard case .postgres(let to) = try LedgerLocation(naming: arguments.required("to")) else {
             throw Misuse("--to is postgres://user@host:port/name")
         }
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
@@ -189,7 +189,7 @@ enum MigrateCommands {
         }
     }
 
-    private static func faults(of ledger: LedgerPlace) async throws -> [String] {
+    private static func faults(of ledger: LedgerLocation) async throws -> [String] {
         switch ledger {
         case .file(let ledger):
             let file = try ledger.file()

@@ -26,7 +26,7 @@ enum ServeCommand {
     ) { typed in
         let plan = try ServePlan(typed, environment: ProcessInfo.processInfo.environment)
         let arguments = plan.arguments
-        let ledger = try LedgerPlace(arguments, typed: typed)
+        let ledger = try LedgerLocation(arguments, typed: typed)
         let path = ledger.keyFilePrefix
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20

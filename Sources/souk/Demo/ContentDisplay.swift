@@ -35,7 +35,7 @@ struct ContentDisplay {
 }
 
 /// A transport with a pause before each request, so that a person can watch transfers over loopback.
-struct UnhurriedTransport: HTTPTransport {
+struct DelayedTransport: HTTPTransport {
     let network: any HTTPTransport
     let pause: Duration
 

@@ -28,21 +28,21 @@ final class DemoDevice: Sendable {
 
     let store: Store
     let client: PurchaseClient
-    let watch: PurchaseWatch
-    let remoteLine: DemoLine
+    let monitor: PurchaseMonitor
+    let remoteLine: DisconnectableTransport
     private let hub: Hub
     private let screen: ScreenPlugin
 
     static func launch(_ context: Context) async throws -> DemoDevice {
-        let watch = PurchaseWatch(context.network)
+        let monitor = PurchaseMonitor(context.network)
         var configuration = StoreConfiguration(productListPath: "")
         configuration.productList = context.products
         configuration.connection = RemoteStoreConnection(
-            configuration: .init(url: context.storeURL, account: context.account, transport: watch))
+            configuration: .init(url: context.storeURL, account: context.account, transport: monitor))
         configuration.validator = EntitlementServiceClient(
             configuration: .init(
                 baseURL: context.serverURL, key: APIKey(context.publicKey), environment: .sandbox),
-            transport: watch)
+            transport: monitor)
         configuration.storage = try FileSecureStorage(directory: context.folder)
         configuration.storageName = context.folder
         configuration.contentFolder = context.folder + ".content"
@@ -57,14 +57,14 @@ final class DemoDevice: Sendable {
         remote.freshness = .none
         remote.sellsOnTheWeb = false
         remote.backoff = Backoff(attempts: 2, initial: .milliseconds(50))
-        let line = DemoLine(watch)
+        let line = DisconnectableTransport(monitor)
         let client = PurchaseClient()
         try await client.setup(
             with: [
                 InAppStorePurchasePlugin(store: store),
                 RemotePurchasePlugin(configuration: remote, transport: line), DemoGiftCards(),
             ], appUserId: .string(context.customer))
-        return try DemoDevice(store: store, client: client, watch: watch, remoteLine: line)
+        return try DemoDevice(store: store, client: client, monitor: monitor, remoteLine: line)
     }
 
     /// A fetcher that downloads in small parts, so that the progress of a small archive is visible.
@@ -73,14 +73,16 @@ final class DemoDevice: Sendable {
         configuration.piece = 128 << 10
         let network = context.network
         return RemoteContentFetcher(
-            transport: context.contentPause.map { UnhurriedTransport(network: network, pause: $0) } ?? network,
+            transport: context.contentPause.map { DelayedTransport(network: network, pause: $0) } ?? network,
             configuration: configuration)
     }
 
-    private init(store: Store, client: PurchaseClient, watch: PurchaseWatch, remoteLine: DemoLine) throws {
+    private init(store: Store, client: PurchaseClient, monitor: PurchaseMonitor, remoteLine: DisconnectableTransport)
+        throws
+    {
         self.store = store
         self.client = client
-        self.watch = watch
+        self.monitor = monitor
         self.remoteLine = remoteLine
         hub = Hub()
         hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }

@@ -37,7 +37,7 @@ struct DemoScenario {
                     throw error
                 }
                 try await world.checkProcesses()
-                if let fault = phone.watch.faults.first { throw DemoFault(fault) }
+                if let fault = phone.monitor.faults.first { throw DemoFault(fault) }
                 return detail
             }
             guard isFine, !Task.isCancelled else { break }
@@ -159,14 +159,14 @@ struct DemoScenario {
     }
 
     private func checkDelivered(_ id: TransactionID) async throws {
-        guard phone.watch.isAcknowledged(id.rawValue) else {
+        guard phone.monitor.isAcknowledged(id.rawValue) else {
             throw DemoFault("the server did not acknowledge transaction \(id)")
         }
         _ = try await eventually("transaction \(id) is finished at the store") {
-            phone.watch.timesFinished(id.rawValue) > 0 ? try await world.unfinished().contains(id) ? nil : true : nil
+            phone.monitor.timesFinished(id.rawValue) > 0 ? try await world.unfinished().contains(id) ? nil : true : nil
         }
-        guard phone.watch.timesFinished(id.rawValue) == 1 else {
-            throw DemoFault("transaction \(id) was finished \(phone.watch.timesFinished(id.rawValue)) times")
+        guard phone.monitor.timesFinished(id.rawValue) == 1 else {
+            throw DemoFault("transaction \(id) was finished \(phone.monitor.timesFinished(id.rawValue)) times")
         }
     }
 
@@ -276,7 +276,7 @@ struct DemoScenario {
     private mutating func serverKilled() async throws -> String {
         let item = try await somethingToBuy()
         let before = Set(try await world.transactions().map(\.transactionID))
-        phone.watch.beforeNextPresentation { [world] in await world.killServer() }
+        phone.monitor.beforeNextPresentation { [world] in await world.killServer() }
         let result = try await phone.buy(item.id)
         guard result["error"]?["code"] == "acknowledgementPending" else {
             throw DemoFault("with the server killed, buying \(item.id) ended with \(JSONValue.object(result))")
@@ -284,12 +284,12 @@ struct DemoScenario {
         guard let id = try await world.transactions().map(\.transactionID).last(where: { !before.contains($0) }) else {
             throw DemoFault("the store has no transaction of the purchase")
         }
-        guard phone.watch.timesFinished(id.rawValue) == 0, try await world.unfinished().contains(id) else {
+        guard phone.monitor.timesFinished(id.rawValue) == 0, try await world.unfinished().contains(id) else {
             throw DemoFault("transaction \(id) was finished although no server had acknowledged it")
         }
         try await world.restartServer()
         _ = try await eventually("the server, back again, acknowledges transaction \(id)") {
-            phone.watch.isAcknowledged(id.rawValue) ? true : nil
+            phone.monitor.isAcknowledged(id.rawValue) ? true : nil
         }
         try await checkDelivered(id)
         let answer = try await world.customerAnswer()

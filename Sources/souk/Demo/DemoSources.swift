@@ -13,7 +13,7 @@ final class DemoGiftCards: PurchasePlugin {
 }
 
 /// The network of one plugin, which the demonstration can disconnect.
-final class DemoLine: HTTPTransport {
+final class DisconnectableTransport: HTTPTransport {
     private let inner: any HTTPTransport
     private let isCut = Locked(false)
 

@@ -6,7 +6,7 @@ enum ServeOptions {
     /// Options of the server as a whole.
     static let ofServer: [Command.Option] =
         [
-            LedgerPlace.option, LedgerPlace.isolation, LedgerPlace.preparedStatements,
+            LedgerLocation.option, LedgerLocation.isolation, LedgerLocation.preparedStatements,
             .init(name: "port", value: "N", help: "where it listens; 0, the default, lets the system choose"),
             .init(name: "host", value: "ADDRESS", help: "the address it listens at (127.0.0.1)"),
             .init(name: "bundle-id", value: "B", repeats: true, help: "an app that it serves"),
@@ -22,7 +22,7 @@ enum ServeOptions {
                 help: "how many may be open; the one idle for longest gives way to one more (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            formerFeatures, LedgerPlace.standby, LedgerPlace.standbyLag,
+            formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events can be asked for (30d)"),
         ] + ServiceOptions.options
 

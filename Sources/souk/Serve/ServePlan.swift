@@ -98,7 +98,7 @@ struct ServePlan {
             database: database, apps: apps, environments: environments)
         configuration.version = VersionCommand.version
         configuration.standby = standby
-        if let text = arguments.text(LedgerPlace.standbyLag.name) {
+        if let text = arguments.text(LedgerLocation.standbyLag.name) {
             configuration.standbyLag = try Self.seconds(text)
         }
         configuration.trustAnchors = anchors

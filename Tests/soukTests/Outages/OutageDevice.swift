@@ -22,7 +22,7 @@ struct OutageDevice {
 
     let store: Store
     let client: PurchaseClient
-    let lines: [Source: OutageLine]
+    let lines: [Source: OutageTransport]
 
     /// Launches the app.
     ///
@@ -35,9 +35,9 @@ struct OutageDevice {
     ) async throws -> OutageDevice {
         let lines = Dictionary(
             uniqueKeysWithValues: Source.allCases.map {
-                ($0, OutageLine(world.network, $0 == source ? outage : nil, hole: hole))
+                ($0, OutageTransport(world.network, $0 == source ? outage : nil, hole: hole))
             })
-        func line(to source: Source) -> OutageLine { lines[source]! }
+        func line(to source: Source) -> OutageTransport { lines[source]! }
         func clock(of other: Source) -> any WallClock {
             outage == .skewed && source == other ? SkewedClock() : SystemClock()
         }

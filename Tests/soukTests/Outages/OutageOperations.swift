@@ -4,7 +4,7 @@ import Purchases
 import StoreModel
 
 /// One customer's app, and its outage.
-struct OutageLife: Sendable {
+struct OutageRun: Sendable {
     let world: OutageWorld
     let customer: String
     let outage: Outage
@@ -19,16 +19,16 @@ struct OutageLife: Sendable {
 struct OutageOperation: Sendable {
     /// The label in the table: a method of the client, with its parameter if any.
     let label: String
-    private let ask: @Sendable (OutageLife) async throws -> String
+    private let ask: @Sendable (OutageRun) async throws -> String
 
-    private init(_ label: String, _ ask: @escaping @Sendable (OutageLife) async throws -> String) {
+    private init(_ label: String, _ ask: @escaping @Sendable (OutageRun) async throws -> String) {
         (self.label, self.ask) = (label, ask)
     }
 
     /// The client's method.
     var method: String { label.split(separator: "`").first.map(String.init) ?? "" }
 
-    func lived(in life: OutageLife) async -> String {
+    func lived(in life: OutageRun) async -> String {
         do {
             return try await ask(life)
         } catch {

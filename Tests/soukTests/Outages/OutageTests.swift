@@ -101,7 +101,7 @@ import Testing
             await healthy.close()
         }
         let device = try await OutageDevice.launch(world, customer, outage, of: source, hole: hole)
-        let life = OutageLife(world: world, customer: customer, outage: outage, source: source, device: device)
+        let life = OutageRun(world: world, customer: customer, outage: outage, source: source, device: device)
         var cells: [String] = []
         for operation in OutageOperation.all { cells.append(await operation.lived(in: life)) }
         await device.close()

@@ -8,7 +8,7 @@ import Testing
 /// The florets of the guide, each in an interceptor in front of a server in this process.
 @Suite struct FloretsTests {
     /// A clock that a test sets.
-    private final class HandClock: WallClock {
+    private final class SettableClock: WallClock {
         private let instant = Locked(Date(timeIntervalSince1970: 1_700_000_000))
         func now() -> Date { instant.withLock { $0 } }
         func sleep(until deadline: Date) async throws {}
@@ -19,10 +19,10 @@ import Testing
     private final class Server: HTTPHandler {
         let asked = Locked<[HTTPRequest]>([])
         private let headers: HTTPHeaders
-        private let clock: HandClock?
+        private let clock: SettableClock?
         private let takes: TimeInterval
 
-        init(headers: HTTPHeaders = [:], clock: HandClock? = nil, taking takes: TimeInterval = 0) {
+        init(headers: HTTPHeaders = [:], clock: SettableClock? = nil, taking takes: TimeInterval = 0) {
             self.headers = headers
             self.clock = clock
             self.takes = takes
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `what was just asked is answered without the network until its time is up`() async throws {
-        let (server, clock) = (Server(), HandClock())
+        let (server, clock) = (Server(), SettableClock())
         let interceptor = Interceptor([ResponseCache(lifetime: 60, clock: clock)])
         interceptor.run()
         let transport = interceptor.transport(wrapping: InProcessTransport(server))
@@ -68,7 +68,7 @@ import Testing
         ]
         for (headers, request) in cases {
             let server = Server(headers: headers)
-            let interceptor = Interceptor([ResponseCache(lifetime: 60, clock: HandClock())])
+            let interceptor = Interceptor([ResponseCache(lifetime: 60, clock: SettableClock())])
             interceptor.run()
             let transport = interceptor.transport(wrapping: InProcessTransport(server))
             for _ in 0..<2 { _ = try await transport.send(request) }
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `the chart shows what took how long, and starts again when told`() async throws {
-        let clock = HandClock()
+        let clock = SettableClock()
         var configuration = Interceptor.Configuration.standard
         configuration.clock = clock
         let chart = LatencyChart()

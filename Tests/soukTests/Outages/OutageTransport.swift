@@ -20,7 +20,7 @@ enum Outage: String, CaseIterable, Sendable {
 }
 
 /// The network between an app and one of its servers, with an outage from the start or from a later call.
-final class OutageLine: HTTPTransport {
+final class OutageTransport: HTTPTransport {
     private let inner: any HTTPTransport
     private let outage: Locked<Outage?>
     private let changes = Broadcast<Outage?>(replaysLast: true)

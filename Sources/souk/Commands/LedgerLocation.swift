@@ -4,7 +4,7 @@ import PostgresStorage
 import SQLStorage
 
 /// The database that `--database` names: a SQLite file, or a PostgreSQL database.
-enum LedgerPlace: Sendable {
+enum LedgerLocation: Sendable {
     case file(LedgerFile)
     case postgres(Postgres)
 
@@ -89,7 +89,7 @@ enum LedgerPlace: Sendable {
     func standby(_ arguments: Arguments, typed: Arguments) throws -> PostgresDatabase? {
         guard let url = arguments.text(Self.standby.name) else { return nil }
         guard case .postgres = self, LedgerFile.isPostgres(url),
-            case .postgres(var copy) = try LedgerPlace(
+            case .postgres(var copy) = try LedgerLocation(
                 naming: url, allowsPassword: typed.text(Self.standby.name) == nil)
         else { throw Misuse("--standby is postgres://user@host/name, beside a --database that is one") }
         copy.keepsStatements = try Self.keepsStatements(arguments)
@@ -157,7 +157,7 @@ enum LedgerPlace: Sendable {
     }
 }
 
-extension LedgerPlace.Postgres {
+extension LedgerLocation.Postgres {
     /// Runs `body` on the database. Throws `Misuse` for an error of the database.
     func reading<Value>(_ body: (PostgresDatabase) throws -> Value) throws -> Value {
         let database = try open()

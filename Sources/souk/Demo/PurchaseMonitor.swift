@@ -4,7 +4,7 @@ import Primitives
 
 /// A transport that checks two guarantees: no transaction is finished at the store before the server has acknowledged
 /// it, and none is finished twice.
-final class PurchaseWatch: HTTPTransport {
+final class PurchaseMonitor: HTTPTransport {
     private struct Account {
         var acknowledged: Set<String> = []
         var finished: [String: Int] = [:]
