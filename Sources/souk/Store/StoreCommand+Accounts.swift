@@ -99,7 +99,7 @@ extension StoreCommand {
                 StoreControlWire.AccountReference(account: arguments.operands[1]), as: StoreWire.Device.self
             ) { StoreText.table([$0]) }
         },
-        action("device receipt DEVICE", "Print the app receipt of a device, in base64") {
+        action("device receipt DEVICE", "Print a device's app receipt in base64, for souk receipt inspect -") {
             client, arguments in
             try await client.ask(
                 .get, "/devices/\(arguments.operands[0])/receipt", as: StoreWire.Receipt.self
