@@ -1,5 +1,5 @@
-// Loaded into PostgreSQL before everything else (LD_PRELOAD): its disk is full while the file exists that the variable
-// SOUK_FULL_DISK names. As on a real disk, what a file already has can be written again, and no file can grow.
+// Loaded into PostgreSQL before everything else (LD_PRELOAD): the disk is full while the file in the variable
+// SOUK_FULL_DISK exists. As on a real disk, existing parts of files can be overwritten, and no file can grow.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static int is_full(void) {
     return flag && access(flag, F_OK) == 0;
 }
 
-// Whether a file would grow by what is written up to this place. A negative place is where the file stands.
+// Whether a write up to this offset makes a file grow. A negative offset is the file's current one.
 static int refuses(int file, off_t offset, off_t count) {
     int before = errno, refused = 0;
     struct stat known;

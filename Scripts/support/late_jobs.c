@@ -1,7 +1,7 @@
-// Loaded into a Swift program before everything else (LD_PRELOAD): hands some of the runtime's jobs over late, as chance
-// wants. No job is lost and an actor's own order stays, so whatever happens may happen on a busy machine too.
+// Loaded into a Swift program before everything else (LD_PRELOAD): delays random jobs of the
+// runtime. No job is lost and an actor's own order is kept, so the same can happen on a busy machine.
 //
-// Late are SHAKE_PERCENT of the jobs, each by up to SHAKE_MICROSECONDS.
+// SHAKE_PERCENT of the jobs are delayed, each by up to SHAKE_MICROSECONDS.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ static uint64_t setting(const char *name) {
 __attribute__((constructor)) static void begin(void) {
     percent = setting("SHAKE_PERCENT");
     microseconds = setting("SHAKE_MICROSECONDS");
-    // A program without Swift's concurrency is left alone.
+    // A program without Swift's concurrency is not changed.
     void *runtime = dlopen("libswift_Concurrency.so", RTLD_NOW | RTLD_NOLOAD);
     if (runtime == NULL || percent == 0 || microseconds == 0) return;
     EnqueueHook *hook = dlsym(runtime, "swift_task_enqueueGlobal_hook");

@@ -131,7 +131,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     /// Sends the statements together and waits for all responses. After a failed statement the rest is skipped, and its
     /// error is thrown.

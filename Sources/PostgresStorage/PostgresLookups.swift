@@ -51,7 +51,7 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     func first(_ query: PostgresQuery) async throws -> SQLRow? {
         try await LockedContinuation.wait { continuation in
@@ -89,7 +89,7 @@ final class PostgresLookups: Sendable {
         wakeUp.signal()
     }
 
-    // MARK: - Working
+    // MARK: - Threads
 
     private func work() {
         var lines: [LookupConnection] = []

@@ -38,7 +38,7 @@ final class PostgresWriters: Sendable {
         beginningToSettle = try settings.beginning("READ COMMITTED READ WRITE")
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
         let write = QueuedBody(body)
@@ -101,7 +101,7 @@ final class PostgresWriters: Sendable {
         for _ in 0..<sleeping { wake.signal() }
     }
 
-    // MARK: - Working
+    // MARK: - Threads
 
     private func work() {
         var connection: PostgresConnection?

@@ -73,7 +73,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// A new connection to the same store, as after a crash of the app.
     public func reconnected() -> ScriptedStoreConnection { ScriptedStoreConnection(state, calls) }
 
-    // MARK: - What the test says
+    // MARK: - Script
 
     /// Sets the reaction to payments; by default the product is sold at once.
     public func whenPaying(_ cashier: @escaping Cashier) { state.withLock { $0.cashier = cashier } }
@@ -153,7 +153,7 @@ public final class ScriptedStoreConnection: StoreConnection {
             appAccountToken: appAccountToken, signedTransaction: "\(signature).\(id)")
     }
 
-    // MARK: - What the app asks
+    // MARK: - StoreConnection
 
     public func canMakePayments() async throws -> Bool {
         try await asked(.canMakePayments)

@@ -46,7 +46,7 @@ struct ChaosCheck: Sendable {
         await database.close()
         await clock.stop()
         guard report.differences.isEmpty, report.facts > 0 else {
-            throw CrashFailure("of \(report.facts) facts the ledger makes something else: \(report.differences)")
+            throw CrashFailure("of \(report.facts) facts: the ledger differs from the replay: \(report.differences)")
         }
     }
 
@@ -124,7 +124,7 @@ struct ChaosCheck: Sendable {
         }
         let sold = Set(try await chaos.store.transactions(of: customer).map(\.transactionID.rawValue))
         guard known == sold else {
-            throw CrashFailure("\(customer): \(known.symmetricDifference(sold)) are not in both books")
+            throw CrashFailure("\(customer): \(known.symmetricDifference(sold)) are not in both databases")
         }
         return facts.count
     }

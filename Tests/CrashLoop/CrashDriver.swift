@@ -93,10 +93,10 @@ struct CrashDriver {
             burned += 1
             FileHandle.standardError.write(Data("\r\(side) \(verb) at point \(point)  ".utf8))
             point += every
-            guard point < maximumPoints else { throw CrashFailure("the \(side) still dies at point \(point)") }
+            guard point < maximumPoints else { throw CrashFailure("the \(side) is still killed at point \(point)") }
         }
         FileHandle.standardError.write(Data("\n".utf8))
-        guard burned > 0 else { throw CrashFailure("no fuse of the \(side) ever burned: nothing was tested") }
+        guard burned > 0 else { throw CrashFailure("the \(side) was never killed: nothing was tested") }
         return burned
     }
 

@@ -28,7 +28,7 @@ enum CrashLoop {
                 if isAsked("stores") { try await CrashDriver.runStores(every: every) }
             case "chaos":
                 try await Chaos.run(kills: max(1, arguments.dropFirst().first.flatMap { Int($0) } ?? 200))
-            default: throw CrashFailure("say CrashLoop all, purchases, devices, stores or chaos, and perhaps a number")
+            default: throw CrashFailure("usage: CrashLoop all|purchases|devices|stores|chaos [NUMBER]")
             }
             exit(0)
         } catch {

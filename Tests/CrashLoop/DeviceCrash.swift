@@ -55,7 +55,7 @@ struct DeviceCrash {
         await library.close()
     }
 
-    // MARK: - Killed
+    // MARK: - Kills
 
     /// Returns whether the device was killed.
     private func kill(at point: Int) async throws -> Bool {
@@ -86,7 +86,7 @@ struct DeviceCrash {
         let app = try Child(settings)
         let line = await app.firstLine()
         guard try await !driver.endsByKill(app), line == "content" else {
-            throw CrashFailure("\(account): the next run brought \(line ?? "nothing"): \(app.lastWords)")
+            throw CrashFailure("\(account): the next run printed \(line ?? "nothing"): \(app.lastWords)")
         }
         let left = try storedContent(account)
         guard left.content == ContentShop.new, left.names == ["content", "record.json"] else {
@@ -124,10 +124,10 @@ struct DeviceCrash {
     }
 
     private func expect(_ isExpected: Bool, _ account: String, _ words: [String]) throws {
-        guard isExpected else { throw CrashFailure("\(account): it said \(words)") }
+        guard isExpected else { throw CrashFailure("\(account): it printed \(words)") }
         let content = try storedContent(account).content
         guard content == ContentShop.new || words.first != "content" && content == ContentShop.old else {
-            throw CrashFailure("\(account): it said \(words), and left \(content.keys.sorted())")
+            throw CrashFailure("\(account): it printed \(words), and left \(content.keys.sorted())")
         }
     }
 

@@ -45,7 +45,7 @@ final class NotificationReceiver: Sendable {
     func check(_ recorded: [StoreControlWire.Notification], charges: Set<TransactionID>, wasKilled: Bool) throws {
         let arrived = state.withLock { $0.payloads }
         guard Set(arrived.keys).isSubset(of: recorded.map(\.uuid)) else {
-            throw CrashFailure("a notification arrived that is not in the books")
+            throw CrashFailure("a notification arrived that is not in the store's database")
         }
         for notification in recorded {
             let name = "the notification \(notification.number), \(notification.type),"
@@ -59,7 +59,7 @@ final class NotificationReceiver: Sendable {
             }
             let payloads = arrived[notification.uuid] ?? []
             guard (known...results.count).contains(payloads.count), Set(payloads).count == 1 else {
-                throw CrashFailure("\(name) has arrived \(payloads.count) times, written down: \(results)")
+                throw CrashFailure("\(name) has arrived \(payloads.count) times, recorded: \(results)")
             }
             try Self.checkSchedule(notification, name)
         }

@@ -91,7 +91,7 @@ struct StoreCrash {
         url = line
     }
 
-    // MARK: - A life
+    // MARK: - A run
 
     private mutating func live() async throws {
         let account = try WireJSON.encode(StoreControlWire.Account(name: "anna"))
@@ -110,7 +110,7 @@ struct StoreCrash {
         try await change("cancel")
         try await pay("p4", "coins")
         try await change("resume")
-        guard let pack = answers["p2"] else { throw CrashFailure("point \(killAt): the pack was not told") }
+        guard let pack = answers["p2"] else { throw CrashFailure("point \(killAt): the pack was not reported") }
         try await ask(.post, "/control/v1/transactions/\(pack)/refund", Array("{}".utf8), accepting: 409)
         refunded = pack
         try await pay("p5", "coins")
@@ -183,7 +183,7 @@ struct StoreCrash {
         }
     }
 
-    // MARK: - What must be
+    // MARK: - Checks
 
     private mutating func check() async throws {
         let all = try WireJSON.decode(
@@ -233,6 +233,6 @@ struct StoreCrash {
         let database = try SQLiteDatabase(path: folder + "/store.sqlite")
         let answer = try database.read { try $0.query("PRAGMA integrity_check", []).map { try $0[0] as String } }
         await database.close()
-        guard answer == ["ok"] else { throw CrashFailure("point \(killAt): the books are damaged: \(answer)") }
+        guard answer == ["ok"] else { throw CrashFailure("point \(killAt): the database is damaged: \(answer)") }
     }
 }

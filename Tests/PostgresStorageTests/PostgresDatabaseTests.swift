@@ -149,7 +149,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    // MARK: - Others at the same time
+    // MARK: - Concurrency
 
     @Test(arguments: [PostgresDatabase.Isolation.serializable, .readCommitted])
     func `two programs that count up the same row under its lock lose nothing`(

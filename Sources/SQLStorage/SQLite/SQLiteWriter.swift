@@ -58,7 +58,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
         let write = QueuedBody(body)
@@ -157,7 +157,7 @@ final class SQLiteWriter: Sendable {
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    // MARK: - Doing
+    // MARK: - Commits
 
     /// Returns the next batch, and waits for it; `nil` when the writer is closing and the queue is empty.
     private func next() -> Batch? {

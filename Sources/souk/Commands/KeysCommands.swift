@@ -88,7 +88,7 @@ enum KeysCommands {
         do { return try await work() } catch let error as EntitlementServerError { throw Misuse(error.reason) }
     }
 
-    // MARK: - Handing out
+    // MARK: - Output
 
     private static func hand(
         _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerLocation

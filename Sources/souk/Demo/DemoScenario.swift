@@ -185,7 +185,7 @@ struct DemoScenario {
         return item
     }
 
-    // MARK: - What may be used
+    // MARK: - Features
 
     private func grant() async throws -> String {
         let feature = "thank-you"
@@ -271,7 +271,7 @@ struct DemoScenario {
             "\(world.demoProducts.feature(of: item)) is active a millisecond before \(RFC3339.string(from: entry.expiresAt)), off at that instant"
     }
 
-    // MARK: - Trouble
+    // MARK: - Failures
 
     private mutating func serverKilled() async throws -> String {
         let item = try await somethingToBuy()

@@ -158,7 +158,7 @@ actor DemoWorld {
         await simulator.stop()
     }
 
-    // MARK: - The parties
+    // MARK: - Clients
 
     func launchDevice(_ name: String) async throws -> DemoDevice {
         let device = try await DemoDevice.launch(
@@ -183,7 +183,7 @@ actor DemoWorld {
     /// The path of the customer at the server.
     nonisolated var customerPath: String { "/v1/customers/customer-1042" }
 
-    // MARK: - Looking
+    // MARK: - State
 
     /// Returns the server's current answer about the customer.
     func customerAnswer() async throws -> Customer {

@@ -51,7 +51,7 @@ import Testing
         return count
     }
 
-    // MARK: - Looking
+    // MARK: - Checks
 
     @Test func `what a process that was killed left half done is taken back before a file is read`() async throws {
         await (try database(rooms: 3)).close()
@@ -131,7 +131,7 @@ import Testing
         try bytes.write(to: URL(fileURLWithPath: path))
     }
 
-    // MARK: - Copying
+    // MARK: - Backups
 
     @Test func `a backup made while others write is whole and of one instant`() async throws {
         let database = try await database(rooms: 5000)
@@ -187,7 +187,7 @@ import Testing
         #expect(try files == ["test.sqlite"])
     }
 
-    // MARK: - Replacing
+    // MARK: - Replacement
 
     @Test func `a backup takes the place of a database, which is kept`() async throws {
         let old = try await database(rooms: 3)
@@ -318,7 +318,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 5)
     }
 
-    // MARK: - What was deleted
+    // MARK: - Deleted data
 
     /// The files that contain a word.
     private func filesHolding(_ word: String) throws -> [String] {

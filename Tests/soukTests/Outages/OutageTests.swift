@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    // MARK: - One life
+    // MARK: - One run
 
     /// Runs the operations without an outage, then with it. A client without an earlier answer has no first run.
     private func lived(

@@ -29,7 +29,7 @@ final class JourneyPlugin: PluginProtocol {
         (screen, show) = AsyncStream.makeStream()
     }
 
-    // MARK: - What the user does
+    // MARK: - User actions
 
     /// Opens the screen about a place.
     func open(_ place: String) throws {
@@ -66,7 +66,7 @@ final class JourneyPlugin: PluginProtocol {
         try hub.send(Purchase(productID: product), id: id, as: self)
     }
 
-    // MARK: - Mistakes
+    // MARK: - Invalid messages
 
     // The types of `Messages.swift` have required fields; a hand-made payload can omit them.
 
@@ -78,7 +78,7 @@ final class JourneyPlugin: PluginProtocol {
         try hub.send(command: Message("refreshInfo", id: id), payload: [:], sender: self)
     }
 
-    // MARK: - What comes back
+    // MARK: - Answers
 
     private func update(_ output: TypedOutput<InfoChanged>) {
         let isAnswer = state.withLock { state in output.correlationId.map { state.asked.remove($0) != nil } ?? false }
