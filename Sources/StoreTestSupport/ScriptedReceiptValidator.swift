@@ -49,6 +49,10 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
     /// Sets the clock whose time is reported with each answer.
     public func reportTime(of clock: any WallClock) { state.withLock { $0.clock = clock } }
 
+    /// Calls `reportTime(of:)`.
+    @available(*, deprecated, renamed: "reportTime(of:)")
+    public func `tellTime`(by clock: any WallClock) { reportTime(of: clock) }
+
     /// Sets the validation of transactions from now on.
     public func judge(_ judge: @escaping Judge) { state.withLock { $0.judge = judge } }
 
