@@ -310,7 +310,8 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             await database.close()
             await #expect(throws: SQLError(.closed, "")) { try await database.lookup("SELECT 1", []) }
         },
-        SQLDatabaseContract("a caller that is cancelled before its turn gets an error, and nothing is written") { database in
+        SQLDatabaseContract("a caller that is cancelled before its turn gets an error, and nothing is written") {
+            database in
             let cancelled = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await database.write { try $0.execute("UPDATE account SET balance = 5") }

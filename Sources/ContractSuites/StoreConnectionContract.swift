@@ -60,7 +60,9 @@ package struct StoreConnectionContract: Sendable {
         #expect(answer.invalidProductIDs == ["unheard.of"])
         #expect(try await connection.products([]) == ProductAnswer(products: []), "no ids, no products")
         #expect(try await connection.restore() == [], "nothing was bought yet")
-        await #expect(throws: StoreFailure.self, "finishing an unknown transaction") { try await connection.finish("7") }
+        await #expect(throws: StoreFailure.self, "finishing an unknown transaction") {
+            try await connection.finish("7")
+        }
         await connection.close()
     }
 
