@@ -21,7 +21,7 @@ public final class InProcessStoreConnection: StoreConnection {
     public let device: DeviceID
     public let updates: AsyncStream<StoreUpdate>
     private let store: SimulatedAppStore
-    private let told: StoreNotices
+    private let notifications: StoreNotices
     private let listener: Task<Void, Never>
 
     init(store: SimulatedAppStore, device: DeviceID) {
@@ -29,13 +29,13 @@ public final class InProcessStoreConnection: StoreConnection {
         self.device = device
         let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
         self.updates = updates
-        let told = StoreNotices()
-        self.told = told
-        if let storefront = try? store.device(device).storefront { told.tell(storefront) }
+        let notifications = StoreNotices()
+        self.notifications = notifications
+        if let storefront = try? store.device(device).storefront { notifications.tell(storefront) }
         listener = Task {
-            await Self.listen(to: store, device, into: continuation, telling: told)
+            await Self.listen(to: store, device, into: continuation, reportingTo: notifications)
             continuation.finish()
-            told.finish()
+            notifications.finish()
         }
     }
 
@@ -49,9 +49,9 @@ public final class InProcessStoreConnection: StoreConnection {
         try await asking { try await store.state(of: device).storefront }
     }
 
-    public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
-    public var messages: AsyncStream<[StoreMessage]> { told.messages }
-    public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
+    public var storefrontUpdates: AsyncStream<Storefront> { notifications.storefronts }
+    public var messages: AsyncStream<[StoreMessage]> { notifications.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { notifications.promotedPurchases }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         guard !ids.isEmpty else { return ProductAnswer(products: []) }
@@ -117,7 +117,7 @@ public final class InProcessStoreConnection: StoreConnection {
     /// Ends when the task is cancelled or the store is closed.
     private static func listen(
         to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation,
-        telling told: StoreNotices
+        reportingTo notifications: StoreNotices
     ) async {
         var cursor: String?
         var storefront: Storefront?
@@ -128,12 +128,12 @@ public final class InProcessStoreConnection: StoreConnection {
                 guard !Task.isCancelled else { return }
                 if let now = answer.storefront {
                     storefront = now
-                    told.tell(now)
+                    notifications.tell(now)
                 }
-                told.tell(answer.messages ?? [])
+                notifications.tell(answer.messages ?? [])
                 for promoted in answer.promotedPurchases ?? [] {
                     do {
-                        told.tell(try await store.takePromotedPurchase(of: promoted.productID, for: device))
+                        notifications.tell(try await store.takePromotedPurchase(of: promoted.productID, for: device))
                     } catch let error as SimulatorError where error.code == .unknownPromotedPurchase {
                         // Another device was quicker.
                     }

@@ -87,10 +87,10 @@ struct Founding: Sendable {
     }
 
     /// Returns where the clock stands, and whether the books were made now.
-    func open(_ books: Books) throws -> (ClockAnchor, isNew: Bool) {
+    func open(_ db: SimulatorDatabase) throws -> (ClockAnchor, isNew: Bool) {
         let base = configuration.baseClock.now().wholeMilliseconds
-        guard let row = try books.sql.first("SELECT bundle FROM store") else {
-            return (try found(books, at: base), true)
+        guard let row = try db.sql.first("SELECT bundle FROM store") else {
+            return (try found(db, at: base), true)
         }
         let bundle: String = try row["bundle"]
         guard bundle == configuration.bundleID.rawValue else {
@@ -99,23 +99,23 @@ struct Founding: Sendable {
                 "The data folder \(configuration.dataDirectory) belongs to the bundle id \(bundle), not to "
                     + "\(configuration.bundleID); use that one or another folder.")
         }
-        var anchor = try books.clock()
+        var anchor = try db.clock()
         if anchor.rate != configuration.timeRate.factor {
             anchor.reading = anchor.reading(at: base)
             anchor.base = base
             anchor.rate = configuration.timeRate.factor
             anchor.revision += 1
-            try books.save(anchor)
+            try db.save(anchor)
         }
         return (anchor, false)
     }
 
     /// Transaction numbers have 18 digits and begin where no other store's of another seed are likely to be.
-    private func found(_ books: Books, at base: Date) throws -> ClockAnchor {
+    private func found(_ db: SimulatorDatabase, at base: Date) throws -> ClockAnchor {
         let range = Int64(seed % 700_000) * 1_000_000
         let start = (configuration.start ?? base).wholeMilliseconds
         let anchor = ClockAnchor(base: base, reading: start, rate: configuration.timeRate.factor, revision: 1)
-        try books.sql.execute(
+        try db.sql.execute(
             """
             INSERT INTO store (
                 id, bundle, seed, next_sale, next_device, clock_base, clock_reading, clock_rate, clock_revision)
@@ -127,7 +127,7 @@ struct Founding: Sendable {
                 .integer(base.microseconds), .integer(start.microseconds), .real(anchor.rate),
                 .integer(anchor.revision),
             ])
-        try books.save(configuration.catalogue.settings.storeSettings, at: start)
+        try db.save(configuration.catalogue.settings.storeSettings, at: start)
         return anchor
     }
 }

@@ -9,7 +9,7 @@ import StoreModel
 extension SimulatedAppStore {
 
     public func accounts() throws -> [AccountName] {
-        try database.read { try Books($0).accounts().map(\.name) }
+        try database.read { try SimulatorDatabase($0).accounts().map(\.name) }
     }
 
     /// Turns auto-renewal off. Returns the subscription's latest transaction. Throws `unknownAccount`,
@@ -18,7 +18,7 @@ extension SimulatedAppStore {
     public func cancel(
         _ product: ProductID, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: name) { StoreLife.setAutoRenew(false, $1, at: $0.now) }
+        try await change(product, for: name) { StoreRules.setAutoRenew(false, $1, at: $0.now) }
     }
 
     /// The most transactions that one list or receipt holds. Each is signed or written while the question waits: so many
@@ -28,9 +28,9 @@ extension SimulatedAppStore {
     /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`, and `tooManyTransactions` for
     /// more than `transactionLimit`.
     public func transactions(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
-        let sales = try look({ try $0.known(name) }) { books, account, now in
-            try books.transactions(of: account.id, at: now).map {
-                Sale(transaction: $0, course: $1, account: account, now: now)
+        let sales = try read({ try $0.known(name) }) { db, account, now in
+            try db.transactions(of: account.id, at: now).map {
+                Sale(transaction: $0, state: $1, account: account, now: now)
             }
         }
         return try describe(sales)
@@ -38,9 +38,9 @@ extension SimulatedAppStore {
 
     /// The transactions that give an account access now, signed now. Throws `unknownAccount`.
     public func entitlements(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
-        let sales = try look({ try $0.known(name) }) { books, account, now in
-            try books.entitlements(of: account.id, at: now).map {
-                Sale(transaction: $0, course: $1, account: account, now: now)
+        let sales = try read({ try $0.known(name) }) { db, account, now in
+            try db.entitlements(of: account.id, at: now).map {
+                Sale(transaction: $0, state: $1, account: account, now: now)
             }
         }
         return try describe(sales)
@@ -59,9 +59,9 @@ extension SimulatedAppStore {
     private func describe(_ sale: Sale, _ renewalInfos: inout [Int64: String]) throws -> StoreControlWire.Transaction {
         let appTransactionID = sale.account.appTransactionID
         let record = sale.transaction
-        if let course = sale.course, renewalInfos[record.originalID] == nil {
+        if let state = sale.state, renewalInfos[record.originalID] == nil {
             renewalInfos[record.originalID] = try signer.sign(
-                course, appTransactionID: appTransactionID, at: sale.now, isFresh: true)
+                state, appTransactionID: appTransactionID, at: sale.now, isFresh: true)
         }
         return StoreControlWire.Transaction(
             transactionID: record.transactionID, originalTransactionID: record.originalTransactionID,
@@ -83,8 +83,8 @@ extension SimulatedAppStore {
         while true {
             let mark = signal.mark()
             let anchor = virtualClock.anchor
-            let isNews = revision.map { $0 != anchor.revision } ?? true
-            if isNews || base.now() >= deadline || signal.isClosed || Task.isCancelled {
+            let hasChanges = revision.map { $0 != anchor.revision } ?? true
+            if hasChanges || base.now() >= deadline || signal.isClosed || Task.isCancelled {
                 return StoreControlWire.ClockState(
                     now: virtualClock.now(), rate: anchor.rate, revision: anchor.revision)
             }
@@ -102,8 +102,8 @@ extension SimulatedAppStore {
     @discardableResult
     package func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
-        return try await moveClock { anchor, books, now in
-            anchor.reading = try jump(max(now, try books.lastEvent())).wholeMilliseconds
+        return try await moveClock { anchor, db, now in
+            anchor.reading = try jump(max(now, try db.lastEvent())).wholeMilliseconds
             guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
         }
     }
@@ -124,18 +124,18 @@ extension SimulatedAppStore {
 
     /// Lets the clock go on differently from now on, where `now` is what it reads; whoever waits looks again.
     func moveClock(
-        _ change: @escaping @Sendable (inout ClockAnchor, Books, _ now: Date) throws -> Void
+        _ change: @escaping @Sendable (inout ClockAnchor, SimulatorDatabase, _ now: Date) throws -> Void
     ) async throws -> StoreControlWire.ClockState {
         let base = configuration.baseClock
         let anchor = try await database.write { [virtualClock] sql in
-            let books = Books(sql)
-            var anchor = try books.clock()
-            anchor.reading = try books.now(virtualClock)
+            let db = SimulatorDatabase(sql)
+            var anchor = try db.clock()
+            anchor.reading = try db.now(virtualClock)
             anchor.base = base.now().wholeMilliseconds
             let now = anchor.reading
-            try change(&anchor, books, now)
+            try change(&anchor, db, now)
             anchor.revision += 1
-            try books.save(anchor)
+            try db.save(anchor)
             return anchor
         }
         virtualClock.moveOn(to: anchor)
@@ -179,28 +179,28 @@ extension SimulatedAppStore {
 struct Sale: Sendable {
     var transaction: TransactionRecord
     /// The subscription that it is of.
-    var course: Course?
-    var account: Books.Account
+    var state: SubscriptionState?
+    var account: SimulatorDatabase.Account
     var now: Date
 }
 
-extension BookEntry {
+extension SimulatorEvent {
     func sale(of id: Int64?) throws -> Sale {
-        guard let id, let (record, course) = try books.transaction(id, at: now) else { throw Books.empty }
-        return Sale(transaction: record, course: course, account: account, now: now)
+        guard let id, let (record, state) = try db.transaction(id, at: now) else { throw SimulatorDatabase.empty }
+        return Sale(transaction: record, state: state, account: account, now: now)
     }
 
-    func sale(of course: Course) -> Sale {
-        Sale(transaction: course.latest, course: course, account: account, now: now)
+    func sale(of state: SubscriptionState) -> Sale {
+        Sale(transaction: state.latest, state: state, account: account, now: now)
     }
 
     /// Throws `unknownSubscription`.
-    func runningSubscription(of product: ProductID) throws -> Course {
-        for record in try books.subscriptions(of: account.id) {
-            let course = course(of: record)
+    func runningSubscription(of product: ProductID) throws -> SubscriptionState {
+        for record in try db.subscriptions(of: account.id) {
+            let state = state(of: record)
             // What the family shares is its owner's to change.
-            guard course.isRunning, record.share == nil else { continue }
-            if course.current.plan.productID == product || record.renewal.plan.productID == product { return course }
+            guard state.isRunning, record.share == nil else { continue }
+            if state.current.plan.productID == product || record.renewal.plan.productID == product { return state }
         }
         throw SimulatorError(
             .unknownSubscription,

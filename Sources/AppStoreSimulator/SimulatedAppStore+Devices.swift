@@ -13,44 +13,44 @@ extension SimulatedAppStore {
     /// Signs a device in. Throws `unknownAccount`.
     package func signIn(account name: AccountName) async throws -> StoreWire.Device {
         try await meet(.signIn)
-        return try await database.write { [virtualClock, markets] sql in
-            let books = Books(sql)
-            let account = try books.known(name)
+        return try await database.write { [virtualClock, catalogues] sql in
+            let db = SimulatorDatabase(sql)
+            let account = try db.known(name)
             // Of version 5 over the seed, so that a store of the same seed names its devices alike.
-            let number = try books.nextDevice()
-            let id = UUID(namespace: .simulatedStore, name: "device \(try books.seed()) \(number)")
+            let number = try db.nextDevice()
+            let id = UUID(namespace: .simulatedStore, name: "device \(try db.seed()) \(number)")
             let device = DeviceID(unchecked: id.uuidString.lowercased())
-            try books.add(
+            try db.add(
                 device: device, number: number, account: account.id,
-                at: try books.beginning(for: account, virtualClock))
-            return try books.describe(device, account, markets)
+                at: try db.beginning(for: account, virtualClock))
+            return try db.describe(device, account, catalogues)
         }
     }
 
     /// Throws `unknownDevice`.
     package func device(_ id: DeviceID) throws -> StoreWire.Device {
         try database.read { sql in
-            let books = Books(sql)
-            return try books.describe(id, try books.known(id).account, markets)
+            let db = SimulatorDatabase(sql)
+            return try db.describe(id, try db.known(id).account, catalogues)
         }
     }
 
     /// The products among `ids` as the store of the catalogue's own country sells them now, in the catalogue's order; all of
     /// them when `ids` is empty.
-    public func products(_ ids: [ProductID]) throws -> ProductAnswer { try answer(ids, in: markets.home) }
+    public func products(_ ids: [ProductID]) throws -> ProductAnswer { try answer(ids, in: catalogues.home) }
 
     /// The same, as the store of the device's country sells them. Throws `unknownDevice`, and what the settings inject.
     public func products(_ ids: [ProductID], for device: DeviceID) async throws -> ProductAnswer {
         try await meet(.loadProducts)
         let country = try database.read { sql in
-            let books = Books(sql)
-            return try books.country(of: try books.known(device).account)
+            let db = SimulatorDatabase(sql)
+            return try db.country(of: try db.known(device).account)
         }
-        return try answer(ids, in: markets[country])
+        return try answer(ids, in: catalogues[country])
     }
 
-    private func answer(_ ids: [ProductID], in market: Markets.Market) throws -> ProductAnswer {
-        let products = try current(market.products, in: market.storefront)
+    private func answer(_ ids: [ProductID], in localCatalogue: StorefrontCatalogue) throws -> ProductAnswer {
+        let products = try current(localCatalogue.products, in: localCatalogue.storefront)
         guard !ids.isEmpty else { return ProductAnswer(products: products) }
         let wanted = Set(ids)
         let found = products.filter { wanted.contains($0.id) }
@@ -82,26 +82,26 @@ extension SimulatedAppStore {
         if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            let (device, start, country, feed, answered, promoted) = try look({ try $0.known(id).account }) {
-                books, account, now in
-                let device = try books.known(id)
+            let (device, start, country, feed, answered, promoted) = try read({ try $0.known(id).account }) {
+                db, account, now in
+                let device = try db.known(id)
                 let start = cursor.flatMap { $0.isOf(device.account, by: now) ? $0.at : nil }
                 return (
-                    device, start, try books.country(of: device.account),
-                    try Feed(books, for: device, after: start, until: now, limit: Self.updateLimit),
-                    try books.answeredMessages(of: account.id), try books.promotedPurchases(of: account.id)
+                    device, start, try db.country(of: device.account),
+                    try Feed(db, for: device, after: start, until: now, limit: Self.updateLimit),
+                    try db.answeredMessages(of: account.id), try db.promotedPurchases(of: account.id)
                 )
             }
-            let market = markets[country]
-            let current = market.storefront
-            let messages = OpenMessage.all(of: feed.courses, market.catalogue).map(\.message)
+            let localCatalogue = catalogues[country]
+            let current = localCatalogue.storefront
+            let messages = OpenMessage.all(of: feed.subscriptions, localCatalogue.catalogue).map(\.message)
                 .filter { answered[$0.id] == nil }
             let isOthers = cursor != nil && start == nil
             // A message that was put aside is news as well; every other change of them comes with an update.
-            let isNews =
+            let hasChanges =
                 cursor.map { cursor in (answered.values + promoted.map(\.at)).contains { $0 > cursor.at } }
                 ?? !(messages.isEmpty && promoted.isEmpty)
-            if !feed.items.isEmpty || isOthers || isNews || storefront.map({ $0 != current.id }) == true
+            if !feed.items.isEmpty || isOthers || hasChanges || storefront.map({ $0 != current.id }) == true
                 || base.now() >= deadline
                 || signal.isClosed || Task.isCancelled
             {
@@ -140,34 +140,36 @@ extension SimulatedAppStore {
         var text: String { "\(at.microseconds)" + (account.map { ".\($0)" } ?? "") }
 
         /// Whether it may be one that the account's device was given by `now`; the books may have been replaced since.
-        func isOf(_ account: Books.Account, by now: Date) -> Bool {
+        func isOf(_ account: SimulatorDatabase.Account, by now: Date) -> Bool {
             at <= now && (self.account == nil || self.account == account.id)
         }
     }
 
     /// Asking after a cursor says that what is told only once has arrived: a device that forgets its cursor goes on there.
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
-        let isNews = try look({ try $0.known(id).account }) { books, _, now in
-            let device = try books.known(id)
+        let hasChanges = try read({ try $0.known(id).account }) { db, _, now in
+            let device = try db.known(id)
             guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
             let feed = try Feed(
-                books, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
+                db, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
             // After so many sales it is noted as well, so that they are not looked at again.
-            return !feed.isEmptyOfNews || feed.end < feed.asked
+            return !feed.hasOnlySales || feed.end < feed.asked
         }
-        guard isNews else { return }
+        guard hasChanges else { return }
         try await database.write { sql in
-            let books = Books(sql)
-            guard let device = try books.device(id), cursor.isOf(device.account, by: cursor.at) else { return }
-            try books.set(seen: cursor.at, of: id)
+            let db = SimulatorDatabase(sql)
+            guard let device = try db.device(id), cursor.isOf(device.account, by: cursor.at) else { return }
+            try db.set(seen: cursor.at, of: id)
         }
     }
 
-    private func update(_ item: Feed.Item, for device: Books.Device, at now: Date) throws -> StoreWire.Update {
+    private func update(_ item: Feed.Item, for device: SimulatorDatabase.Device, at now: Date) throws
+        -> StoreWire.Update
+    {
         StoreWire.Update(
             paymentID: item.payment, productID: item.productID, state: item.state.rawValue,
             transaction: try item.transaction.map {
-                try signer.storeTransaction($0, item.course, for: device, at: now, isFresh: false)
+                try signer.storeTransaction($0, item.subscription, for: device, at: now, isFresh: false)
             },
             alreadyOwned: item.isAlreadyOwned ? true : nil, failure: item.failure)
     }
@@ -175,10 +177,10 @@ extension SimulatedAppStore {
     /// Marks a transaction of the device's account as delivered; again is the same. Throws `unknownTransaction`.
     public func finish(_ transaction: TransactionID, from id: DeviceID) async throws {
         try await meet(.finish)
-        let (account, now) = try look({ try $0.known(id).account }) { ($1, $2) }
+        let (account, now) = try read({ try $0.known(id).account }) { ($1, $2) }
         try await database.write { sql in
             guard let number = Int64(transaction.rawValue),
-                try Books(sql).finish(number, of: account.id, at: now)
+                try SimulatorDatabase(sql).finish(number, of: account.id, at: now)
             else {
                 throw SimulatorError(
                     .unknownTransaction, "The account \(account.name) has no transaction \(transaction).")
@@ -194,17 +196,17 @@ extension SimulatedAppStore {
 
     /// The transactions that give the device's account access now, freshly signed, without a sync. Throws `unknownDevice`.
     public func ownedTransactions(of id: DeviceID) throws -> [StoreTransaction] {
-        let (device, entitlements, now) = try look({ try $0.known(id).account }) { books, account, now in
-            (try books.known(id), try books.entitlements(of: account.id, at: now), now)
+        let (device, entitlements, now) = try read({ try $0.known(id).account }) { db, account, now in
+            (try db.known(id), try db.entitlements(of: account.id, at: now), now)
         }
-        return try entitlements.map { record, course in
-            try signer.storeTransaction(record, course, for: device, at: now, isFresh: true)
+        return try entitlements.map { record, state in
+            try signer.storeTransaction(record, state, for: device, at: now, isFresh: true)
         }
     }
 
     /// How the device's account got the app, signed now for the device: a JWS of `AppTransaction`. Throws `unknownDevice`.
     public func appTransaction(of id: DeviceID) throws -> String {
-        let (device, now) = try look({ try $0.known(id).account }) { books, _, now in (try books.known(id), now) }
+        let (device, now) = try read({ try $0.known(id).account }) { db, _, now in (try db.known(id), now) }
         return try signer.appTransaction(of: device, version: configuration.applicationVersion, at: now)
     }
 
@@ -212,7 +214,7 @@ extension SimulatedAppStore {
     static let originalApplicationVersion = "1.0"
 }
 
-extension Books {
+extension SimulatorDatabase {
     func known(_ name: AccountName) throws -> Account {
         guard let account = try account(name) else {
             throw SimulatorError(.unknownAccount, "There is no account \(name); create it first.")
@@ -227,14 +229,14 @@ extension Books {
         return device
     }
 
-    func describe(_ id: DeviceID, _ account: Account, _ markets: Markets) throws -> StoreWire.Device {
+    func describe(_ id: DeviceID, _ account: Account, _ catalogues: StorefrontCatalogues) throws -> StoreWire.Device {
         StoreWire.Device(
             deviceID: id.rawValue, account: account.name.rawValue,
-            storefront: markets[try country(of: account)].storefront, canMakePayments: account.canMakePayments)
+            storefront: catalogues[try country(of: account)].storefront, canMakePayments: account.canMakePayments)
     }
 
     /// Where a device of the account begins: what happens from now on, at this very instant too, is news to it.
     func beginning(for account: Account, _ clock: AnchoredClock) throws -> Date {
-        max(account.lastEvent, Moments.before(try now(clock)))
+        max(account.lastEvent, Timestamps.before(try now(clock)))
     }
 }

@@ -8,8 +8,8 @@ extension SimulatedAppStore {
     ///
     /// Throws `unknownDevice`, and `tooManyTransactions` where the account has more than `transactionLimit`.
     public func receipt(of id: DeviceID) async throws -> [UInt8] {
-        let (device, content) = try look({ try $0.known(id).account }) { books, account, now in
-            (try books.known(id), try ReceiptContent(books, account, at: now))
+        let (device, content) = try read({ try $0.known(id).account }) { db, account, now in
+            (try db.known(id), try ReceiptContent(db, account, at: now))
         }
         var receipt = content.receipt(of: configuration)
         receipt.opaqueValue = device.stamp?.opaqueValue ?? []
@@ -19,18 +19,18 @@ extension SimulatedAppStore {
 
 /// What receipts say of an account at an instant.
 struct ReceiptContent {
-    let account: Books.Account
+    let account: SimulatorDatabase.Account
     let now: Date
     /// Everything that was ever bought, in the order in which it was.
-    let history: [(transaction: TransactionRecord, course: Course?)]
+    let history: [(transaction: TransactionRecord, state: SubscriptionState?)]
     /// What a receipt made now holds of it: all but the consumables that were delivered.
-    let current: [(transaction: TransactionRecord, course: Course?)]
+    let current: [(transaction: TransactionRecord, state: SubscriptionState?)]
 
-    init(_ books: Books, _ account: Books.Account, at now: Date) throws {
+    init(_ db: SimulatorDatabase, _ account: SimulatorDatabase.Account, at now: Date) throws {
         self.account = account
         self.now = now
-        history = try books.transactions(of: account.id, at: now)
-        let open = Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id))
+        history = try db.transactions(of: account.id, at: now)
+        let open = Set(try db.unfinishedPurchases(of: account.id, at: now).map(\.id))
         current = history.filter { $0.transaction.kind != .consumable || open.contains($0.transaction.id) }
     }
 

@@ -27,14 +27,14 @@ public final class SimulatedAppStore: Sendable {
     let receiptSigner: ReceiptSigner
     /// Trusts this store's root and no other.
     let receiptVerifier: ReceiptVerifier
-    let offers: OfferJudge
-    let serverGate: ServerGate
+    let offers: OfferVerifier
+    let serverAuthenticator: ServerAuthenticator
     /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
-    let moments: Moments
+    let timestamps: Timestamps
     /// What devices meet on purpose, as the settings have it.
     let faults = Locked(InjectedFaults())
-    let markets: Markets
+    let catalogues: StorefrontCatalogues
     let sending = Locked<Task<Void, Never>?>(nil)
 
     /// Virtual time.
@@ -42,20 +42,20 @@ public final class SimulatedAppStore: Sendable {
 
     private init(
         _ configuration: Configuration, _ summary: Summary, _ database: any SQLDatabase, _ clock: AnchoredClock,
-        _ moments: Moments, _ chain: SigningChain
+        _ timestamps: Timestamps, _ chain: SigningChain
     ) throws {
         self.configuration = configuration
         self.summary = summary
         self.database = database
         virtualClock = clock
-        self.moments = moments
+        self.timestamps = timestamps
         signer = StoreSigner(chain: chain, bundleID: configuration.bundleID, catalogue: configuration.catalogue)
         receiptSigner = try ReceiptSigner(chain)
         receiptVerifier = ReceiptVerifier(
             configuration: .ofStore(selling: configuration.bundleID, root: chain.root))
-        offers = try OfferJudge(summary, configuration.catalogue.offersKey)
-        serverGate = try ServerGate(summary, clock: configuration.baseClock)
-        markets = Markets(configuration.catalogue)
+        offers = try OfferVerifier(summary, configuration.catalogue.offersKey)
+        serverAuthenticator = try ServerAuthenticator(summary, clock: configuration.baseClock)
+        catalogues = StorefrontCatalogues(configuration.catalogue)
     }
 
     /// Opens the store in its data folder, or founds it there.
@@ -76,14 +76,14 @@ public final class SimulatedAppStore: Sendable {
             bundleID: configuration.bundleID, rootCertificate: SigningChain.rootFile(in: url).path,
             rootFingerprint: Hex.encode(chain.root.fingerprint),
             serverAPI: try ServerAPIKey.open(in: folder, issuer: chain.root.fingerprint))
-        let database = try configuration.database ?? openBooks(in: folder)
+        let database = try configuration.database ?? openDatabase(in: folder)
         do {
-            try database.migrate(BooksSchema.migrations)
-            let (anchor, isNew) = try await database.write { try Founding(configuration).open(Books($0)) }
+            try database.migrate(SimulatorSchema.migrations)
+            let (anchor, isNew) = try await database.write { try Founding(configuration).open(SimulatorDatabase($0)) }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
             // Whatever somebody was told before the store was closed was before now.
-            let floor = isNew ? .distantPast : Moments.next(clock.now())
-            let store = try SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
+            let floor = isNew ? .distantPast : Timestamps.next(clock.now())
+            let store = try SimulatedAppStore(configuration, summary, database, clock, Timestamps(floor: floor), chain)
             try store.followSettings()
             try await store.startSending()
             return store
@@ -99,7 +99,7 @@ public final class SimulatedAppStore: Sendable {
     public func endWaiting() { signal.close() }
 
     /// For one process at a time: each wakes only those who wait for its own entries.
-    private static func openBooks(in folder: String) throws -> SQLiteDatabase {
+    private static func openDatabase(in folder: String) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = true
         return try SQLiteDatabase(path: folder + "/store.sqlite", configuration: configuration)
@@ -115,105 +115,107 @@ public final class SimulatedAppStore: Sendable {
     // MARK: - The books
 
     /// Makes one entry in the books, for those whom it concerns and their families, and wakes those who wait for news.
-    func enter<Value: Sendable>(
-        _ whom: @escaping @Sendable (Books) throws -> Books.Account,
-        _ body: @escaping @Sendable (inout BookEntry) throws -> Value
+    func recordEvent<Value: Sendable>(
+        _ whom: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,
+        _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
-        try await enter(all: { try $0.household(try whom($0)) }, body)
+        try await recordEvent(all: { try $0.household(try whom($0)) }, body)
     }
 
     /// The same for accounts that do not belong together, or not yet; the first is the one that acts.
-    func enter<Value: Sendable>(
-        all whom: @escaping @Sendable (Books) throws -> [Books.Account],
-        _ body: @escaping @Sendable (inout BookEntry) throws -> Value
+    func recordEvent<Value: Sendable>(
+        all whom: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
+        _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
         while true {
             do {
-                return try await enterOnce(whom, body)
+                return try await recordEventOnce(whom, body)
             } catch let behind as NotificationsBehind {
                 try await catchUp(behind)
             }
         }
     }
 
-    private func enterOnce<Value: Sendable>(
-        _ whom: @escaping @Sendable (Books) throws -> [Books.Account],
-        _ body: @escaping @Sendable (inout BookEntry) throws -> Value
+    private func recordEventOnce<Value: Sendable>(
+        _ whom: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
+        _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
-        let entered = Locked<[Int64]>([])
-        let ticket = moments.ticket()
+        let affected = Locked<[Int64]>([])
+        let ticket = timestamps.ticket()
         defer {
-            moments.left(ticket)
-            signal.raise(entered.withLock { $0 } + [Self.notifications])
+            timestamps.endEvent(ticket)
+            signal.raise(affected.withLock { $0 } + [Self.notifications])
         }
         return try await database.write { [self] sql in
-            let books = Books(sql)
-            let accounts = try whom(books)
+            let db = SimulatorDatabase(sql)
+            let accounts = try whom(db)
             let ids = accounts.map(\.id)
             let last = accounts.map(\.lastEvent).max() ?? .distantPast
-            let now = moments.enter(ids, clock: try books.now(virtualClock), last: last, as: ticket)
-            entered.withLock { $0 = ids }
-            return try enter(books, accounts, at: now, body)
+            let now = timestamps.beginEvent(ids, clock: try db.now(virtualClock), last: last, as: ticket)
+            affected.withLock { $0 = ids }
+            return try recordEvent(db, accounts, at: now, body)
         }
     }
 
     /// The same within what is being written already.
-    func enter<Value>(
-        _ books: Books, _ accounts: [Books.Account], at now: Date, _ body: (inout BookEntry) throws -> Value
+    func recordEvent<Value>(
+        _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date,
+        _ body: (inout SimulatorEvent) throws -> Value
     ) throws -> Value {
-        let catalogue = markets[try books.country(of: accounts[0])].catalogue
-        let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
-        var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue, writer)
-        let value = try body(&entry)
-        try entry.settleShares()
-        try entry.close()
+        let catalogue = catalogues[try db.country(of: accounts[0])].catalogue
+        let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion)
+        var event = try SimulatorEvent(db, accounts, at: now, catalogue: catalogue, writer)
+        let value = try body(&event)
+        try event.settleShares()
+        try event.close()
         return value
     }
 
     /// Makes one entry that concerns everybody: what holds in the whole store from then on. `body` gets the books and
     /// the instant, which is later than all that was said to anybody.
-    func enterAll<Value: Sendable>(
-        _ body: @escaping @Sendable (Books, Date) throws -> Value
+    func recordStoreEvent<Value: Sendable>(
+        _ body: @escaping @Sendable (SimulatorDatabase, Date) throws -> Value
     ) async throws -> Value {
         while true {
             do {
-                return try await enterAllOnce(body)
+                return try await recordStoreEventOnce(body)
             } catch let behind as NotificationsBehind {
                 try await catchUp(behind)
             }
         }
     }
 
-    private func enterAllOnce<Value: Sendable>(
-        _ body: @escaping @Sendable (Books, Date) throws -> Value
+    private func recordStoreEventOnce<Value: Sendable>(
+        _ body: @escaping @Sendable (SimulatorDatabase, Date) throws -> Value
     ) async throws -> Value {
-        let ticket = moments.ticket()
+        let ticket = timestamps.ticket()
         defer {
-            moments.left(ticket)
+            timestamps.endEvent(ticket)
             signal.raiseAll()
         }
-        return try await database.write { [moments, virtualClock] sql in
-            let books = Books(sql)
-            let now = moments.enterAll(clock: try books.now(virtualClock), last: try books.lastEvent(), as: ticket)
-            let value = try body(books, now)
-            try books.setLastEvent(ofAll: now)
+        return try await database.write { [timestamps, virtualClock] sql in
+            let db = SimulatorDatabase(sql)
+            let now = timestamps.beginStoreEvent(clock: try db.now(virtualClock), last: try db.lastEvent(), as: ticket)
+            let value = try body(db, now)
+            try db.setLastEvent(ofAll: now)
             return value
         }
     }
 
     /// What is so for an account at the instant of which it can be told now: everything before is in the books.
-    func look<Value: Sendable>(
-        _ whom: (Books) throws -> Books.Account, _ body: (Books, Books.Account, Date) throws -> Value
+    func read<Value: Sendable>(
+        _ whom: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
+        _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
     ) throws -> Value {
-        var account = try database.read { try whom(Books($0)) }
+        var account = try database.read { try whom(SimulatorDatabase($0)) }
         while true {
             let known = account
-            let now = moments.tell(known.id, max(virtualClock.now(), known.lastEvent))
+            let now = timestamps.report(known.id, max(virtualClock.now(), known.lastEvent))
             let answer: Value? = try database.read { sql in
-                let books = Books(sql)
-                account = try whom(books)
+                let db = SimulatorDatabase(sql)
+                account = try whom(db)
                 // A device that changed hands meanwhile is told of its new account's instant.
-                return account.id == known.id ? try body(books, account, now) : nil
+                return account.id == known.id ? try body(db, account, now) : nil
             }
             if let answer { return answer }
         }

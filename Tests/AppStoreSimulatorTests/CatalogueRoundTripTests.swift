@@ -121,13 +121,13 @@ struct CatalogueRoundTripTests {
     @Test(arguments: ["/products/7", "/products/x", "/version/major/x", "/no/such", "no", "/products/00"])
     func `a change where nothing is is refused`(pointer: String) throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version1)
-        let error = try #require(throws: CatalogError.self) { try catalogue.replacing(pointer, with: 1) }
+        let error = try #require(throws: CatalogueError.self) { try catalogue.replacing(pointer, with: 1) }
         #expect(error.errors.map(\.code) == [.noSuchPlace] && error.errors.first?.pointer == pointer)
     }
 
     @Test func `a change that makes the catalogue useless is refused`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version1)
-        let error = try #require(throws: CatalogError.self) {
+        let error = try #require(throws: CatalogueError.self) {
             try catalogue.replacing("/products/0/displayPrice", with: "free")
         }
         #expect(error.errors.map(\.code) == [.badPrice] && error.errors.first?.file == "test.storekit")

@@ -160,7 +160,7 @@ struct CatalogueTests {
     func `a fault is refused, naming the file, the place and the reason`(
         text: String, code: CatalogueFinding.Code, pointer: String
     ) throws {
-        let error = try #require(throws: CatalogError.self) { try Self.catalogue(text) }
+        let error = try #require(throws: CatalogueError.self) { try Self.catalogue(text) }
         let finding = try #require(error.errors.first)
         #expect(finding.code == code && finding.pointer.hasSuffix(pointer))
         #expect(error.description.hasPrefix("test.storekit") && error.description.contains(finding.reason))
@@ -169,7 +169,7 @@ struct CatalogueTests {
 
     @Test func `two products of one name are refused, the first place is named`() throws {
         let product: JSONValue = ["productID": "a", "displayPrice": "1", "type": "Consumable"]
-        let error = try #require(throws: CatalogError.self) {
+        let error = try #require(throws: CatalogueError.self) {
             try Self.catalogue(JSONValue.object(["products": [product, product]]).text())
         }
         #expect(error.errors.map(\.code) == [.duplicateProduct])

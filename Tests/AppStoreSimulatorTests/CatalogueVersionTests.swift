@@ -35,7 +35,7 @@ struct CatalogueVersionTests {
 
     @Test func `a code offer says who may redeem it and whether the introductory offer comes on top`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version12)
-        let code = try #require(catalogue["club.monthly"]?.codeOffers.first)
+        let code = try #require(catalogue["club.monthly"]?.offerCodes.first)
         #expect(code.id == "spring" && code.internalID == "99CC00DD" && !code.isStackable)
         #expect(code.eligibility == [.existing, .expired])
         #expect(code.offer == Offer(id: "spring", paymentMode: .freeTrial, period: .months(1)))
@@ -46,7 +46,7 @@ struct CatalogueVersionTests {
     @Test func `a code offer that does not say is for everybody`() throws {
         let text = Fixtures.version12.replacingOccurrences(of: "\"isStackable\" : false,", with: "")
             .replacingOccurrences(of: "\"eligibility\" : [", with: "\"formerly\" : [")
-        let code = try #require(Fixtures.catalogue(text)["club.monthly"]?.codeOffers.first)
+        let code = try #require(Fixtures.catalogue(text)["club.monthly"]?.offerCodes.first)
         #expect(code.isStackable && code.eligibility == [.new, .existing, .expired])
     }
 

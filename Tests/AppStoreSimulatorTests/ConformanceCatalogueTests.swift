@@ -41,7 +41,7 @@ struct ConformanceCatalogueTests {
         #expect(try item("com.mercato.tests.nonrenewing.year").kind == .nonRenewingSubscription)
         let full = try item("com.flare.monthly_0.99.1_week_intro")
         #expect(full.subscription?.introductoryOffer?.paymentMode == .payUpFront)
-        #expect(full.subscription?.promotionalOffers.count == 3 && full.codeOffers.count == 1)
+        #expect(full.subscription?.promotionalOffers.count == 3 && full.offerCodes.count == 1)
         #expect(
             try item("com.revenuecat.simpleapp.monthly").localization(for: "es_MX")?.displayName
                 == "Subscripción Mensual")

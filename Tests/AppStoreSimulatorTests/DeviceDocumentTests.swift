@@ -158,11 +158,11 @@ struct DeviceDocumentTests {
                         return try DeviceVerification.value(nonce: nonce, deviceVerificationID: id) == verification
                             && text == text.lowercased()
                     }
-                    let told = try #require(
+                    let reported = try #require(
                         try await store.updates(for: device, after: nil).updates.first?.transaction)
-                    let transaction = try verifier.transaction(told.signedTransaction).payload
+                    let transaction = try verifier.transaction(reported.signedTransaction).payload
                     #expect(try isBound(transaction.deviceVerification, transaction.deviceVerificationNonce))
-                    let info = try verifier.renewalInfo(try #require(told.signedRenewalInfo)).payload
+                    let info = try verifier.renewalInfo(try #require(reported.signedRenewalInfo)).payload
                     #expect(try isBound(info.deviceVerification, info.deviceVerificationNonce))
                     let app = try verifier.appTransaction(try store.appTransaction(of: device)).payload
                     #expect(try isBound(app.deviceVerification, app.deviceVerificationNonce))

@@ -25,9 +25,9 @@ import Testing
     /// As in Documentation/Notifications.md.
     @Test func `six lines make a store that tells a server of the same process`() async throws {
         let folder = try ScratchFolder()
-        let told = Locked(0)
+        let reported = Locked(0)
         let server = AnyHTTPHandler { request in
-            told.withLock { $0 += request.url == "/apple" ? 1 : 0 }
+            reported.withLock { $0 += request.url == "/apple" ? 1 : 0 }
             return .ready(HTTPResponse(status: 200))
         }
         var configuration = SimulatedAppStore.Configuration(
@@ -38,7 +38,7 @@ import Testing
         try await store.createAccount("anna")
         try await store.buy("monthly", for: "anna")
         try await store.deliverNotifications()
-        #expect(told.withLock { $0 } == 1)
+        #expect(reported.withLock { $0 } == 1)
         await store.close()
     }
 

@@ -33,8 +33,8 @@ import Testing
         try await store.requestRefund(of: pass.transactionID)
         try await store.promote(.init(productID: "weekly"), for: "carl")
         try await store.add(Payment(id: "p", productID: "pack"), from: device)
-        let told = try await store.updates(for: device, after: nil)
-        for update in told.updates.prefix(2) {
+        let reported = try await store.updates(for: device, after: nil)
+        for update in reported.updates.prefix(2) {
             if let id = update.transaction?.id { try await store.finish(id, from: device) }
         }
         try await store.set(.askToBuy, to: true)
@@ -42,9 +42,9 @@ import Testing
         try await store.set(.askToBuy, to: false)
         try await store.set(.latency(.finish), to: 0.5)
         let client = try ServerClient(test)
-        let course = try #require(try await store.subscriptions(of: "anna").first)
+        let subscription = try #require(try await store.subscriptions(of: "anna").first)
         _ = try await client.send(
-            .put, "/inApps/v1/subscriptions/extend/\(course.originalTransactionID)",
+            .put, "/inApps/v1/subscriptions/extend/\(subscription.originalTransactionID)",
             #"{"extendByDays":3,"extendReasonCode":1,"requestIdentifier":"one"}"#)
         _ = try await client.send(
             .post, "/inApps/v1/subscriptions/extend/mass",
@@ -53,7 +53,7 @@ import Testing
             .put, "/inApps/v2/transactions/consumption/\(pass.transactionID)",
             #"{"customerConsented":true,"sampleContentProvided":false,"deliveryStatus":"DELIVERED"}"#)
         _ = try await client.send(
-            .put, "/inApps/v1/transactions/\(course.originalTransactionID)/appAccountToken",
+            .put, "/inApps/v1/transactions/\(subscription.originalTransactionID)/appAccountToken",
             #"{"appAccountToken":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#)
         try await store.deliverNotifications()
         return try await store.exportState()
@@ -112,8 +112,8 @@ import Testing
                 #expect((400..<500).contains(answer.status), "\(what): \(answer)")
                 continue
             }
-            let told = try await client.ask(.get, "/control/v1/accounts/anna/subscriptions")
-            #expect(told.status < 500, "\(what): \(told)")
+            let reported = try await client.ask(.get, "/control/v1/accounts/anna/subscriptions")
+            #expect(reported.status < 500, "\(what): \(reported)")
             taken += 1
             guard taken % 8 == 1 || ExtremeNumbers.isWhole else { continue }
             await test.store.close()

@@ -112,9 +112,10 @@ struct FamilyTests {
                 #expect(!owners.contains { $0.transactionId == payload.transactionId })
                 #expect(payload.originalTransactionId == payload.transactionId)
             }
-            let news = try await store.updates(for: device, after: cursor)
-            #expect(news.updates.filter { $0.state == "purchased" }.map(\.productID).sorted() == ["family", "pack"])
-            #expect(news.updates.allSatisfy { $0.transaction?.ownership == .familyShared })
+            let response = try await store.updates(for: device, after: cursor)
+            #expect(
+                response.updates.filter { $0.state == "purchased" }.map(\.productID).sorted() == ["family", "pack"])
+            #expect(response.updates.allSatisfy { $0.transaction?.ownership == .familyShared })
             #expect(try await store.restore(for: device).map(\.productID).sorted() == ["family", "pack"])
 
             // It renews as its owner's does, in numbers of its own.
@@ -131,10 +132,10 @@ struct FamilyTests {
             let cursor = try await store.updates(for: device, after: nil).cursor
             async let answer = store.updates(for: device, after: cursor, wait: 30)
             try await test.buy("pack", "cora")
-            let told = try await answer.updates
-            #expect(told.map(\.productID) == ["pack"] && told.first?.paymentID == nil)
+            let reported = try await answer.updates
+            #expect(reported.map(\.productID) == ["pack"] && reported.first?.paymentID == nil)
             // Nobody buys what is shared with them.
-            let share = try #require(told.first?.transaction)
+            let share = try #require(reported.first?.transaction)
             try await store.add(Payment(id: "p", productID: "pack"), from: device)
             let second = try await store.updates(for: device, after: cursor).updates
             let bought = try #require(second.first { $0.paymentID == "p" })
@@ -186,8 +187,8 @@ struct FamilyTests {
             #expect(
                 try await store.leave("us", "ben")
                     == .init(name: "us", organizer: "anna", members: ["anna", "cora"]))
-            let told = try await store.updates(for: ben, after: benCursor).updates
-            #expect(told.filter { $0.state == "revoked" }.map(\.productID) == ["family"])
+            let reported = try await store.updates(for: ben, after: benCursor).updates
+            #expect(reported.filter { $0.state == "revoked" }.map(\.productID) == ["family"])
             #expect(
                 try await store.updates(for: anna, after: annaCursor).updates.filter { $0.state == "revoked" }
                     .map(\.productID) == ["pack"])

@@ -45,11 +45,12 @@ struct IdentityTests {
                 }
                 let before = try await Self.all(about: owner, client)
                 for endpoint in named {
-                    let told = try await client.ask(endpoint.method, Self.path(endpoint, other), Self.body(endpoint))
+                    let reported = try await client.ask(
+                        endpoint.method, Self.path(endpoint, other), Self.body(endpoint))
                     let strange = try await client.ask(
                         endpoint.method, Self.path(endpoint, "stranger"), Self.body(endpoint))
-                    #expect(told.status == strange.status && told.status == 404, "\(endpoint.id) \(pair)")
-                    #expect(told.json["code"] == strange.json["code"], "\(endpoint.id) \(pair)")
+                    #expect(reported.status == strange.status && reported.status == 404, "\(endpoint.id) \(pair)")
+                    #expect(reported.json["code"] == strange.json["code"], "\(endpoint.id) \(pair)")
                 }
                 #expect(try await Self.all(about: owner, client) == before, "\(pair)")
             }
@@ -150,7 +151,7 @@ struct IdentityTests {
         ] {
             let findings = Catalogue.lint(bad.encoded(), file: "test.storekit")
             #expect(findings.contains { $0.code == .badIdentifier && $0.reason.contains("NFC") })
-            #expect(throws: CatalogError.self) { try Catalogue(parsing: bad.encoded(), file: "test.storekit") }
+            #expect(throws: CatalogueError.self) { try Catalogue(parsing: bad.encoded(), file: "test.storekit") }
         }
     }
 

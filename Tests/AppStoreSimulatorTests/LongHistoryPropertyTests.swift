@@ -14,9 +14,9 @@ struct LongHistoryPropertyTests {
     }
 
     /// Random events, and then years in which only the store changes something.
-    private static func life(_ source: inout CoursePropertyTests.Source) throws -> Life? {
+    private static func life(_ source: inout SubscriptionStatePropertyTests.Source) throws -> Life? {
         var script = try SubscriptionScript()
-        let events = CoursePropertyTests.life(&source)
+        let events = SubscriptionStatePropertyTests.randomEvents(&source)
         for event in events { try script.happen(event.step, at: event.at) }
         guard let record = script.record else { return nil }
         var date = events[events.count - 1].at
@@ -36,20 +36,22 @@ struct LongHistoryPropertyTests {
     }
 
     /// Finds the last state of a subscription one change after another.
-    private static func walk(_ life: Life) -> Course {
-        var course = Course(of: life.record, under: life.conditions, at: life.record.changedAt)
-        while let next = course.nextChange, next <= life.end, next > course.instant {
-            course = Course(of: course.condensed, under: life.conditions, at: next)
+    private static func timeline(_ life: Life) -> SubscriptionState {
+        var state = SubscriptionState(of: life.record, under: life.conditions, at: life.record.changedAt)
+        while let next = state.nextChange, next <= life.end, next > state.instant {
+            state = SubscriptionState(of: state.condensed, under: life.conditions, at: next)
         }
-        return Course(of: course.condensed, under: life.conditions, at: life.end)
+        return SubscriptionState(of: state.condensed, under: life.conditions, at: life.end)
     }
 
     @Test(arguments: 0..<20)
     func `what years sell is what their periods sell one by one`(seed: UInt64) throws {
-        var source = CoursePropertyTests.Source(state: seed)
+        var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
-            let (whole, walked) = (Course(of: life.record, under: life.conditions, at: life.end), Self.walk(life))
+            let (whole, walked) = (
+                SubscriptionState(of: life.record, under: life.conditions, at: life.end), Self.timeline(life)
+            )
             try #require(whole.runs == walked.runs)
             #expect(whole.status == walked.status && whole.nextChange == walked.nextChange)
             #expect(whole.expirationIntent == walked.expirationIntent && whole.count == whole.transactions.count)
@@ -58,40 +60,40 @@ struct LongHistoryPropertyTests {
 
     @Test(arguments: 0..<20)
     func `skipped years give every notice but those that are repeated`(seed: UInt64) throws {
-        var source = CoursePropertyTests.Source(state: seed)
+        var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
-            func walk(isEveryOne: Bool, limit: Int = .max) -> NoticeWalk {
-                NoticeWalk(
+            func timeline(isEveryOne: Bool, limit: Int = .max) -> NotificationTimeline {
+                NotificationTimeline(
                     of: life.record, under: life.conditions, from: life.record.changedAt, to: life.end,
                     isEveryOne: isEveryOne, limit: limit)
             }
-            let every = walk(isEveryOne: true)
-            var expected: [NoticeWalk.Step] = []
+            let every = timeline(isEveryOne: true)
+            var expected: [NotificationTimeline.Step] = []
             for step in every.steps {
-                if let last = expected.last, last.notice.repeats(step.notice) { expected.removeLast() }
+                if let last = expected.last, last.notification.repeats(step.notification) { expected.removeLast() }
                 expected.append(step)
             }
-            let skipped = walk(isEveryOne: false)
-            try #require(skipped.steps.map(\.notice) == expected.map(\.notice))
-            #expect(skipped.steps.map(\.course.instant) == expected.map(\.course.instant))
-            #expect(skipped.course.runs == every.course.runs)
+            let skipped = timeline(isEveryOne: false)
+            try #require(skipped.steps.map(\.notification) == expected.map(\.notification))
+            #expect(skipped.steps.map(\.state.instant) == expected.map(\.state.instant))
+            #expect(skipped.state.runs == every.state.runs)
             // A walk that was ended goes on where it was.
-            let part = walk(isEveryOne: true, limit: 5)
-            let rest = NoticeWalk(
-                of: life.record, under: life.conditions, from: part.course.instant, to: life.end, isEveryOne: true)
-            #expect((part.steps + rest.steps).map(\.notice) == every.steps.map(\.notice))
+            let part = timeline(isEveryOne: true, limit: 5)
+            let rest = NotificationTimeline(
+                of: life.record, under: life.conditions, from: part.state.instant, to: life.end, isEveryOne: true)
+            #expect((part.steps + rest.steps).map(\.notification) == every.steps.map(\.notification))
         }
     }
 
     @Test(arguments: 0..<20)
     func `pages that are computed hold what filtering and sorting all transactions gives`(seed: UInt64) throws {
-        var source = CoursePropertyTests.Source(state: seed)
+        var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<5 {
             guard let life = try Self.life(&source) else { continue }
-            let own = Course(of: life.record, under: life.conditions, at: life.end)
-            for course in [own, try Self.share(of: own, life, &source)] {
-                let sold = course.transactions
+            let own = SubscriptionState(of: life.record, under: life.conditions, at: life.end)
+            for state in [own, try Self.share(of: own, life, &source)] {
+                let sold = state.transactions
                 let date = sold[sold.count / 3].purchaseDate.wholeMilliseconds.payloadValue.text()
                 for query in [
                     [], [("startDate", date)], [("endDate", date)], [("revoked", "true")], [("revoked", "false")],
@@ -104,14 +106,14 @@ struct LongHistoryPropertyTests {
                         pages.isDescending = sort == "DESCENDING"
                         let all = sold.filter(request.admits).map(TransactionPages.Entry.init)
                             .sorted { $0.position < $1.position }.map(\.transaction.id)
-                        var (told, place, hasMore) = ([Int64](), PageTokens.Place.beginning, true)
+                        var (reported, place, hasMore) = ([Int64](), PageTokens.Place.beginning, true)
                         while hasMore {
-                            let page = pages.page(course.entries(HistorySearch(request, from: place)), from: place)
-                            told += page.transactions.map(\.id)
+                            let page = pages.page(state.entries(HistorySearch(request, from: place)), from: place)
+                            reported += page.transactions.map(\.id)
                             place = try pages.start(after: page.revision)
                             hasMore = page.hasMore
                         }
-                        #expect(told == (pages.isDescending ? all.reversed() : all), "\(query) \(sort)")
+                        #expect(reported == (pages.isDescending ? all.reversed() : all), "\(query) \(sort)")
                     }
                 }
             }
@@ -120,17 +122,17 @@ struct LongHistoryPropertyTests {
 
     /// A family member's share of it, for a time or for good.
     private static func share(
-        of course: Course, _ life: Life, _ source: inout CoursePropertyTests.Source
-    ) throws -> Course {
-        let sold = course.transactions
+        of state: SubscriptionState, _ life: Life, _ source: inout SubscriptionStatePropertyTests.Source
+    ) throws -> SubscriptionState {
+        let sold = state.transactions
         let first = try #require(sold.randomElement(using: &source))
         let from = first.purchaseDate.addingTimeInterval(1000)
         let until = Bool.random(using: &source) ? from.addingTimeInterval(86400 * 100) : nil
-        var member = course.condensed
+        var member = state.condensed
         member.originalID = 900 * TransactionNumber.span
-        member.share = Share(ownerOriginalID: course.record.originalID, first: first.id, from: from, until: until)
-        member.takeShare(of: course.condensed)
-        return Course(of: member, under: life.conditions, at: life.end)
+        member.share = Share(ownerOriginalID: state.record.originalID, first: first.id, from: from, until: until)
+        member.takeShare(of: state.condensed)
+        return SubscriptionState(of: member, under: life.conditions, at: life.end)
     }
 
     @Test(arguments: [0, 1, 2, 7, 1000])

@@ -58,15 +58,15 @@ struct LongHistoryTests {
             let device = try await test.device()
             try await test.store.finish(first, from: device)
             try test.store.database.read { sql in
-                let books = Books(sql)
-                let (account, now) = (try books.known("anna" as AccountName).id, try books.now(test.store.virtualClock))
-                #expect(try books.transactions(of: account, at: now, limit: 6).count == 6)
-                #expect(try books.unfinishedTransactions(of: account, at: now, limit: 5).count == 5)
+                let db = SimulatorDatabase(sql)
+                let (account, now) = (try db.known("anna" as AccountName).id, try db.now(test.store.virtualClock))
+                #expect(try db.transactions(of: account, at: now, limit: 6).count == 6)
+                #expect(try db.unfinishedTransactions(of: account, at: now, limit: 5).count == 5)
                 #expect(throws: SimulatorError(.tooManyTransactions, "")) {
-                    try books.transactions(of: account, at: now, limit: 5)
+                    try db.transactions(of: account, at: now, limit: 5)
                 }
                 #expect(throws: SimulatorError(.tooManyTransactions, "")) {
-                    try books.unfinishedTransactions(of: account, at: now, limit: 4)
+                    try db.unfinishedTransactions(of: account, at: now, limit: 4)
                 }
             }
         }
@@ -128,10 +128,10 @@ struct LongHistoryTests {
 
     @Test func `centuries without a look give one notification, or each, so many in one entry`() async throws {
         try await Self.with { test in
-            try await test.startTelling()
+            try await test.startNotifying()
             try await test.buy("daily")
             try await test.advance(.years(200))
-            #expect(try await test.told() == ["daily SUBSCRIBED INITIAL_BUY", "daily DID_RENEW"])
+            #expect(try await test.notificationLines() == ["daily SUBSCRIBED INITIAL_BUY", "daily DID_RENEW"])
             try await test.store.set(.notifySkippedTime, to: "all")
             let days = 2 * NotificationWriter.limit + 500
             try await test.advance(.days(days))

@@ -34,8 +34,8 @@ struct OrderTests {
             let approved = try await test.store.answerAskToBuy(order, .approve)
             #expect(approved.transactionID == order && approved.state == "purchased")
             #expect(try test.payload(approved.signedTransaction).quantity == 3)
-            let told = try await test.store.updates(for: device, after: nil).updates
-            #expect(told.last?.paymentID == "p" && told.last?.transaction?.id == order)
+            let reported = try await test.store.updates(for: device, after: nil).updates
+            #expect(reported.last?.paymentID == "p" && reported.last?.transaction?.id == order)
             #expect(try test.store.pendingOrders().isEmpty)
             await test.fails(.notPending) { try await test.store.answerAskToBuy(order, .approve) }
             try await test.store.add(Payment(id: "p", productID: "coins", quantity: 3), from: device)
@@ -56,9 +56,9 @@ struct OrderTests {
             let order = try #require(try test.store.pendingOrders(of: "anna").first)
             let declined = try await test.store.answerAskToBuy(order.transactionID, .decline)
             #expect(declined.state == "declined" && declined.signedTransaction.isEmpty)
-            let told = try await tablet.hear()
-            #expect(told.map(\.state) == ["failed"] && told.first?.paymentID == "p")
-            #expect(told.first?.failure?.code == .declined)
+            let reported = try await tablet.hear()
+            #expect(reported.map(\.state) == ["failed"] && reported.first?.paymentID == "p")
+            #expect(reported.first?.failure?.code == .declined)
             #expect(try await test.store.transactions(of: "anna").isEmpty)
             await test.fails(.unknownAccount) { try test.store.pendingOrders(of: "nobody") }
         }
@@ -94,8 +94,8 @@ struct OrderTests {
             await test.fails(.productUnavailable) {
                 try await test.store.answerAskToBuy(order.transactionID, .approve)
             }
-            let told = try await phone.hear()
-            #expect(told.map(\.failure?.code) == [.productUnavailable] && told.first?.paymentID == "p")
+            let reported = try await phone.hear()
+            #expect(reported.map(\.failure?.code) == [.productUnavailable] && reported.first?.paymentID == "p")
             #expect(try test.store.pendingOrders().isEmpty)
         }
     }
@@ -112,9 +112,9 @@ struct OrderTests {
             await test.fails(.notPending) { try await test.store.answerAskToBuy(order.transactionID, .approve) }
             let sold = try await test.store.resolveInterruption(order.transactionID)
             #expect(sold.transactionID == order.transactionID)
-            let told = try await phone.hear()
-            #expect(told.map(\.state) == ["purchased"] && told.first?.paymentID == nil)
-            #expect(told.first?.transaction?.id == order.transactionID)
+            let reported = try await phone.hear()
+            #expect(reported.map(\.state) == ["purchased"] && reported.first?.paymentID == nil)
+            #expect(reported.first?.transaction?.id == order.transactionID)
             let byHand = try await test.buy("coins")
             #expect(byHand.state == "interrupted")
         }
@@ -124,10 +124,10 @@ struct OrderTests {
         try await TestStore.withScript { test in
             for name: AccountName in ["anna", "bob", "eve"] { try await test.store.createAccount(name) }
             for (name, asks) in [("bob", true), ("eve", false)] as [(AccountName, Bool)] {
-                try await test.store.enter({ try $0.known(name) }) { entry in
-                    var account = entry.account
+                try await test.store.recordEvent({ try $0.known(name) }) { event in
+                    var account = event.account
                     account.asksToBuy = asks
-                    try entry.books.save(account)
+                    try event.db.save(account)
                 }
             }
             #expect(try await test.buy("coins", "anna").state == "purchased")
@@ -143,9 +143,9 @@ struct OrderTests {
             let phone = try await Listener(test)
             let token = UUID()
             try await test.store.redeem(OfferCodeRedemption(code: "hello", appAccountToken: token), from: phone.device)
-            let told = try await phone.hear()
-            #expect(told.map(\.state) == ["purchased"] && told.first?.paymentID == nil)
-            let transaction = try #require(told.first?.transaction)
+            let reported = try await phone.hear()
+            #expect(reported.map(\.state) == ["purchased"] && reported.first?.paymentID == nil)
+            let transaction = try #require(reported.first?.transaction)
             #expect(transaction.productID == "basic" && transaction.appAccountToken == token)
             #expect(transaction.offer?.id == "hello" && transaction.offer?.type == .init(rawValue: 3))
             // One who subscribes gets it at the next renewal.

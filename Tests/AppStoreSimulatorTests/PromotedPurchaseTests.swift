@@ -41,9 +41,9 @@ struct PromotedPurchaseTests {
         try await TestStore.with { test in
             let device = try await test.device()
             let cursor = try await test.store.updates(for: device, after: nil).cursor
-            async let told = test.store.updates(for: device, after: cursor, wait: 30)
+            async let reported = test.store.updates(for: device, after: cursor, wait: 30)
             try await test.store.promote(.init(productID: "pack"), for: "anna")
-            let answer = try await told
+            let answer = try await reported
             #expect(answer.promotedPurchases?.map(\.productID) == ["pack"])
             // Nobody has taken it; that it is open is no news any more.
             let next = try await test.store.updates(for: device, after: answer.cursor)

@@ -88,8 +88,8 @@ extension SimulatedAppStore {
     /// The number under which a payment of the contract's account waits.
     fileprivate func held(_ payment: Payment) throws -> TransactionID {
         let held = try database.read { sql in
-            let books = Books(sql)
-            return try books.held(payment.id, of: try books.known("contract").id)
+            let db = SimulatorDatabase(sql)
+            return try db.held(payment.id, of: try db.known("contract").id)
         }
         return TransactionID(unchecked: "\(try #require(held).number)")
     }

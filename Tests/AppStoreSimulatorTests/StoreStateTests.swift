@@ -206,10 +206,10 @@ struct StoreStateTests {
             try await test.advance(.years(200))
             #expect(await test.store.clockState().now == Fixtures.date("2226-01-31T10:00:00Z"))
             // Every week of two centuries.
-            let courses = try test.store.look({ try $0.known("anna" as AccountName) }) { books, account, now in
-                try books.courses(of: account.id, at: now)
+            let states = try test.store.read({ try $0.known("anna" as AccountName) }) { db, account, now in
+                try db.states(of: account.id, at: now)
             }
-            #expect(courses.map(\.count) == [10_436])
+            #expect(states.map(\.count) == [10_436])
             for tooLong in [SubscriptionPeriod.years(201), .months(2401)] {
                 let error = await #expect(throws: SimulatorError.self) { try await test.advance(tooLong) }
                 #expect(error?.code == .invalidValue)

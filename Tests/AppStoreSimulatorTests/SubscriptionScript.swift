@@ -67,7 +67,7 @@ struct SubscriptionScript {
     var numbers = Numbers(sale: 1)
     var record: SubscriptionRecord?
     /// How the last purchase ended.
-    var decision: StoreLife.Decision?
+    var decision: StoreRules.Decision?
 
     init() throws { catalogue = try Catalogue(parsing: Array(Self.text.utf8), file: "script.storekit") }
 
@@ -80,25 +80,27 @@ struct SubscriptionScript {
         }
     }
 
-    func course(at now: Date) -> Course? { record.map { Course(of: $0, under: conditions, at: now) } }
+    func state(at now: Date) -> SubscriptionState? {
+        record.map { SubscriptionState(of: $0, under: conditions, at: now) }
+    }
 
     /// What cannot be done as things stand changes nothing.
     mutating func happen(_ step: Step, at now: Date) throws {
-        var life = StoreLife(catalogue: catalogue, conditions: conditions, numbers: numbers)
+        var rules = StoreRules(catalogue: catalogue, conditions: conditions, numbers: numbers)
         switch step {
         case .buy(let product, let offer, let kind):
             let order = Order(accountID: 1, productID: product, offerID: offer, offerKind: kind)
-            let outcome = life.sell(order, .init(owned: nil, course: course(at: now)), at: now)
-            numbers = life.numbers
+            let outcome = rules.sell(order, .init(owned: nil, state: state(at: now)), at: now)
+            numbers = rules.numbers
             decision = outcome.decision
             take(outcome.facts)
-        case .cancel: act(at: now) { StoreLife.setAutoRenew(false, $0, at: now) }
-        case .resume(let plan): try act(at: now) { [life] in try life.resume($0, renewingTo: plan, at: now) }
-        case .renew: act(at: now) { [life] in try? life.renew($0, at: now) }
-        case .expire: act(at: now) { StoreLife.expire($0, at: now) }
-        case .fail: act(at: now) { StoreLife.setPaymentsFail(true, $0, at: now) }
-        case .resolve: act(at: now) { StoreLife.setPaymentsFail(false, $0, at: now) }
-        case .agree(let agrees): act(at: now) { StoreLife.answerPriceIncrease($0, isAccepted: agrees, at: now) }
+        case .cancel: act(at: now) { StoreRules.setAutoRenew(false, $0, at: now) }
+        case .resume(let plan): try act(at: now) { [rules] in try rules.resume($0, renewingTo: plan, at: now) }
+        case .renew: act(at: now) { [rules] in try? rules.renew($0, at: now) }
+        case .expire: act(at: now) { StoreRules.expire($0, at: now) }
+        case .fail: act(at: now) { StoreRules.setPaymentsFail(true, $0, at: now) }
+        case .resolve: act(at: now) { StoreRules.setPaymentsFail(false, $0, at: now) }
+        case .agree(let agrees): act(at: now) { StoreRules.answerPriceIncrease($0, isAccepted: agrees, at: now) }
         case .allFail(let fail): conditions.failingPayments.append(.init(at: now, value: fail))
         case .grace(let days): conditions.gracePeriods.append(.init(at: now, value: days))
         case .increase(let product, let price, let needsConsent):
@@ -109,24 +111,24 @@ struct SubscriptionScript {
         case .withdraw(let product, let isWithdrawn):
             conditions.withdrawals[product, default: []].append(.init(at: now, value: isWithdrawn))
         case .refund(let place):
-            guard let (course, transaction) = transaction(place, at: now), transaction.revocation == nil else { return }
-            take(StoreLife.revoke(transaction, course, Revocation(at: now)))
+            guard let (state, transaction) = transaction(place, at: now), transaction.revocation == nil else { return }
+            take(StoreRules.revoke(transaction, state, Revocation(at: now)))
         case .reverse(let place):
-            guard let (course, transaction) = transaction(place, at: now), let revocation = transaction.revocation
+            guard let (state, transaction) = transaction(place, at: now), let revocation = transaction.revocation
             else { return }
-            take(StoreLife.reverse(revocation, of: transaction, course, at: now))
+            take(StoreRules.reverse(revocation, of: transaction, state, at: now))
         }
     }
 
-    private func transaction(_ place: Int?, at now: Date) -> (Course, TransactionRecord)? {
-        guard let course = course(at: now) else { return nil }
-        let all = course.transactions
+    private func transaction(_ place: Int?, at now: Date) -> (SubscriptionState, TransactionRecord)? {
+        guard let state = state(at: now) else { return nil }
+        let all = state.transactions
         let index = place ?? all.count - 1
-        return all.indices.contains(index) ? (course, all[index]) : nil
+        return all.indices.contains(index) ? (state, all[index]) : nil
     }
 
-    private mutating func act(at now: Date, _ event: (Course) throws -> SubscriptionRecord?) rethrows {
-        if let course = course(at: now), let changed = try event(course) { record = changed }
+    private mutating func act(at now: Date, _ event: (SubscriptionState) throws -> SubscriptionRecord?) rethrows {
+        if let state = state(at: now), let changed = try event(state) { record = changed }
     }
 
     private mutating func take(_ facts: [Fact]) {
@@ -135,9 +137,9 @@ struct SubscriptionScript {
 
     /// Each transaction as `basic 2026-01-31…2026-02-07 0 introductory`, then how it stands.
     func summary(at text: String) -> [String] {
-        guard let course = course(at: Self.date(text)) else { return ["nothing"] }
+        guard let state = state(at: Self.date(text)) else { return ["nothing"] }
         func day(_ date: Date?) -> String { date.map { String($0.formatted(.iso8601).prefix(10)) } ?? "" }
-        let lines = course.transactions.map { transaction in
+        let lines = state.transactions.map { transaction in
             var words = [
                 "\(transaction.productID)", "\(day(transaction.purchaseDate))…\(day(transaction.expiresDate))",
             ]
@@ -148,7 +150,7 @@ struct SubscriptionScript {
             return words.joined(separator: " ")
         }
         return lines + [
-            ([course.status] as [Any] + [course.expirationIntent].compactMap(\.self)).map { "\($0)" }
+            ([state.status] as [Any] + [state.expirationIntent].compactMap(\.self)).map { "\($0)" }
                 .joined(separator: " ")
         ]
     }

@@ -23,9 +23,9 @@ struct TransactionEventTests {
             #expect(payload.revocationType?.rawValue == "REFUND_PRORATED" && payload.revocationPercentage == 12346)
             #expect(payload.revocationReason?.rawValue == 1)
             for listener in [phone, tablet] {
-                let told = try await listener.hear()
-                #expect(told.map(\.state) == ["revoked"] && told.first?.transaction?.id == bought.transactionID)
-                #expect(told.first?.transaction?.revocationDate == refunded.revocationDate)
+                let reported = try await listener.hear()
+                #expect(reported.map(\.state) == ["revoked"] && reported.first?.transaction?.id == bought.transactionID)
+                #expect(reported.first?.transaction?.revocationDate == refunded.revocationDate)
             }
             #expect(try await test.store.restore(for: phone.device).isEmpty)
             await test.fails(.alreadyRevoked) { try await test.store.refund(bought.transactionID) }
@@ -34,9 +34,9 @@ struct TransactionEventTests {
             let back = try await test.store.reverseRefund(bought.transactionID)
             #expect(back.state == "purchased" && back.revocationDate == nil)
             for listener in [phone, tablet] {
-                let told = try await listener.hear()
-                #expect(told.map(\.state) == ["purchased"] && told.first?.transaction?.revocationDate == nil)
-                let signed = try test.payload(told.first?.transaction?.signedTransaction)
+                let reported = try await listener.hear()
+                #expect(reported.map(\.state) == ["purchased"] && reported.first?.transaction?.revocationDate == nil)
+                let signed = try test.payload(reported.first?.transaction?.signedTransaction)
                 #expect(try #require(signed.signedDate) > #require(payload.signedDate))
             }
             #expect(
@@ -68,8 +68,8 @@ struct TransactionEventTests {
             try await test.store.reverseRefund(bought.transactionID)
             let restored = try await test.subscription()
             #expect(restored.status == .active && restored.expiresAt == before.expiresAt && restored.autoRenews)
-            let told = try await phone.hear()
-            #expect(told.contains { $0.state == "purchased" && $0.transaction?.id == bought.transactionID })
+            let reported = try await phone.hear()
+            #expect(reported.contains { $0.state == "purchased" && $0.transaction?.id == bought.transactionID })
             try await test.advance(to: "03-01")
             #expect(try await test.store.transactions(of: "anna").count == 2)
         }

@@ -39,7 +39,7 @@ extension Catalogue {
         var text = JSONText(source)
         for (pointer, value) in edits {
             guard let steps = JSONPointer.steps(pointer), text.set(steps, to: value) else {
-                throw CatalogError(findings: [
+                throw CatalogueError(findings: [
                     .init(
                         severity: .error, code: .noSuchPlace, file: file, pointer: pointer,
                         reason: "there is no such place in the catalogue")

@@ -64,7 +64,7 @@ public struct Catalogue: Sendable, Equatable {
     /// Throws when something in the file cannot be used. The description of the error names everything that is wrong.
     public init(parsing bytes: [UInt8], file: String) throws {
         var reader = CatalogueReader(file: file)
-        guard let catalogue = reader.read(bytes) else { throw CatalogError(findings: reader.findings) }
+        guard let catalogue = reader.read(bytes) else { throw CatalogueError(findings: reader.findings) }
         self = catalogue
     }
 
@@ -97,7 +97,7 @@ public struct Catalogue: Sendable, Equatable {
     ///     catalogue.sold(in: Storefronts.storefront("JPN")!).storeProducts.first?.displayPrice     // "¥5"
     public func sold(in storefront: Storefront) -> Catalogue {
         if storefront == self.storefront { return self }
-        var reader = CatalogueReader(file: file, market: storefront)
+        var reader = CatalogueReader(file: file, soldIn: storefront)
         // What could be read once can be read again: a storefront decides on no finding but the one about itself.
         return reader.read(source) ?? self
     }

@@ -19,7 +19,7 @@ package struct CatalogueItem: Sendable, Hashable {
     /// Of a subscription: every promotional offer (`adHocOffers`), those with a repeated identifier included.
     package var promotionalOffers: [CatalogueOffer]
     /// Offers redeemed with a code.
-    package var codeOffers: [CodeOffer]
+    package var offerCodes: [OfferCode]
     /// Offers to customers whose subscription has expired.
     package var winBackOffers: [WinBackOffer]
     /// The ways in which a subscription is billed (version 5); empty when the file has only the one price.

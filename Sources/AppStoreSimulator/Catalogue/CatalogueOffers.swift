@@ -23,7 +23,7 @@ package struct CatalogueOffer: Sendable, Hashable {
 }
 
 /// An offer that a customer redeems with a code.
-package struct CodeOffer: Sendable, Hashable {
+package struct OfferCode: Sendable, Hashable {
     /// Its id is the file's `offerID`, else the reference name, by which Apple's renewal info names such an offer.
     package var offer: Offer
     package var referenceName: String?

@@ -60,7 +60,7 @@ extension CatalogueReader {
             offer(entry, named: .required).map { (entry.pointer, $0) }
         }
         warnAboutRepeated(promotional.map { ($0.0, $0.1.id) })
-        let codes = codeOffers(place)
+        let codes = offerCodes(place)
         let winBacks = winBackOffers(place)
         let plans = billingPlans(place, price)
         guard let price, let period else { return }
@@ -74,7 +74,7 @@ extension CatalogueReader {
         var item = item(id, .autoRenewableSubscription, price, place, internalID, terms)
         item.introductoryOffers = introductory
         item.promotionalOffers = promotional.map(\.1)
-        item.codeOffers = codes
+        item.offerCodes = codes
         item.winBackOffers = winBacks
         item.billingPlans = plans
         items.append(item)
@@ -101,12 +101,12 @@ extension CatalogueReader {
         return offer(single, named: .none).map { [$0] } ?? []
     }
 
-    private mutating func codeOffers(_ place: JSONPlace) -> [CodeOffer] {
+    private mutating func offerCodes(_ place: JSONPlace) -> [OfferCode] {
         var seen: [(String, String?)] = []
-        let offers = list(place, "codeOffers").compactMap { entry -> CodeOffer? in
+        let offers = list(place, "codeOffers").compactMap { entry -> OfferCode? in
             guard let read = offer(entry, named: .byReference) else { return nil }
             seen.append((entry.pointer, read.id))
-            return CodeOffer(
+            return OfferCode(
                 offer: read.offer, referenceName: read.referenceName, internalID: read.internalID,
                 billingPlan: read.billingPlan, eligibility: eligibility(entry),
                 isStackable: flag(entry, "isStackable") ?? true)
@@ -129,16 +129,16 @@ extension CatalogueReader {
     }
 
     /// Everybody where the file does not say.
-    private mutating func eligibility(_ place: JSONPlace) -> Set<CodeOffer.Customer> {
-        guard place["eligibility"] != nil else { return CodeOffer.Customer.all }
-        var customers: Set<CodeOffer.Customer> = []
+    private mutating func eligibility(_ place: JSONPlace) -> Set<OfferCode.Customer> {
+        guard place["eligibility"] != nil else { return OfferCode.Customer.all }
+        var customers: Set<OfferCode.Customer> = []
         for entry in list(place, "eligibility") {
             guard let word = entry.value.stringValue else {
                 fail(.wrongShape, entry.pointer, "a kind of customer is a text: new, existing or expired")
                 continue
             }
-            let customer = CodeOffer.Customer(rawValue: word)
-            if !CodeOffer.Customer.all.contains(customer) {
+            let customer = OfferCode.Customer(rawValue: word)
+            if !OfferCode.Customer.all.contains(customer) {
                 warn(.unknownEligibility, entry.pointer, "\(word) is not new, existing or expired; nobody is that")
             }
             customers.insert(customer)

@@ -20,11 +20,11 @@ struct CatalogueReader {
     var internalIDs: [String: String] = [:]
 
     /// The country's store to sell in, whatever the file says.
-    private let market: Storefront?
+    private let soldIn: Storefront?
 
-    init(file: String, market: Storefront? = nil) {
+    init(file: String, soldIn: Storefront? = nil) {
         self.file = file
-        self.market = market
+        self.soldIn = soldIn
     }
 
     /// `nil` when at least one finding is an error.
@@ -47,7 +47,7 @@ struct CatalogueReader {
         }
         readVersion(root)
         readSettings(root)
-        storefront = market ?? storefront
+        storefront = soldIn ?? storefront
         readPolicies(root)
         readOffersKey(root)
         let sections = ["products", "nonRenewingSubscriptions", "subscriptionGroups"]
@@ -170,7 +170,7 @@ struct CatalogueReader {
             id: id, kind: kind, price: price, referenceName: text(place, "referenceName"),
             internalID: internalID, localizations: texts(place),
             isFamilyShareable: flag(place, "familyShareable") ?? false, subscription: terms, introductoryOffers: [],
-            promotionalOffers: [], codeOffers: [], winBackOffers: [], billingPlans: [], pointer: place.pointer)
+            promotionalOffers: [], offerCodes: [], winBackOffers: [], billingPlans: [], pointer: place.pointer)
     }
 
     /// The identifier of a product, unique in the file.

@@ -24,32 +24,32 @@ extension SimulatedAppStore {
     package func createAccount(_ name: AccountName, with options: StoreControlWire.AccountChange) async throws {
         try options.check()
         try await database.write { [virtualClock] sql in
-            let books = Books(sql)
-            guard try books.account(name) == nil else {
+            let db = SimulatorDatabase(sql)
+            guard try db.account(name) == nil else {
                 throw SimulatorError(.accountExists, "There is an account \(name) already.")
             }
-            var numbers = try books.numbers()
-            try books.add(
+            var numbers = try db.numbers()
+            try db.add(
                 account: name, appTransactionID: "70\(numbers.next() / TransactionNumber.span)",
-                at: try books.now(virtualClock))
-            try books.save(numbers)
-            try books.save(try books.known(name).changed(by: options))
+                at: try db.now(virtualClock))
+            try db.save(numbers)
+            try db.save(try db.known(name).changed(by: options))
         }
     }
 
     /// An account with everything that is set for it. Throws `unknownAccount`.
     public func account(_ name: AccountName) throws -> StoreControlWire.Account {
         try database.read { sql in
-            let books = Books(sql)
-            return try books.describe(try books.known(name), markets)
+            let db = SimulatorDatabase(sql)
+            return try db.describe(try db.known(name), catalogues)
         }
     }
 
     /// All accounts in the order of their names.
     public func accountList() throws -> [StoreControlWire.Account] {
         try database.read { sql in
-            let books = Books(sql)
-            return try books.accounts().sorted { $0.name < $1.name }.map { try books.describe($0, markets) }
+            let db = SimulatorDatabase(sql)
+            return try db.accounts().sorted { $0.name < $1.name }.map { try db.describe($0, catalogues) }
         }
     }
 
@@ -74,10 +74,10 @@ extension SimulatedAppStore {
         _ account: AccountName, _ change: StoreControlWire.AccountChange
     ) async throws -> StoreControlWire.Account {
         try change.check()
-        return try await enter({ try $0.known(account) }) { [markets] entry in
-            let changed = entry.account.changed(by: change)
-            try entry.books.save(changed)
-            return try entry.books.describe(changed, markets)
+        return try await recordEvent({ try $0.known(account) }) { [catalogues] event in
+            let changed = event.account.changed(by: change)
+            try event.db.save(changed)
+            return try event.db.describe(changed, catalogues)
         }
     }
 
@@ -89,23 +89,23 @@ extension SimulatedAppStore {
     /// A family with its organizer as the first member. Throws `familyExists`, `unknownAccount`, `inAnotherFamily`.
     @discardableResult
     public func createFamily(_ name: FamilyName, organizer: AccountName) async throws -> StoreControlWire.Family {
-        try await enter({ try $0.known(organizer) }) { entry in
-            let books = entry.books
-            guard try books.family(name) == nil else {
+        try await recordEvent({ try $0.known(organizer) }) { event in
+            let db = event.db
+            guard try db.family(name) == nil else {
                 throw SimulatorError(.familyExists, "There is a family \(name) already.")
             }
-            let family = Books.Family(name: name, organizer: entry.account.id)
-            try books.add(family)
-            try books.enter(entry.account, into: family)
-            return try books.describe(family)
+            let family = SimulatorDatabase.Family(name: name, organizer: event.account.id)
+            try db.add(family)
+            try db.add(event.account, to: family)
+            return try db.describe(family)
         }
     }
 
     /// All families in the order of their names.
     public func families() throws -> [StoreControlWire.Family] {
         try database.read { sql in
-            let books = Books(sql)
-            return try books.families().map(books.describe)
+            let db = SimulatorDatabase(sql)
+            return try db.families().map(db.describe)
         }
     }
 
@@ -114,20 +114,20 @@ extension SimulatedAppStore {
     /// Throws `unknownFamily`, `unknownAccount`, `inAnotherFamily`, `familyFull` (six are a family).
     @discardableResult
     public func join(_ family: FamilyName, _ account: AccountName) async throws -> StoreControlWire.Family {
-        try await enter(all: { books in
-            let family = try books.known(family)
-            let account = try books.known(account)
-            let members = try books.accounts(inFamily: family.name)
+        try await recordEvent(all: { db in
+            let family = try db.known(family)
+            let account = try db.known(account)
+            let members = try db.accounts(inFamily: family.name)
             return [account] + members.filter { $0.id != account.id }
-        }) { entry in
-            let family = try entry.books.known(family)
-            let members = try entry.books.accounts(inFamily: family.name)
-            guard members.count < Self.familySize || entry.account.family != nil else {
+        }) { event in
+            let family = try event.db.known(family)
+            let members = try event.db.accounts(inFamily: family.name)
+            guard members.count < Self.familySize || event.account.family != nil else {
                 throw SimulatorError(
                     .familyFull, "The family \(family.name) has six members, and more are not allowed.")
             }
-            try entry.books.enter(entry.account, into: family)
-            return try entry.books.describe(family)
+            try event.db.add(event.account, to: family)
+            return try event.db.describe(family)
         }
     }
 
@@ -137,24 +137,24 @@ extension SimulatedAppStore {
     /// Throws `unknownFamily`, `unknownAccount`, `notInFamily`.
     @discardableResult
     public func leave(_ family: FamilyName, _ account: AccountName) async throws -> StoreControlWire.Family {
-        try await enter({ books in
-            _ = try books.known(family)
-            return try books.known(account)
-        }) { entry in
-            let books = entry.books
-            let family = try books.known(family)
-            guard entry.account.family == family.name else {
+        try await recordEvent({ db in
+            _ = try db.known(family)
+            return try db.known(account)
+        }) { event in
+            let db = event.db
+            let family = try db.known(family)
+            guard event.account.family == family.name else {
                 throw SimulatorError(.notInFamily, "The account \(account) is not in the family \(family.name).")
             }
-            let isEnd = entry.account.id == family.organizer
-            let leavers = isEnd ? entry.accounts : [entry.account]
-            try entry.endShares(of: Set(leavers.map(\.id)))
+            let isEnd = event.account.id == family.organizer
+            let leavers = isEnd ? event.accounts : [event.account]
+            try event.endShares(of: Set(leavers.map(\.id)))
             for var leaver in leavers {
                 leaver.family = nil
-                try books.save(leaver)
+                try db.save(leaver)
             }
-            let answer = try books.describe(family)
-            if isEnd { try books.remove(family: family.name) }
+            let answer = try db.describe(family)
+            if isEnd { try db.remove(family: family.name) }
             return answer
         }
     }
@@ -170,8 +170,8 @@ extension StoreControlWire.AccountChange {
     }
 }
 
-extension Books.Account {
-    fileprivate func changed(by change: StoreControlWire.AccountChange) -> Books.Account {
+extension SimulatorDatabase.Account {
+    fileprivate func changed(by change: StoreControlWire.AccountChange) -> SimulatorDatabase.Account {
         var account = self
         account.storefront = change.storefront ?? storefront
         account.canMakePayments = change.canMakePayments ?? canMakePayments
@@ -181,10 +181,11 @@ extension Books.Account {
     }
 }
 
-extension Books {
-    fileprivate func describe(_ account: Account, _ markets: Markets) throws -> StoreControlWire.Account {
+extension SimulatorDatabase {
+    fileprivate func describe(_ account: Account, _ catalogues: StorefrontCatalogues) throws -> StoreControlWire.Account
+    {
         StoreControlWire.Account(
-            name: account.name.rawValue, storefront: markets[try country(of: account)].storefront.countryCode,
+            name: account.name.rawValue, storefront: catalogues[try country(of: account)].storefront.countryCode,
             canMakePayments: account.canMakePayments,
             askToBuy: try account.asksToBuy ?? setting(for: .askToBuy)?.boolValue ?? false,
             interruptedPurchases: try account.isInterrupted ?? setting(for: .interruptedPurchases)?.boolValue ?? false,
@@ -205,7 +206,7 @@ extension Books {
     }
 
     /// Throws `inAnotherFamily`.
-    fileprivate func enter(_ account: Account, into family: Family) throws {
+    fileprivate func add(_ account: Account, to family: Family) throws {
         if let other = account.family {
             throw SimulatorError(
                 .inAnotherFamily, "The account \(account.name) is in the family \(other) already; it leaves that first."

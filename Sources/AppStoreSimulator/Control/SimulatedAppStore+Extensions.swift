@@ -42,34 +42,34 @@ extension SimulatedAppStore {
         of original: TransactionID, byDays days: Int, request: String
     ) async throws -> RenewalExtension {
         guard let number = original.number else { throw ExtensionRefusal.unknown }
-        return try await enter { books in
-            guard let record = try books.subscription(number), let account = try books.account(record.accountID) else {
+        return try await recordEvent { db in
+            guard let record = try db.subscription(number), let account = try db.account(record.accountID) else {
                 throw ExtensionRefusal.unknown
             }
             return account
-        } _: { entry in
-            guard let record = try entry.books.subscription(number) else { throw ExtensionRefusal.unknown }
-            var course = entry.course(of: record)
-            if try !entry.books.hasExtension(of: number, request: request) {
-                let extended = try Self.extend(course, byDays: days, request: request, in: entry.books, at: entry.now)
-                try entry.record([.subscription(extended)])
-                course = entry.course(of: extended)
+        } _: { event in
+            guard let record = try event.db.subscription(number) else { throw ExtensionRefusal.unknown }
+            var state = event.state(of: record)
+            if try !event.db.hasExtension(of: number, request: request) {
+                let extended = try Self.extend(state, byDays: days, request: request, in: event.db, at: event.now)
+                try event.record([.subscription(extended)])
+                state = event.state(of: extended)
             }
             return RenewalExtension(
-                original: number, webOrderLineItemID: course.latest.webOrderLineItemID,
-                effectiveDate: course.expiresDate.wholeMilliseconds)
+                original: number, webOrderLineItemID: state.latest.webOrderLineItemID,
+                effectiveDate: state.expiresDate.wholeMilliseconds)
         }
     }
 
     private static func extend(
-        _ course: Course, byDays days: Int, request: String, in books: Books, at now: Date
+        _ state: SubscriptionState, byDays days: Int, request: String, in db: SimulatorDatabase, at now: Date
     ) throws -> SubscriptionRecord {
-        guard course.record.share == nil else { throw ExtensionRefusal.familyShared }
-        guard let extended = StoreLife.extend(course, byDays: days, at: now) else { throw ExtensionRefusal.ineligible }
-        let original = course.record.originalID
-        let earlier = try books.extensions(of: original, since: now.addingTimeInterval(-extensionYear))
+        guard state.record.share == nil else { throw ExtensionRefusal.familyShared }
+        guard let extended = StoreRules.extend(state, byDays: days, at: now) else { throw ExtensionRefusal.ineligible }
+        let original = state.record.originalID
+        let earlier = try db.extensions(of: original, since: now.addingTimeInterval(-extensionYear))
         guard earlier < extensionsPerYear else { throw ExtensionRefusal.tooOften }
-        try books.addExtension(of: original, byDays: days, request: request, at: now)
+        try db.addExtension(of: original, byDays: days, request: request, at: now)
         return extended
     }
 
@@ -79,31 +79,31 @@ extension SimulatedAppStore {
         of product: ProductID, byDays days: Int, request: String, in storefronts: [String]?
     ) async throws -> MassExtension {
         let home = configuration.catalogue.storefront.countryCode
-        return try await enterAll { [self] books, now in
-            if let known = try books.massExtension(of: product, request) { return known }
-            let conditions = try books.conditions()
+        return try await recordStoreEvent { [self] db, now in
+            if let known = try db.massExtension(of: product, request) { return known }
+            let conditions = try db.conditions()
             var outcome = MassExtension(product: product, request: request, at: now, succeeded: 0, failed: 0)
-            for original in try books.subscriptions(everHaving: product) {
-                guard let record = try books.subscription(original), let account = try books.account(record.accountID)
+            for original in try db.subscriptions(everHaving: product) {
+                guard let record = try db.subscription(original), let account = try db.account(record.accountID)
                 else { continue }
-                let course = Course(of: record, under: conditions, at: now)
-                guard course.status == .active, course.record.share == nil, course.current.plan.productID == product,
-                    storefronts?.contains(course.current.plan.storefront ?? home) ?? true
+                let state = SubscriptionState(of: record, under: conditions, at: now)
+                guard state.status == .active, state.record.share == nil, state.current.plan.productID == product,
+                    storefronts?.contains(state.current.plan.storefront ?? home) ?? true
                 else { continue }
-                let isExtended = try enter(books, try books.household(account), at: now) { entry in
+                let isExtended = try recordEvent(db, try db.household(account), at: now) { event in
                     do {
-                        let extended = try Self.extend(course, byDays: days, request: request, in: books, at: now)
-                        try entry.record([.subscription(extended)])
+                        let extended = try Self.extend(state, byDays: days, request: request, in: db, at: now)
+                        try event.record([.subscription(extended)])
                         return true
                     } catch is ExtensionRefusal {
-                        try entry.tell(.renewalExtension, .failure, of: entry.sale(of: course))
+                        try event.notify(.renewalExtension, .failure, of: event.sale(of: state))
                         return false
                     }
                 }
                 if isExtended { outcome.succeeded += 1 } else { outcome.failed += 1 }
             }
-            try books.insert(outcome)
-            let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
+            try db.insert(outcome)
+            let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion)
             try writer?.write(
                 AppStoreServerAPI.NotificationSummary {
                     $0.requestIdentifier = request
@@ -120,6 +120,6 @@ extension SimulatedAppStore {
 
     /// What came of a mass extension; `nil` for one that nobody asked for.
     func renewalExtension(of product: ProductID, request: String) throws -> MassExtension? {
-        try database.read { try Books($0).massExtension(of: product, request) }
+        try database.read { try SimulatorDatabase($0).massExtension(of: product, request) }
     }
 }

@@ -11,13 +11,13 @@ extension SimulatedAppStore {
         let now = virtualClock.now()
         let tables = try database.read { sql in
             JSONMembers(
-                try sql.bookTables().map { table in
+                try sql.tableNames().map { table in
                     let rows = try sql.query("SELECT * FROM \(table)")
                     return (table, JSONValue.array(rows.map(\.json)))
                 })
         }
         return [
-            "format": .string(StoreFixture.format), "schema": .string(BooksSchema.version),
+            "format": .string(StoreFixture.format), "schema": .string(SimulatorSchema.version),
             "bundleID": .string(configuration.bundleID.rawValue), "now": .string(RFC3339.string(from: now)),
             "tables": .object(tables),
         ]
@@ -38,23 +38,23 @@ extension SimulatedAppStore {
         }
         let base = configuration.baseClock
         let (anchor, last) = try await database.write { [virtualClock] sql in
-            let books = Books(sql)
-            var anchor = try books.clock()
+            let db = SimulatorDatabase(sql)
+            var anchor = try db.clock()
             let revision = max(anchor.revision, virtualClock.anchor.revision)
             do {
-                let tables = try sql.bookTables()
+                let tables = try sql.tableNames()
                 guard Set(fixture.rows.keys).isSubset(of: tables) else { throw StoreFixture.malformed }
                 for table in tables.reversed() { try sql.execute("DELETE FROM \(table)") }
                 for table in tables { try sql.insert(fixture.rows[table] ?? [], into: table) }
-                try books.endLostSendings()
-                try books.forgetSignatures()
+                try db.endLostSendings()
+                try db.forgetSignatures()
                 anchor.base = base.now().wholeMilliseconds
-                anchor.reading = max(fixture.now, try books.clock().reading).wholeMilliseconds
+                anchor.reading = max(fixture.now, try db.clock().reading).wholeMilliseconds
                 try ColumnRange.check(anchor.reading.microseconds, in: ColumnRange.event, as: "the time")
                 anchor.revision = revision + 1
-                try books.save(anchor)
-                try books.check(at: anchor.reading)
-                return (anchor, try books.lastEvent())
+                try db.save(anchor)
+                try db.check(at: anchor.reading)
+                return (anchor, try db.lastEvent())
             } catch let error as SQLError where error.code != .closed {
                 throw SimulatorError(
                     .invalidValue, "The state does not hold together: \(error.message)", underlying: error)
@@ -63,7 +63,7 @@ extension SimulatedAppStore {
                     .invalidValue, "The state does not hold together: \(error)", underlying: error)
             }
         }
-        moments.forget(floor: max(anchor.reading, last))
+        timestamps.forget(floor: max(anchor.reading, last))
         virtualClock.moveOn(to: anchor)
         try followSettings()
         signal.raiseAll()
@@ -85,11 +85,11 @@ private struct StoreFixture: Sendable {
         else {
             throw SimulatorError(.invalidValue, "This is no state of a store; export one with souk store export.")
         }
-        guard state["schema"]?.stringValue == BooksSchema.version else {
+        guard state["schema"]?.stringValue == SimulatorSchema.version else {
             throw SimulatorError(
                 .invalidValue,
                 "The state was exported by another version of the simulator; this one reads "
-                    + "\"\(BooksSchema.version)\".")
+                    + "\"\(SimulatorSchema.version)\".")
         }
         self.bundleID = bundleID
         self.now = now
@@ -127,7 +127,7 @@ extension SQLRow {
 
 extension SQLConnection {
     /// The tables of the books, those that others refer to first.
-    fileprivate func bookTables() throws -> [String] {
+    fileprivate func tableNames() throws -> [String] {
         try query(
             """
             SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'

@@ -14,20 +14,20 @@ extension SimulatedAppStore {
         _ message: StoreMessage.ID, with answer: StoreMessage.Answer, from device: DeviceID
     ) async throws {
         try await meet(.messages)
-        try await enter({ try $0.known(device).account }) { [catalogue = configuration.catalogue] entry in
-            let courses = try entry.books.subscriptions(of: entry.account.id).map(entry.course)
-            guard let open = OpenMessage.all(of: courses, catalogue).first(where: { $0.message.id == message }),
-                try entry.books.answeredMessages(of: entry.account.id)[message] == nil
+        try await recordEvent({ try $0.known(device).account }) { [catalogue = configuration.catalogue] event in
+            let states = try event.db.subscriptions(of: event.account.id).map(event.state)
+            guard let open = OpenMessage.all(of: states, catalogue).first(where: { $0.message.id == message }),
+                try event.db.answeredMessages(of: event.account.id)[message] == nil
             else { throw SimulatorError(.unknownMessage, "There is no open message \(message).") }
             switch (open.message.reason, answer) {
             case (.priceIncreaseConsent, .show): break
             case (.priceIncreaseConsent, .accept), (.priceIncreaseConsent, .decline):
                 let isAccepted = answer == .accept
-                if let record = StoreLife.answerPriceIncrease(open.course, isAccepted: isAccepted, at: entry.now) {
-                    try entry.record([.subscription(record)])
+                if let record = StoreRules.answerPriceIncrease(open.state, isAccepted: isAccepted, at: event.now) {
+                    try event.record([.subscription(record)])
                 }
             case (_, .show), (_, .decline):
-                try entry.books.setAnswered(message, of: entry.account.id, at: entry.now)
+                try event.db.setAnswered(message, of: event.account.id, at: event.now)
             default:
                 throw StoreFailure(
                     code: .unsupported,
@@ -41,36 +41,36 @@ extension SimulatedAppStore {
 /// A message and the subscription that is the reason for it.
 struct OpenMessage: Sendable {
     var message: StoreMessage
-    var course: Course
+    var state: SubscriptionState
 
     /// Those that follow from how subscriptions stand, whatever the customer has answered.
-    static func all(of courses: [Course], _ catalogue: Catalogue) -> [OpenMessage] {
-        courses.flatMap { course in reasons(course, catalogue).map { OpenMessage(course, $0, since: $1) } }
+    static func all(of states: [SubscriptionState], _ catalogue: Catalogue) -> [OpenMessage] {
+        states.flatMap { state in reasons(state, catalogue).map { OpenMessage(state, $0, since: $1) } }
     }
 
-    private init(_ course: Course, _ reason: StoreMessage.Reason, since: Date) {
-        self.course = course
+    private init(_ state: SubscriptionState, _ reason: StoreMessage.Reason, since: Date) {
+        self.state = state
         message = StoreMessage(
-            id: "\(reason.rawValue)-\(course.record.originalID)-\(since.microseconds)", reason: reason,
-            productID: course.current.plan.productID)
+            id: "\(reason.rawValue)-\(state.record.originalID)-\(since.microseconds)", reason: reason,
+            productID: state.current.plan.productID)
     }
 
-    private static func reasons(_ course: Course, _ catalogue: Catalogue) -> [(StoreMessage.Reason, Date)] {
+    private static func reasons(_ state: SubscriptionState, _ catalogue: Catalogue) -> [(StoreMessage.Reason, Date)] {
         // What somebody else pays for is not this customer's to settle.
-        guard course.record.share == nil else { return [] }
+        guard state.record.share == nil else { return [] }
         var reasons: [(StoreMessage.Reason, Date)] = []
-        if let asked = course.increase?.askedAt, !course.hasConsented { reasons.append((.priceIncreaseConsent, asked)) }
-        if course.retryEnd != nil { reasons.append((.billingIssue, course.expiresDate)) }
-        if course.status == .expired,
-            catalogue[course.current.plan.productID]?.winBackOffers.contains(where: \.isEligible) == true
+        if let asked = state.increase?.askedAt, !state.hasConsented { reasons.append((.priceIncreaseConsent, asked)) }
+        if state.retryEnd != nil { reasons.append((.billingIssue, state.expiresDate)) }
+        if state.status == .expired,
+            catalogue[state.current.plan.productID]?.winBackOffers.contains(where: \.isEligible) == true
         {
-            reasons.append((.winBackOffer, course.expiresDate))
+            reasons.append((.winBackOffer, state.expiresDate))
         }
         return reasons
     }
 }
 
-extension Books {
+extension SimulatorDatabase {
     /// What an account's customer has put aside, and when.
     func answeredMessages(of account: Int64) throws -> [StoreMessage.ID: Date] {
         try sql.query("SELECT id, at FROM answered_message WHERE account = ?1", [.integer(account)])

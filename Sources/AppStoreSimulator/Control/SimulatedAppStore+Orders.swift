@@ -11,20 +11,20 @@ extension SimulatedAppStore {
     /// after a crash, its outcome is told there. Throws `unknownDevice`, and what the settings inject.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
         try await meet(.purchase)
-        try await enter({ try $0.known(id).account }) { [offers, base = configuration.baseClock] entry in
-            if let answer = try entry.books.answer(to: payment.id, of: entry.account.id) {
-                return try entry.repeatAnswer(answer.update, to: id)
+        try await recordEvent({ try $0.known(id).account }) { [offers, base = configuration.baseClock] event in
+            if let answer = try event.db.answer(to: payment.id, of: event.account.id) {
+                return try event.repeatAnswer(answer.update, to: id)
             }
             var order = Order(
-                accountID: entry.account.id, productID: payment.productID, quantity: payment.quantity,
+                accountID: event.account.id, productID: payment.productID, quantity: payment.quantity,
                 appAccountToken: payment.appAccountToken, payment: payment.id, device: id)
             order.ask(for: payment.offerID, of: payment.offer?.kind)
             do {
-                order.allowsIntroductory = try offers.judge(payment, in: entry, wallClock: base.now())
+                order.allowsIntroductory = try offers.verify(payment, in: event, wallClock: base.now())
             } catch let failure as StoreFailure {
-                return try entry.refuse(order, failure)
+                return try event.refuse(order, failure)
             }
-            _ = try entry.take(order, asksToBuy: payment.simulatesAskToBuy)
+            _ = try event.take(order, asksToBuy: payment.simulatesAskToBuy)
         }
     }
 
@@ -36,13 +36,13 @@ extension SimulatedAppStore {
     package func buy(
         _ request: StoreControlWire.Buy, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        let outcome = try await enter({ try $0.known(name) }) { entry in
+        let outcome = try await recordEvent({ try $0.known(name) }) { event in
             var order = Order(
-                accountID: entry.account.id, productID: request.productID, quantity: request.quantity ?? 1,
+                accountID: event.account.id, productID: request.productID, quantity: request.quantity ?? 1,
                 appAccountToken: request.appAccountToken)
             order.ask(for: request.offerID, of: request.offerKind)
-            let decision = try entry.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
-            return try entry.outcome(decision, of: order.productID)
+            let decision = try event.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
+            return try event.outcome(decision, of: order.productID)
         }
         return try describe(outcome)
     }
@@ -81,11 +81,11 @@ extension SimulatedAppStore {
     package func answerAskToBuy(
         _ transaction: TransactionID, _ decision: StoreControlWire.AskToBuy.Decision
     ) async throws -> StoreControlWire.Transaction {
-        try await end(transaction, waitingFor: .approval) { entry, held in
+        try await end(transaction, waitingFor: .approval) { event, held in
             switch decision {
-            case .approve: return try entry.outcome(try entry.release(held), of: held.order.productID)
+            case .approve: return try event.outcome(try event.release(held), of: held.order.productID)
             case .decline:
-                try entry.decline(held)
+                try event.decline(held)
                 return .unsold(held.number, held.order.productID, "declined")
             }
         }
@@ -95,23 +95,23 @@ extension SimulatedAppStore {
     /// and `StoreFailure` when the store no longer sells it.
     @discardableResult
     public func resolveInterruption(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
-        try await end(transaction, waitingFor: .interruption) { entry, held in
-            try entry.outcome(try entry.release(held), of: held.order.productID)
+        try await end(transaction, waitingFor: .interruption) { event, held in
+            try event.outcome(try event.release(held), of: held.order.productID)
         }
     }
 
     private func end(
         _ id: TransactionID, waitingFor reason: HeldOrder.Reason,
-        _ body: @escaping @Sendable (inout BookEntry, HeldOrder) throws -> OrderOutcome
+        _ body: @escaping @Sendable (inout SimulatorEvent, HeldOrder) throws -> OrderOutcome
     ) async throws -> StoreControlWire.Transaction {
         guard let number = id.number else {
             throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         }
-        let outcome = try await enter({ try $0.known(having: number) }) { entry in
-            guard let held = try entry.books.held(number), held.reason == reason else {
+        let outcome = try await recordEvent({ try $0.known(having: number) }) { event in
+            guard let held = try event.db.held(number), held.reason == reason else {
                 throw SimulatorError(.notPending, "The transaction \(id) does not wait for that.")
             }
-            return try body(&entry, held)
+            return try body(&event, held)
         }
         return try describe(outcome)
     }
@@ -119,10 +119,10 @@ extension SimulatedAppStore {
     /// The purchases that wait, oldest first; of one account when it is named. Throws `unknownAccount`.
     public func pendingOrders(of account: AccountName? = nil) throws -> [StoreControlWire.PendingOrder] {
         try database.read { sql in
-            let books = Books(sql)
-            let held = try account.map { try books.held(of: books.known($0).id) } ?? books.held()
+            let db = SimulatorDatabase(sql)
+            let held = try account.map { try db.held(of: db.known($0).id) } ?? db.held()
             var names: [Int64: String] = [:]
-            for id in Set(held.map(\.order.accountID)) { names[id] = try books.account(id)?.name.rawValue }
+            for id in Set(held.map(\.order.accountID)) { names[id] = try db.account(id)?.name.rawValue }
             return held.map {
                 StoreControlWire.PendingOrder(
                     transactionID: TransactionID(unchecked: "\($0.number)"), account: names[$0.order.accountID] ?? "",
@@ -167,14 +167,14 @@ extension SimulatedAppStore {
 
     private func redeem(
         _ code: String, of product: ProductID?, binding token: UUID?,
-        _ whom: @escaping @Sendable (Books) throws -> Books.Account
+        _ whom: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account
     ) async throws -> OrderOutcome {
-        try await enter(whom) { entry in
-            let (product, offer) = try entry.life.catalogue.offer(forCode: code, of: product)
+        try await recordEvent(whom) { event in
+            let (product, offer) = try event.rules.catalogue.offer(forCode: code, of: product)
             let order = Order(
-                accountID: entry.account.id, productID: product, appAccountToken: token, offerID: offer,
+                accountID: event.account.id, productID: product, appAccountToken: token, offerID: offer,
                 offerKind: .code)
-            let outcome = try entry.outcome(try entry.sell(order), of: product)
+            let outcome = try event.outcome(try event.sell(order), of: product)
             if case .refused(let failure) = outcome { throw failure }
             return outcome
         }
@@ -224,11 +224,11 @@ extension Order {
     }
 }
 
-extension BookEntry {
+extension SimulatorEvent {
     /// Sells what was ordered, unless it has to wait.
-    mutating func take(_ order: Order, asksToBuy: Bool) throws -> StoreLife.Decision {
-        if try asksToBuy || account.asksToBuy ?? books.isOn(.askToBuy) { return try hold(order, for: .approval) }
-        if try account.isInterrupted ?? books.isOn(.interruptedPurchases) {
+    mutating func take(_ order: Order, asksToBuy: Bool) throws -> StoreRules.Decision {
+        if try asksToBuy || account.asksToBuy ?? db.isOn(.askToBuy) { return try hold(order, for: .approval) }
+        if try account.isInterrupted ?? db.isOn(.interruptedPurchases) {
             return try hold(order, for: .interruption)
         }
         return try sell(order)
@@ -236,16 +236,16 @@ extension BookEntry {
 
     /// Answers a payment that was answered before, where that is of use.
     mutating func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
-        let held = try answer.payment.flatMap { try books.held($0, of: account.id) }
+        let held = try answer.payment.flatMap { try db.held($0, of: account.id) }
         let waits = held?.reason == .approval
         guard answer.device != device || waits else { return }
-        if let held { try books.set(device: device, ofHeld: held.number) }
+        if let held { try db.set(device: device, ofHeld: held.number) }
         var update = answer
         update.device = device
         try record([.update(update)])
     }
 
-    func outcome(_ decision: StoreLife.Decision, of product: ProductID) throws -> OrderOutcome {
+    func outcome(_ decision: StoreRules.Decision, of product: ProductID) throws -> OrderOutcome {
         switch decision {
         case .sold(let id), .alreadyOwned(let id): .sale(try sale(of: id))
         case .held(let number, let reason): .unsold(number, product, reason.state)
@@ -260,7 +260,7 @@ extension Catalogue {
     /// Throws `invalidCode`.
     func offer(forCode code: String, of product: ProductID?) throws(StoreFailure) -> (ProductID, String) {
         let candidates = items.filter { product == nil || $0.id == product }
-        let named = candidates.filter { $0.codeOffers.contains { $0.id.hasSameBytes(as: code) } }
+        let named = candidates.filter { $0.offerCodes.contains { $0.id.hasSameBytes(as: code) } }
         if let only = named.first, named.count == 1 { return (only.id, code) }
         guard named.isEmpty else {
             throw StoreFailure(
@@ -271,7 +271,7 @@ extension Catalogue {
             let prefix = "\(item.id):".utf8
             guard code.utf8.starts(with: prefix) else { continue }
             let offer = String(Substring(code.utf8.dropFirst(prefix.count)))
-            if item.codeOffers.contains(where: { $0.id.hasSameBytes(as: offer) }) { return (item.id, offer) }
+            if item.offerCodes.contains(where: { $0.id.hasSameBytes(as: offer) }) { return (item.id, offer) }
         }
         throw StoreFailure(code: .invalidCode, reason: "The store knows no code \(code).")
     }

@@ -17,15 +17,15 @@ extension SimulatedAppStore {
     }
 
     package func promote(_ request: StoreControlWire.Promotion, for name: AccountName) async throws {
-        try await enter({ try $0.known(name) }) { entry in
-            guard let item = entry.life.catalogue[request.productID] else {
+        try await recordEvent({ try $0.known(name) }) { event in
+            guard let item = event.rules.catalogue[request.productID] else {
                 throw SimulatorError(.unknownProduct, "The catalogue has no product \(request.productID).")
             }
             if let offer = request.offerID, !item.winBackOffers.contains(where: { $0.id.hasSameBytes(as: offer) }) {
                 throw StoreFailure(
                     code: .invalidOffer, reason: "The product \(item.id) has no win-back offer \(offer) to show.")
             }
-            try entry.books.setPromoted(item.id, offer: request.offerID, of: entry.account.id, at: entry.now)
+            try event.db.setPromoted(item.id, offer: request.offerID, of: event.account.id, at: event.now)
         }
     }
 
@@ -34,20 +34,20 @@ extension SimulatedAppStore {
     public func takePromotedPurchase(
         of product: ProductID, for device: DeviceID
     ) async throws -> PromotedPurchase {
-        try await enter({ try $0.known(device).account }) { entry in
-            guard let open = try entry.books.promotedPurchases(of: entry.account.id).first(where: { $0.id == product })
+        try await recordEvent({ try $0.known(device).account }) { event in
+            guard let open = try event.db.promotedPurchases(of: event.account.id).first(where: { $0.id == product })
             else {
                 throw SimulatorError(
                     .unknownPromotedPurchase,
                     "The customer has begun no purchase of \(product) in the store, or a device has taken it.")
             }
-            try entry.books.endPromoted(product, of: entry.account.id)
+            try event.db.endPromoted(product, of: event.account.id)
             return open.purchase
         }
     }
 }
 
-extension Books {
+extension SimulatorDatabase {
     struct OpenPromotion: Sendable {
         var purchase: PromotedPurchase
         var at: Date

@@ -11,18 +11,18 @@ extension SimulatedAppStore {
 
     package func devices(of account: AccountName) throws -> [StoreWire.Device] {
         try database.read { sql in
-            let books = Books(sql)
-            let account = try books.known(account)
-            return try books.devices(of: account.id).map { try books.describe($0, account, markets) }
+            let db = SimulatorDatabase(sql)
+            let account = try db.known(account)
+            return try db.devices(of: account.id).map { try db.describe($0, account, catalogues) }
         }
     }
 
     /// From now on the device is unknown; its app has to sign in anew. Throws `unknownDevice`.
     public func signOut(_ device: DeviceID) async throws {
         let account = try await database.write { sql in
-            let books = Books(sql)
-            let account = try books.known(device).account
-            try books.remove(device)
+            let db = SimulatorDatabase(sql)
+            let account = try db.known(device).account
+            try db.remove(device)
             return account.id
         }
         signal.raise([account])
@@ -32,11 +32,11 @@ extension SimulatedAppStore {
     /// Throws `unknownDevice`, `unknownAccount`.
     public func switchAccount(of device: DeviceID, to account: AccountName) async throws {
         let (before, after) = try await database.write { [virtualClock] sql in
-            let books = Books(sql)
-            let before = try books.known(device).account
-            let after = try books.known(account)
+            let db = SimulatorDatabase(sql)
+            let before = try db.known(device).account
+            let after = try db.known(account)
             if before.id != after.id {
-                try books.move(device, to: after.id, at: try books.beginning(for: after, virtualClock))
+                try db.move(device, to: after.id, at: try db.beginning(for: after, virtualClock))
             }
             return (before.id, after.id)
         }

@@ -17,8 +17,8 @@ extension SimulatedAppStore {
     /// Every setting with its value, in the order of `StoreSetting.all`.
     public func settings() throws -> [StoreControlWire.Setting] {
         let (set, conditions) = try database.read { sql in
-            let books = Books(sql)
-            return (try books.settings(), try books.conditions())
+            let db = SimulatorDatabase(sql)
+            return (try db.settings(), try db.conditions())
         }
         return StoreSetting.all.map { setting in
             let value: JSONValue =
@@ -40,7 +40,7 @@ extension SimulatedAppStore {
         if setting == .timeRate, let rate = value.stringValue.flatMap({ TimeRate($0) }) {
             try await setTimeRate(rate)
         } else {
-            try await enterAll { books, now in try books.apply(setting, value, at: now) }
+            try await recordStoreEvent { db, now in try db.apply(setting, value, at: now) }
             try followSettings()
         }
         return StoreControlWire.Setting(name: setting.name, value: value)
@@ -50,11 +50,11 @@ extension SimulatedAppStore {
 
     /// Takes errors and slowness from the books. Of several who set something at once, whoever is last looks once more.
     func followSettings() throws {
-        func read() throws -> [String: JSONValue] { try database.read { try Books($0).settings() } }
+        func read() throws -> [String: JSONValue] { try database.read { try SimulatorDatabase($0).settings() } }
         var known = try read()
         while true {
             faults.withLock { $0 = InjectedFaults(known) }
-            serverGate.follow(ServerRules(known))
+            serverAuthenticator.follow(ServerRules(known))
             let now = try read()
             if now == known { return }
             known = now

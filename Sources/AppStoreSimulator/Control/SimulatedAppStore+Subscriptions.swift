@@ -11,7 +11,7 @@ extension SimulatedAppStore {
     /// is off, its payments fail, the product is withdrawn, or a higher price has not been agreed to.
     @discardableResult
     public func renew(_ product: ProductID, for account: AccountName) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { entry, course in try entry.life.renew(course, at: entry.now) }
+        try await change(product, for: account) { event, state in try event.rules.renew(state, at: event.now) }
     }
 
     /// Turns auto-renewal on again, to `plan` if one is given. Throws `otherGroup`.
@@ -19,15 +19,15 @@ extension SimulatedAppStore {
     public func resume(
         _ product: ProductID, renewingTo plan: ProductID? = nil, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { entry, course in
-            try entry.life.resume(course, renewingTo: plan, at: entry.now)
+        try await change(product, for: account) { event, state in
+            try event.rules.resume(state, renewingTo: plan, at: event.now)
         }
     }
 
     /// Ends the current period now.
     @discardableResult
     public func expire(_ product: ProductID, for account: AccountName) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { StoreLife.expire($1, at: $0.now) }
+        try await change(product, for: account) { StoreRules.expire($1, at: $0.now) }
     }
 
     /// Lets its payments fail from now on: at the next renewal comes the grace period, if there is one, then billing retry.
@@ -35,7 +35,7 @@ extension SimulatedAppStore {
     public func failBilling(
         _ product: ProductID, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { StoreLife.setPaymentsFail(true, $1, at: $0.now) }
+        try await change(product, for: account) { StoreRules.setPaymentsFail(true, $1, at: $0.now) }
     }
 
     /// Lets its payments work again; what is being retried is paid now. Throws `notNow` while the setting `renewalsFail` is
@@ -44,12 +44,12 @@ extension SimulatedAppStore {
     public func resolveBilling(
         _ product: ProductID, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { entry, course in
-            guard !entry.conditions.paymentsFail(at: entry.now) else {
+        try await change(product, for: account) { event, state in
+            guard !event.conditions.paymentsFail(at: event.now) else {
                 throw SimulatorError(
                     .notNow, "Every renewal fails; turn the setting \(StoreSetting.renewalsFail.name) off first.")
             }
-            return StoreLife.setPaymentsFail(false, course, at: entry.now)
+            return StoreRules.setPaymentsFail(false, state, at: event.now)
         }
     }
 
@@ -58,8 +58,8 @@ extension SimulatedAppStore {
     public func answerPriceIncrease(
         of product: ProductID, agreeing agrees: Bool, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { entry, course in
-            guard let record = StoreLife.answerPriceIncrease(course, isAccepted: agrees, at: entry.now) else {
+        try await change(product, for: account) { event, state in
+            guard let record = StoreRules.answerPriceIncrease(state, isAccepted: agrees, at: event.now) else {
                 throw SimulatorError(
                     .nothingToAnswer, "No higher price of \(product) waits for an answer of \(account).")
             }
@@ -70,35 +70,35 @@ extension SimulatedAppStore {
     /// Changes the account's running subscription of `product`, or that is to become it. Returns its latest transaction.
     func change(
         _ product: ProductID, for name: AccountName,
-        _ change: @escaping @Sendable (BookEntry, Course) throws -> SubscriptionRecord?
+        _ change: @escaping @Sendable (SimulatorEvent, SubscriptionState) throws -> SubscriptionRecord?
     ) async throws -> StoreControlWire.Transaction {
-        let sale = try await enter({ try $0.known(name) }) { entry in
-            let course = try entry.runningSubscription(of: product)
-            guard let record = try change(entry, course) else { return entry.sale(of: course) }
-            try entry.record([.subscription(record)])
-            return entry.sale(of: entry.course(of: record))
+        let sale = try await recordEvent({ try $0.known(name) }) { event in
+            let state = try event.runningSubscription(of: product)
+            guard let record = try change(event, state) else { return event.sale(of: state) }
+            try event.record([.subscription(record)])
+            return event.sale(of: event.state(of: record))
         }
         return try describe(sale)
     }
 
     /// All subscriptions of an account, those that share a family's among them, oldest first. Throws `unknownAccount`.
     public func subscriptions(of account: AccountName) async throws -> [StoreControlWire.Subscription] {
-        let (sales, owners) = try look({ try $0.known(account) }) { books, account, now in
-            let conditions = try books.conditions()
+        let (sales, owners) = try read({ try $0.known(account) }) { db, account, now in
+            let conditions = try db.conditions()
             var owners: [Int64: AccountName] = [:]
-            let sales = try books.subscriptions(of: account.id).map { record in
-                let course = Course(of: record, under: conditions, at: now)
-                if let owner = try record.share.flatMap({ try books.subscription($0.ownerOriginalID)?.accountID }) {
-                    owners[record.originalID] = try books.account(owner)?.name
+            let sales = try db.subscriptions(of: account.id).map { record in
+                let state = SubscriptionState(of: record, under: conditions, at: now)
+                if let owner = try record.share.flatMap({ try db.subscription($0.ownerOriginalID)?.accountID }) {
+                    owners[record.originalID] = try db.account(owner)?.name
                 }
-                return Sale(transaction: course.latest, course: course, account: account, now: now)
+                return Sale(transaction: state.latest, state: state, account: account, now: now)
             }
             return (sales, owners)
         }
         return try sales.compactMap { sale in
-            try sale.course.map { course in
+            try sale.state.map { state in
                 StoreControlWire.Subscription(
-                    course, sharedBy: owners[course.record.originalID], signed: try describe(sale))
+                    state, sharedBy: owners[state.record.originalID], signed: try describe(sale))
             }
         }
     }
@@ -123,8 +123,8 @@ extension SimulatedAppStore {
             throw SimulatorError(.invalidValue, "\(product) is no subscription; only those have price increases.")
         }
         let amount = JSONNumber(text: price.price)?.decimal
-        let increase = try await enterAll { books, now in
-            let current = try books.conditions().price(of: product, at: now) ?? item.price
+        let increase = try await recordStoreEvent { db, now in
+            let current = try db.conditions().price(of: product, at: now) ?? item.price
             guard let amount, amount > current.amount, amount < 1_000_000_000 else {
                 throw SimulatorError(
                     .invalidValue,
@@ -133,7 +133,7 @@ extension SimulatedAppStore {
             let price = Conditions.PriceIncrease(
                 productID: product, at: now, price: Price(amount: amount, currency: current.currency),
                 needsConsent: price.needsConsent ?? true)
-            try books.add(price)
+            try db.add(price)
             return price
         }
         return StoreControlWire.PriceIncrease(increase)
@@ -142,16 +142,16 @@ extension SimulatedAppStore {
     /// The increases there were, oldest first.
     public func priceIncreases() throws -> [(productID: ProductID, at: Date, price: Price, needsConsent: Bool)] {
         try database.read { sql in
-            try Books(sql).conditions().priceIncreases.map(StoreControlWire.PriceIncrease.init)
+            try SimulatorDatabase(sql).conditions().priceIncreases.map(StoreControlWire.PriceIncrease.init)
         }.map { ($0.productID, $0.at, $0.price, $0.needsConsent) }
     }
 
     /// Sells a product no longer, or again; its subscriptions end with their period. Throws `unknownProduct`.
     public func setWithdrawn(_ product: ProductID, _ isWithdrawn: Bool) async throws {
         _ = try item(product)
-        try await enterAll { books, now in
-            guard try books.conditions().isWithdrawn(product, at: now) != isWithdrawn else { return }
-            try books.setWithdrawn(isWithdrawn, product, at: now)
+        try await recordStoreEvent { db, now in
+            guard try db.conditions().isWithdrawn(product, at: now) != isWithdrawn else { return }
+            try db.setWithdrawn(isWithdrawn, product, at: now)
         }
     }
 
@@ -164,7 +164,7 @@ extension SimulatedAppStore {
 
     /// The products as they are sold now: at their latest price, and without those that are withdrawn.
     func current(_ products: [StoreProduct], in storefront: Storefront) throws -> [StoreProduct] {
-        let conditions = try database.read { try Books($0).conditions() }
+        let conditions = try database.read { try SimulatorDatabase($0).conditions() }
         guard !conditions.priceIncreases.isEmpty || !conditions.withdrawals.isEmpty else { return products }
         let writer = PriceWriter(storefront: storefront)
         return products.filter { !conditions.isWithdrawn($0.id, at: .distantFuture) }.map { product in
@@ -178,9 +178,9 @@ extension SimulatedAppStore {
 }
 
 extension StoreControlWire.Subscription {
-    init(_ course: Course, sharedBy: AccountName?, signed: StoreControlWire.Transaction) {
+    init(_ state: SubscriptionState, sharedBy: AccountName?, signed: StoreControlWire.Transaction) {
         let status: Status =
-            switch course.status {
+            switch state.status {
             case .active: .active
             case .expired: .expired
             case .billingRetry: .billingRetry
@@ -189,15 +189,15 @@ extension StoreControlWire.Subscription {
             }
         self.init(
             originalTransactionID: signed.originalTransactionID, transactionID: signed.transactionID,
-            productID: signed.productID, groupID: course.record.groupID, status: status,
-            startedAt: course.record.startedAt.wholeMilliseconds,
-            expiresAt: course.expiresDate.wholeMilliseconds, autoRenews: course.autoRenews,
-            renewsTo: course.nextSale().plan.productID, gracePeriodUntil: course.graceEnd?.wholeMilliseconds,
-            billingRetryUntil: course.retryEnd?.wholeMilliseconds,
-            revokedAt: course.status == .revoked
-                ? (course.latest.revocation?.at ?? course.changedAt).wholeMilliseconds : nil,
-            expirationIntent: course.expirationIntent?.rawValue,
-            priceIncrease: course.increase == nil ? nil : course.hasConsented ? "agreed" : "pending",
+            productID: signed.productID, groupID: state.record.groupID, status: status,
+            startedAt: state.record.startedAt.wholeMilliseconds,
+            expiresAt: state.expiresDate.wholeMilliseconds, autoRenews: state.autoRenews,
+            renewsTo: state.nextSale().plan.productID, gracePeriodUntil: state.graceEnd?.wholeMilliseconds,
+            billingRetryUntil: state.retryEnd?.wholeMilliseconds,
+            revokedAt: state.status == .revoked
+                ? (state.latest.revocation?.at ?? state.changedAt).wholeMilliseconds : nil,
+            expirationIntent: state.expirationIntent?.rawValue,
+            priceIncrease: state.increase == nil ? nil : state.hasConsented ? "agreed" : "pending",
             sharedBy: sharedBy?.rawValue, signedTransaction: signed.signedTransaction,
             signedRenewalInfo: signed.signedRenewalInfo ?? "")
     }

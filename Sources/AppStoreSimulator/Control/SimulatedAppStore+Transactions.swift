@@ -45,14 +45,14 @@ extension SimulatedAppStore {
     private func takeBack(
         _ id: TransactionID, _ revocation: @escaping @Sendable (Sale) throws -> Revocation
     ) async throws -> StoreControlWire.Transaction {
-        try await change(id) { entry, sale in
+        try await change(id) { event, sale in
             guard sale.transaction.revocation == nil else {
                 throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
             }
-            try entry.record(StoreLife.revoke(sale.transaction, sale.course, try revocation(sale)))
-            try entry.books.grant(sale.transaction.id)
-            for share in try entry.shares(of: sale) {
-                try entry.record([.update(StoreLife.news(of: share, .revoked))])
+            try event.record(StoreRules.revoke(sale.transaction, sale.state, try revocation(sale)))
+            try event.db.grant(sale.transaction.id)
+            for share in try event.shares(of: sale) {
+                try event.record([.update(StoreRules.update(of: share, .revoked))])
             }
         }
     }
@@ -61,14 +61,14 @@ extension SimulatedAppStore {
     /// Throws `notRefunded`.
     @discardableResult
     public func reverseRefund(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
-        try await change(transaction) { entry, sale in
+        try await change(transaction) { event, sale in
             guard let revocation = sale.transaction.revocation, !sale.transaction.isShared,
                 revocation.kind != .familyRevoke
             else { throw SimulatorError(.notRefunded, "The transaction \(transaction) is not refunded.") }
-            let shares = try entry.shares(of: sale)
-            try entry.record(StoreLife.reverse(revocation, of: sale.transaction, sale.course, at: entry.now))
+            let shares = try event.shares(of: sale)
+            try event.record(StoreRules.reverse(revocation, of: sale.transaction, sale.state, at: event.now))
             for share in shares {
-                try entry.record([.unfinished(share.id), .update(StoreLife.news(of: share, .purchased))])
+                try event.record([.unfinished(share.id), .update(StoreRules.update(of: share, .purchased))])
             }
         }
     }
@@ -79,10 +79,10 @@ extension SimulatedAppStore {
     public func requestRefund(
         of transaction: TransactionID, reason: AppStoreServerAPI.ConsumptionRequestReason = .other
     ) async throws -> StoreControlWire.Transaction {
-        try await change(transaction) { entry, sale in
+        try await change(transaction) { event, sale in
             try Self.checkRefundable(sale)
-            try entry.books.insert(RefundRequest(transaction: sale.transaction.id, at: entry.now, reason: reason))
-            try entry.tell(.consumptionRequest, of: sale, reason: reason)
+            try event.db.insert(RefundRequest(transaction: sale.transaction.id, at: event.now, reason: reason))
+            try event.notify(.consumptionRequest, of: sale, reason: reason)
         }
     }
 
@@ -96,13 +96,13 @@ extension SimulatedAppStore {
     /// Declines the refund that a customer asked for. Throws `alreadyRevoked`, and `notNow` where none waits for a decision.
     @discardableResult
     public func declineRefund(of transaction: TransactionID) async throws -> StoreControlWire.Transaction {
-        try await change(transaction) { entry, sale in
+        try await change(transaction) { event, sale in
             try Self.checkRefundable(sale)
-            guard try entry.books.decline(sale.transaction.id, at: entry.now) else {
+            guard try event.db.decline(sale.transaction.id, at: event.now) else {
                 throw SimulatorError(
                     .notNow, "No refund of \(transaction) waits for a decision; request one first.")
             }
-            try entry.tell(.refundDeclined, of: sale)
+            try event.notify(.refundDeclined, of: sale)
         }
     }
 
@@ -119,14 +119,14 @@ extension SimulatedAppStore {
 
     /// Changes a transaction of whichever account it is of, and returns it as it is then.
     private func change(
-        _ id: TransactionID, _ body: @escaping @Sendable (inout BookEntry, Sale) throws -> Void
+        _ id: TransactionID, _ body: @escaping @Sendable (inout SimulatorEvent, Sale) throws -> Void
     ) async throws -> StoreControlWire.Transaction {
         let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         guard let number = id.number else { throw unknown }
-        let sale = try await enter({ try $0.known(having: number) }) { entry in
-            guard let sale = try entry.knownSale(of: number) else { throw unknown }
-            try body(&entry, sale)
-            return try entry.sale(of: number)
+        let sale = try await recordEvent({ try $0.known(having: number) }) { event in
+            guard let sale = try event.knownSale(of: number) else { throw unknown }
+            try body(&event, sale)
+            return try event.sale(of: number)
         }
         return try describe(sale)
     }
@@ -134,9 +134,9 @@ extension SimulatedAppStore {
     /// The transactions that no device of the account has finished, oldest first. Throws `unknownAccount`, and
     /// `tooManyTransactions` for more than `transactionLimit`.
     public func unfinishedTransactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
-        let sales = try look({ try $0.known(account) }) { books, account, now in
-            try books.unfinishedTransactions(of: account.id, at: now).map {
-                Sale(transaction: $0, course: $1, account: account, now: now)
+        let sales = try read({ try $0.known(account) }) { db, account, now in
+            try db.unfinishedTransactions(of: account.id, at: now).map {
+                Sale(transaction: $0, state: $1, account: account, now: now)
             }
         }
         return try describe(sales)
@@ -160,7 +160,7 @@ extension TransactionID {
     var number: Int64? { Int64(rawValue) }
 }
 
-extension Books {
+extension SimulatorDatabase {
     /// The account whose transaction of that number is, or is to become. Throws `unknownTransaction`.
     func known(having id: Int64) throws -> Account {
         let row = try sql.first(
@@ -174,11 +174,11 @@ extension Books {
     }
 }
 
-extension BookEntry {
+extension SimulatorEvent {
     /// A transaction of the account that acts; `nil` when it has none of that number by now.
     func knownSale(of id: Int64) throws -> Sale? {
-        try books.transaction(id, at: now).map {
-            Sale(transaction: $0, course: $1, account: account, now: now)
+        try db.transaction(id, at: now).map {
+            Sale(transaction: $0, state: $1, account: account, now: now)
         }
     }
 
@@ -186,14 +186,14 @@ extension BookEntry {
     func shares(of sale: Sale) throws -> [TransactionRecord] {
         let transaction = sale.transaction
         guard !transaction.isShared else { return [] }
-        guard sale.course != nil else {
-            return try books.shares(ofPurchase: transaction.id, at: now)
+        guard sale.state != nil else {
+            return try db.shares(ofPurchase: transaction.id, at: now)
         }
-        return try books.shares(of: transaction.originalID).compactMap { record in
+        return try db.shares(of: transaction.originalID).compactMap { record in
             guard isOpen(record) else { return nil }
             // A member's period is paid when its owner's is.
             let date = transaction.purchaseDate
-            return course(of: record).transactions(soldAfter: Moments.before(date), by: date, limit: 1)
+            return state(of: record).transactions(soldAfter: Timestamps.before(date), by: date, limit: 1)
                 .first { $0.purchaseDate == date && $0.productID == transaction.productID }
         }
     }

@@ -9,8 +9,8 @@ struct NotificationRecord: Sendable, Hashable {
     var uuid: String
     /// When it happened, which is when it is signed.
     var at: Date
-    var type: Notice.Kind
-    var subtype: Notice.Subtype?
+    var type: StoreNotification.Kind
+    var subtype: StoreNotification.Subtype?
     var account: Int64?
     /// The purchase that it is about, and which of its transactions.
     var original: Int64?

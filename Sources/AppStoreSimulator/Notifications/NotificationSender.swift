@@ -61,8 +61,8 @@ final class NotificationSender: Sendable {
         let left = ended.withLock { $0 }
         // Where that fails, the next run finds them without a result.
         try? await store.database.write { [clock = store.virtualClock] sql in
-            let books = Books(sql)
-            try Self.writeDown(left, SendingRules(try books.settings()), books, at: try books.now(clock))
+            let db = SimulatorDatabase(sql)
+            try Self.writeDown(left, SendingRules(try db.settings()), db, at: try db.now(clock))
         }
     }
 
@@ -79,13 +79,13 @@ final class NotificationSender: Sendable {
         let ended = self.ended.withLock { $0 }
         let stillBusy = busy.subtracting(ended.map(\.sending.lane))
         var turn = try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
-            let books = Books(sql)
-            let rules = SendingRules(try books.settings())
-            let now = try books.now(clock)
-            try Self.writeDown(ended, rules, books, at: now)
+            let db = SimulatorDatabase(sql)
+            let rules = SendingRules(try db.settings())
+            let now = try db.now(clock)
+            try Self.writeDown(ended, rules, db, at: now)
             guard let url = rules.url else { return Turn() }
-            let begun = try books.beginSendings(rules, outside: stillBusy, upTo: Self.width, signer: signer, at: now)
-            return Turn(url: url, begun: begun, next: try books.nextRetry(after: now))
+            let begun = try db.beginSendings(rules, outside: stillBusy, upTo: Self.width, signer: signer, at: now)
+            return Turn(url: url, begun: begun, next: try db.nextRetry(after: now))
         }
         self.ended.withLock { $0.removeFirst(ended.count) }
         busy = stillBusy.union(turn.begun.map(\.lane))
@@ -94,8 +94,9 @@ final class NotificationSender: Sendable {
         return turn
     }
 
-    private static func writeDown(_ ended: [Ended], _ rules: SendingRules, _ books: Books, at now: Date) throws {
-        for one in ended { try books.end(one.sending, one.result, rules, at: now) }
+    private static func writeDown(_ ended: [Ended], _ rules: SendingRules, _ db: SimulatorDatabase, at now: Date) throws
+    {
+        for one in ended { try db.end(one.sending, one.result, rules, at: now) }
     }
 }
 

@@ -6,7 +6,7 @@ import StoreModel
 
 /// Writes down what the app's server is to be told, in the entry in which it happens: both are in the books, or neither.
 struct NotificationWriter {
-    let books: Books
+    let db: SimulatorDatabase
     let signer: StoreSigner
     /// The app's version, as notifications name it.
     let version: String
@@ -16,10 +16,10 @@ struct NotificationWriter {
     static let limit = 1000
 
     /// `nil` while nobody is to be told.
-    init?(_ books: Books, _ signer: StoreSigner, version: String) throws {
-        let settings = try books.settings()
+    init?(_ db: SimulatorDatabase, _ signer: StoreSigner, version: String) throws {
+        let settings = try db.settings()
         guard StoreSetting.notificationsURL.isSet(in: settings) else { return nil }
-        self.books = books
+        self.db = db
         self.signer = signer
         self.version = version
         isEveryOne = settings[StoreSetting.notifySkippedTime.name]?.stringValue == "all"
@@ -33,52 +33,57 @@ struct NotificationWriter {
     /// Returns its state at `now`; or an earlier one, if there was more than `limit` to write. Then another call goes on
     /// from there.
     func catchUp(
-        _ record: SubscriptionRecord, of account: Books.Account, under conditions: Conditions, at now: Date,
+        _ record: SubscriptionRecord, of account: SimulatorDatabase.Account, under conditions: Conditions, at now: Date,
         limit: inout Int
-    ) throws -> Course {
-        let told = try books.told(of: record.originalID) ?? now
+    ) throws -> SubscriptionState {
+        let reported = try db.reported(of: record.originalID) ?? now
         // The books may know already what happens a moment after what the clock reads.
-        guard told < now else { return Course(of: record, under: conditions, at: max(told, now)) }
-        let walk = NoticeWalk(
-            of: record, under: conditions, from: told, to: now, isEveryOne: isEveryOne, limit: limit)
-        limit -= walk.steps.count
-        for step in walk.steps { try write(step.notice, step.course, of: account, at: step.course.instant) }
-        return walk.course
+        guard reported < now else { return SubscriptionState(of: record, under: conditions, at: max(reported, now)) }
+        let timeline = NotificationTimeline(
+            of: record, under: conditions, from: reported, to: now, isEveryOne: isEveryOne, limit: limit)
+        limit -= timeline.steps.count
+        for step in timeline.steps { try write(step.notification, step.state, of: account, at: step.state.instant) }
+        return timeline.state
     }
 
-    /// Tells how `course` differs from how it stood before, and goes on watching it. `isFirst`: of its group.
-    func tell(_ course: Course, since before: Course?, isFirst: Bool, of account: Books.Account) throws {
-        for notice in course.notices(since: before, isFirst: isFirst) {
-            try write(notice, course, of: account, at: course.instant)
+    /// Tells how `state` differs from how it stood before, and goes on watching it. `isFirst`: of its group.
+    func writeChanges(
+        _ state: SubscriptionState, since before: SubscriptionState?, isFirst: Bool,
+        of account: SimulatorDatabase.Account
+    ) throws {
+        for notification in state.notifications(since: before, isFirst: isFirst) {
+            try write(notification, state, of: account, at: state.instant)
         }
-        try watch(course)
+        try watch(state)
     }
 
     /// Looks at it again when time does something; at once where it stood so before `now`.
-    func watch(_ course: Course, at now: Date? = nil) throws {
-        let isBehind = now.map { course.instant < $0 } ?? false
-        try books.watch(
-            course.record.originalID, told: course.instant, due: isBehind ? course.instant : course.nextChange)
+    func watch(_ state: SubscriptionState, at now: Date? = nil) throws {
+        let isBehind = now.map { state.instant < $0 } ?? false
+        try db.watch(
+            state.record.originalID, reported: state.instant, due: isBehind ? state.instant : state.nextChange)
     }
 
     // MARK: - Notifications
 
     /// About a transaction, and the subscription that it is of.
     func write(
-        _ notice: Notice, _ course: Course?, of account: Books.Account, at now: Date,
+        _ notification: StoreNotification, _ state: SubscriptionState?, of account: SimulatorDatabase.Account,
+        at now: Date,
         reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
     ) throws {
         let appTransactionID = account.appTransactionID
-        try write(notice.type, notice.subtype, about: notice.transaction, of: account, at: now) { body in
+        try write(notification.type, notification.subtype, about: notification.transaction, of: account, at: now) {
+            body in
             body.payload.data = AppStoreServerAPI.NotificationData {
                 $0.bundleId = signer.bundleID.rawValue
                 $0.bundleVersion = version
                 $0.environment = .sandbox
-                $0.status = course.map { .init(rawValue: $0.status.rawValue) }
+                $0.status = state.map { .init(rawValue: $0.status.rawValue) }
                 $0.consumptionRequestReason = reason
             }
-            body.transaction = signer.payload(of: notice.transaction, appTransactionID: appTransactionID, at: now)
-            body.renewalInfo = course.map {
+            body.transaction = signer.payload(of: notification.transaction, appTransactionID: appTransactionID, at: now)
+            body.renewalInfo = state.map {
                 signer.payload(of: signer.renewalInfo($0), appTransactionID: appTransactionID, at: now)
             }
         }
@@ -101,7 +106,7 @@ struct NotificationWriter {
     }
 
     /// About a parent who no longer consents to a child's use of the app.
-    func writeRescindConsent(of account: Books.Account, at now: Date) throws {
+    func writeRescindConsent(of account: SimulatorDatabase.Account, at now: Date) throws {
         try write(.rescindConsent, nil, of: account, at: now) { body in
             body.payload.appData = AppStoreServerAPI.NotificationAppData {
                 $0.bundleId = signer.bundleID.rawValue
@@ -113,12 +118,13 @@ struct NotificationWriter {
 
     @discardableResult
     private func write(
-        _ type: Notice.Kind, _ subtype: Notice.Subtype?, about transaction: TransactionRecord? = nil,
-        of account: Books.Account? = nil, at now: Date, _ fill: (inout NotificationBody) -> Void
+        _ type: StoreNotification.Kind, _ subtype: StoreNotification.Subtype?,
+        about transaction: TransactionRecord? = nil,
+        of account: SimulatorDatabase.Account? = nil, at now: Date, _ fill: (inout NotificationBody) -> Void
     ) throws -> String {
-        let id = try books.nextNotification()
+        let id = try db.nextNotification()
         // A state that is imported again goes on under another revision of the clock.
-        let name = "notification \(try books.seed()) \(try books.clock().revision) \(id)"
+        let name = "notification \(try db.seed()) \(try db.clock().revision) \(id)"
         let uuid = UUID(namespace: .simulatedStore, name: name).uuidString.lowercased()
         var body = NotificationBody(
             ResponseBodyV2DecodedPayload {
@@ -129,7 +135,7 @@ struct NotificationWriter {
                 $0.signedDate = StoreSigner.signedDate(now)
             })
         fill(&body)
-        try books.insert(
+        try db.insert(
             NotificationRecord(
                 id: id, uuid: uuid, at: now, type: type, subtype: subtype, account: account?.id,
                 original: transaction?.originalID, transaction: transaction?.id, body: body, due: now))

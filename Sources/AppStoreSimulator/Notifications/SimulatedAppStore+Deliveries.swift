@@ -10,9 +10,9 @@ extension SimulatedAppStore {
 
     /// Takes up what the last run left, and sends from now on if there is a transport. Throws `invalidValue`.
     func startSending() async throws {
-        try await database.write { try Books($0).endLostSendings() }
+        try await database.write { try SimulatorDatabase($0).endLostSendings() }
         if let url = configuration.notificationsURL,
-            try database.read({ SendingRules(try Books($0).settings()).url }) != url
+            try database.read({ SendingRules(try SimulatorDatabase($0).settings()).url }) != url
         {
             try await set(.notificationsURL, to: .string(url))
         }
@@ -37,16 +37,16 @@ extension SimulatedAppStore {
     public func deliverNotifications() async throws -> (waiting: Int, next: Date?) {
         _ = try await watchTime()
         let mark = try database.read { sql in
-            let books = Books(sql)
-            return try books.deliveryMark(at: try books.now(virtualClock))
+            let db = SimulatorDatabase(sql)
+            return try db.deliveryMark(at: try db.now(virtualClock))
         }
         signal.raise([Self.notifications])
         while true {
             let raised = signal.mark()
             let isUnderWay = try database.read { sql in
-                let books = Books(sql)
-                try Self.mustSend(books, configuration)
-                return try books.isUnderWay(mark)
+                let db = SimulatorDatabase(sql)
+                try Self.mustSend(db, configuration)
+                return try db.isUnderWay(mark)
             }
             guard isUnderWay else { break }
             if signal.isClosed { throw CancellationError() }
@@ -54,9 +54,9 @@ extension SimulatedAppStore {
             await signal.wait(for: Self.delivered, since: raised)
         }
         return try database.read { sql in
-            let books = Books(sql)
+            let db = SimulatorDatabase(sql)
             return (
-                waiting: try books.countRetries(), next: try books.nextRetry(after: mark.now)?.wholeMilliseconds
+                waiting: try db.countRetries(), next: try db.nextRetry(after: mark.now)?.wholeMilliseconds
             )
         }
     }
@@ -68,15 +68,15 @@ extension SimulatedAppStore {
     @discardableResult
     public func resendNotification(_ uuid: String) async throws -> StoreControlWire.Notification {
         let notification = try await database.write { [virtualClock, configuration] sql in
-            let books = Books(sql)
-            guard var record = try books.notification(uuid.lowercased()) else {
+            let db = SimulatorDatabase(sql)
+            guard var record = try db.notification(uuid.lowercased()) else {
                 throw SimulatorError(
                     .unknownNotification, "There is no notification \(uuid); list them to see which there are.")
             }
-            try Self.mustSend(books, configuration)
-            record.due = try books.now(virtualClock)
-            try books.sendAgain(record)
-            return try books.describe(record)
+            try Self.mustSend(db, configuration)
+            record.due = try db.now(virtualClock)
+            try db.sendAgain(record)
+            return try db.describe(record)
         }
         signal.raise([Self.notifications])
         return notification
@@ -89,25 +89,25 @@ extension SimulatedAppStore {
         of account: AccountName? = nil, type: String? = nil, after: Int64 = 0, limit: Int = 100
     ) throws -> [StoreControlWire.Notification] {
         try database.read { sql in
-            let books = Books(sql)
-            let account = try account.map { try books.known($0).id }
-            return try books.notifications(of: account, type: type, after: after, limit: limit).map(books.describe)
+            let db = SimulatorDatabase(sql)
+            let account = try account.map { try db.known($0).id }
+            return try db.notifications(of: account, type: type, after: after, limit: limit).map(db.describe)
         }
     }
 
     /// Throws `notNow` while nothing is sent at all.
-    private static func mustSend(_ books: Books, _ configuration: Configuration) throws {
+    private static func mustSend(_ db: SimulatorDatabase, _ configuration: Configuration) throws {
         guard configuration.notificationTransport != nil else {
             throw SimulatorError(.notNow, "This store was opened without a transport, so it sends no notifications.")
         }
-        guard SendingRules(try books.settings()).url != nil else {
+        guard SendingRules(try db.settings()).url != nil else {
             throw SimulatorError(
                 .notNow, "There is no URL to notify; set the setting \(StoreSetting.notificationsURL.name).")
         }
     }
 }
 
-extension Books {
+extension SimulatorDatabase {
     fileprivate func notifications(
         of account: Int64?, type: String?, after: Int64, limit: Int
     ) throws -> [NotificationRecord] {

@@ -15,25 +15,25 @@ extension SimulatedAppStore {
     /// `CancellationError` between two entries when the store closes or the caller is cancelled; the rest is written later.
     func watchTime() async throws -> Date? {
         while true {
-            let (isDone, next) = try await database.write { [moments, virtualClock, configuration, signer] sql in
-                let books = Books(sql)
-                guard let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
+            let (isDone, next) = try await database.write { [timestamps, virtualClock, configuration, signer] sql in
+                let db = SimulatorDatabase(sql)
+                guard let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion)
                 else { return (true, nil as Date?) }
-                let now = try books.now(virtualClock)
-                let conditions = try books.conditions()
-                let due = try books.watched(dueBy: now, limit: Self.watchedAtOnce)
+                let now = try db.now(virtualClock)
+                let conditions = try db.conditions()
+                let due = try db.watched(dueBy: now, limit: Self.watchedAtOnce)
                 var limit = NotificationWriter.limit
                 for original in due where limit > 0 {
-                    guard let record = try books.subscription(original),
-                        let account = try books.account(record.accountID)
-                    else { throw Books.empty }
+                    guard let record = try db.subscription(original),
+                        let account = try db.account(record.accountID)
+                    else { throw SimulatorDatabase.empty }
                     // What happened to somebody may be a moment ahead of the clock.
                     let end = max(now, account.lastEvent)
-                    let course = try writer.catchUp(record, of: account, under: conditions, at: end, limit: &limit)
-                    try writer.watch(course, at: end)
-                    moments.told(account.id, until: end)
+                    let state = try writer.catchUp(record, of: account, under: conditions, at: end, limit: &limit)
+                    try writer.watch(state, at: end)
+                    timestamps.reported(account.id, until: end)
                 }
-                return (due.count < Self.watchedAtOnce && limit > 0, try books.nextWatch())
+                return (due.count < Self.watchedAtOnce && limit > 0, try db.nextWatch())
             }
             if isDone { return next }
             if signal.isClosed { throw CancellationError() }
@@ -43,7 +43,7 @@ extension SimulatedAppStore {
 
     /// Writes down, in entries of their own, what was too much for another one.
     func catchUp(_ behind: NotificationsBehind) async throws {
-        try await database.write { try Books($0).look(at: behind.original) }
+        try await database.write { try SimulatorDatabase($0).setDue(behind.original) }
         _ = try await watchTime()
     }
 
@@ -52,25 +52,25 @@ extension SimulatedAppStore {
     /// Sends a notification of the type `TEST`. Returns the token that asks what became of it. Throws `notNow` while there
     /// is no URL to send it to.
     public func requestTestNotification() async throws -> String {
-        try await tell { writer, now in "\(try writer.writeTest(at: now))_\(now.microseconds / 1000)" }
+        try await writeNotification { writer, now in "\(try writer.writeTest(at: now))_\(now.microseconds / 1000)" }
     }
 
     /// A parent no longer consents to the use of the app by this account. Throws `unknownAccount`.
     public func rescindConsent(of account: AccountName) async throws {
-        try await enter({ try $0.known(account) }) { try $0.tellOfRescindedConsent() }
+        try await recordEvent({ try $0.known(account) }) { try $0.notifyOfRescindedConsent() }
     }
 
     /// Writes something down that concerns nobody's purchases. Throws `notNow` while nobody is told anything.
-    private func tell<Value: Sendable>(
+    private func writeNotification<Value: Sendable>(
         _ body: @escaping @Sendable (NotificationWriter, Date) throws -> Value
     ) async throws -> Value {
         let value = try await database.write { [virtualClock, configuration, signer] sql in
-            let books = Books(sql)
-            guard let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion) else {
+            let db = SimulatorDatabase(sql)
+            guard let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion) else {
                 throw SimulatorError(
                     .notNow, "There is no URL to notify; set the setting \(StoreSetting.notificationsURL.name).")
             }
-            return try body(writer, try books.now(virtualClock))
+            return try body(writer, try db.now(virtualClock))
         }
         signal.raise([Self.notifications])
         return value
@@ -88,19 +88,19 @@ extension SimulatedAppStore {
         let parts = token.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         return try database.read { sql in
-            let books = Books(sql)
-            guard let record = try books.notification(String(parts[0])), record.type == .test,
+            let db = SimulatorDatabase(sql)
+            guard let record = try db.notification(String(parts[0])), record.type == .test,
                 parts[1] == "\(record.at.microseconds / 1000)"
             else { return nil }
-            return try books.sent(record, signer)
+            return try db.sent(record, signer)
         }
     }
 
     /// Notifications that were sent at least once, oldest first. Throws `unknownTransaction`.
     package func notificationHistory(_ query: NotificationQuery) throws -> [SentNotification] {
         try database.read { sql in
-            let books = Books(sql)
-            return try books.notifications(query).map { try books.sent($0, signer) }
+            let db = SimulatorDatabase(sql)
+            return try db.notifications(query).map { try db.sent($0, signer) }
         }
     }
 }

@@ -78,7 +78,7 @@ package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// What is wrong at one place of a scenario's file.
-struct ScenarioFlaw: Error {
+struct ScenarioFinding: Error {
     let pointer: String
     let reason: String
 }

@@ -32,30 +32,30 @@ struct ScenarioCall: Sendable {
         } else if shape.required.count == 1 {
             (members, isAlone) = ([shape.required[0]: place.value], true)
         } else {
-            throw place.flaw("\(endpoint.id) takes a JSON object with \(shape.words)")
+            throw place.finding("\(endpoint.id) takes a JSON object with \(shape.words)")
         }
         var (values, body): ([String: String], JSONMembers) = ([:], [:])
         for (name, value) in members {
             let here = isAlone ? place : place.member(name)
             guard shape.path.contains(name) else {
                 guard shape.takes(name) else {
-                    throw here.flaw("\(endpoint.id) has no member \"\(name)\"; it takes \(shape.words)")
+                    throw here.finding("\(endpoint.id) has no member \"\(name)\"; it takes \(shape.words)")
                 }
                 body[name] = value
                 continue
             }
             guard let text = value.stringValue, AccountName.isValid(text) else {
-                throw here.flaw("the \(name) should have \(AccountName.rule)")
+                throw here.finding("the \(name) should have \(AccountName.rule)")
             }
             if Self.isNamed(name) { try Self.check(text, at: here, names) }
             values[name] = text
         }
         for name in shape.path where values[name] == nil {
-            throw place.member(name).flaw("\(endpoint.id) needs the \(name)")
+            throw place.member(name).finding("\(endpoint.id) needs the \(name)")
         }
         if let violation = endpoint.body?.schema.violation(.object(body)) {
             let path = isAlone ? [] : violation.path
-            throw ScenarioFlaw(
+            throw ScenarioFinding(
                 pointer: path.reduce(place.pointer) { "\($0)/\(JSONPointer.escaped($1))" },
                 reason: "it should be \(violation.rule)")
         }
@@ -98,7 +98,7 @@ struct ScenarioCall: Sendable {
     /// Throws for a text that is neither a name given by now nor what the store itself gives out.
     static func check(_ text: String, at place: JSONPlace, _ names: Set<String>) throws {
         guard !names.contains(text), text.first?.isLetter ?? true, UUID(text: text) == nil else { return }
-        throw place.flaw("no earlier step gave the name \"\(text)\"")
+        throw place.finding("no earlier step gave the name \"\(text)\"")
     }
 
     // MARK: - Apple's App Store Server API
@@ -108,7 +108,7 @@ struct ScenarioCall: Sendable {
         at place: JSONPlace
     ) throws {
         for name in Self.placeholders(in: path) where !names.contains(name) {
-            throw place.flaw("no earlier step gave the name \"\(name)\"")
+            throw place.finding("no earlier step gave the name \"\(name)\"")
         }
         self.method = method
         self.path = path
@@ -125,12 +125,12 @@ struct ScenarioCall: Sendable {
         let (method, path) = (place["method"], try place.require("path"))
         let text = try path.text(1...2000)
         guard text.hasPrefix("/inApps/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw path.flaw("this is a path of Apple's such as /inApps/v1/subscriptions/{first}")
+            throw path.finding("this is a path of Apple's such as /inApps/v1/subscriptions/{first}")
         }
         let methods = ["GET", "POST", "PUT", "DELETE"]
         let word = method.map { $0.value.stringValue ?? "" } ?? "GET"
         guard methods.contains(word) else {
-            throw place.member("method").flaw("this is one of \(methods.joined(separator: ", "))")
+            throw place.member("method").finding("this is one of \(methods.joined(separator: ", "))")
         }
         return try ScenarioCall(server: .init(word), text, place["body"]?.value, knowing: names, at: path)
     }
@@ -142,12 +142,12 @@ struct ScenarioCall: Sendable {
         let text = try transaction.text(1...64)
         try check(text, at: transaction, names)
         guard let count = days.value.intValue, (1...90).contains(count) else {
-            throw days.flaw("this is a number of days from 1 to 90")
+            throw days.finding("this is a number of days from 1 to 90")
         }
         let reason = place["reason"]
         let code = reason == nil ? 0 : reason?.value.intValue
         guard let code, (0...3).contains(code) else {
-            throw place.member("reason").flaw("this is Apple's extendReasonCode, 0 to 3")
+            throw place.member("reason").finding("this is Apple's extendReasonCode, 0 to 3")
         }
         return try ScenarioCall(
             server: .put, "/inApps/v1/subscriptions/extend/" + (names.contains(text) ? "{\(text)}" : text),

@@ -59,11 +59,11 @@ struct ScenarioExpectation: Sendable {
             default:
                 guard let endpoint = Self.endpoints[name] else {
                     let words = Self.words.sorted().joined(separator: ", ")
-                    throw here.flaw("nothing is known of \"\(name)\"; what can be expected is \(words)")
+                    throw here.finding("nothing is known of \"\(name)\"; what can be expected is \(words)")
                 }
                 let optional = endpoint.query.map(\.name).filter(Self.qualifiers.contains)
                 for parameter in endpoint.pathParameters where given[parameter] == nil {
-                    throw here.flaw("\(name) are somebody's; name the \(parameter) beside them")
+                    throw here.finding("\(name) are somebody's; name the \(parameter) beside them")
                 }
                 used.formUnion(endpoint.pathParameters + optional)
                 source = .endpoint(endpoint, given, list: endpoint.list)
@@ -73,9 +73,9 @@ struct ScenarioExpectation: Sendable {
             subjects.append(
                 Subject(name: name, pointer: here.pointer, source: source, expected: shape.normal(expected)))
         }
-        guard !subjects.isEmpty else { throw place.flaw("nothing is expected here") }
+        guard !subjects.isEmpty else { throw place.finding("nothing is expected here") }
         for name in given.keys.sorted() where !used.contains(name) {
-            throw place.member(name).flaw("nothing that is expected here depends on the \(name)")
+            throw place.member(name).finding("nothing that is expected here depends on the \(name)")
         }
         self.subjects = subjects
         self.names = newNames.subtracting(names)

@@ -156,8 +156,8 @@ struct ScenarioMatch {
         case (.object(let there), .object(let members)):
             let wanted = members.filter { $0.key != "as" }
             guard !wanted.isEmpty else {
-                let telling = ["type", "subtype", "account", "productID", "state", "status", "result", "name"]
-                return .object(JSONMembers(there.filter { telling.contains($0.key) }.map { ($0.key, $0.value) }))
+                let identifying = ["type", "subtype", "account", "productID", "state", "status", "result", "name"]
+                return .object(JSONMembers(there.filter { identifying.contains($0.key) }.map { ($0.key, $0.value) }))
             }
             return .object(JSONMembers(wanted.map { ($0.key, cut(there[$0.key] ?? .null, to: $0.value)) }))
         case (.array(let there), .array(let elements)):

@@ -20,20 +20,20 @@ struct ScenarioReader {
     func read(_ bytes: [UInt8]) throws -> Scenario {
         do {
             return try scenario(try document(bytes))
-        } catch let flaw as ScenarioFlaw {
-            throw ScenarioError(file: file, pointer: flaw.pointer, reason: flaw.reason)
+        } catch let finding as ScenarioFinding {
+            throw ScenarioError(file: file, pointer: finding.pointer, reason: finding.reason)
         }
     }
 
     private func document(_ bytes: [UInt8]) throws -> JSONPlace {
         let root: JSONPlace
         guard bytes.count <= Self.byteLimit else {
-            throw ScenarioFlaw(pointer: "", reason: "a scenario has at most \(Self.byteLimit) bytes")
+            throw ScenarioFinding(pointer: "", reason: "a scenario has at most \(Self.byteLimit) bytes")
         }
         do {
             root = JSONPlace(value: try JSONValue(parsing: bytes), pointer: "")
         } catch {
-            throw ScenarioFlaw(pointer: "", reason: "this is not JSON: \(error)")
+            throw ScenarioFinding(pointer: "", reason: "this is not JSON: \(error)")
         }
         try root.checkMembers(Self.members, of: "a scenario")
         return root
@@ -46,7 +46,7 @@ struct ScenarioReader {
         let start = try root["start"]?.date() ?? Self.start
         let seed = try root["seed"].map { place in
             guard let seed = place.value.intValue, seed >= 0 else {
-                throw place.flaw("the seed is a whole number from 0 on")
+                throw place.finding("the seed is a whole number from 0 on")
             }
             return UInt64(seed)
         }
@@ -64,12 +64,12 @@ struct ScenarioReader {
             let here = place.member(name)
             guard let setting = StoreSetting.named(name) else {
                 let all = StoreSetting.all.map(\.name).joined(separator: ", ")
-                throw here.flaw("there is no setting \"\(name)\"; there are \(all)")
+                throw here.finding("there is no setting \"\(name)\"; there are \(all)")
             }
             do {
                 settings.append(.init(setting: setting, value: try setting.value(of: value)))
             } catch {
-                throw here.flaw("the setting \(name) takes \(setting.rule)")
+                throw here.finding("the setting \(name) takes \(setting.rule)")
             }
         }
         return settings
@@ -88,7 +88,7 @@ struct ScenarioReader {
         }
         do {
             return try Catalogue(parsing: bytes, file: name)
-        } catch let error as CatalogError {
+        } catch let error as CatalogueError {
             let first = error.errors.first
             throw ScenarioError(
                 file: name, pointer: prefix + (first?.pointer ?? ""), reason: first?.reason ?? error.description)
@@ -96,15 +96,15 @@ struct ScenarioReader {
     }
 
     private func steps(_ place: JSONPlace) throws -> [ScenarioStep] {
-        guard let elements = place.elements else { throw place.flaw("the steps are a list") }
+        guard let elements = place.elements else { throw place.finding("the steps are a list") }
         guard (1...Self.stepLimit).contains(elements.count) else {
-            throw place.flaw("a scenario has 1 to \(Self.stepLimit) steps")
+            throw place.finding("a scenario has 1 to \(Self.stepLimit) steps")
         }
         var names: Set<String> = []
         var steps: [ScenarioStep] = []
         for element in elements { steps.append(try ScenarioStep(element, knowing: &names)) }
         guard steps.contains(where: \.isExpectation) else {
-            throw place.flaw("nothing is expected; a scenario that cannot fail says nothing")
+            throw place.finding("nothing is expected; a scenario that cannot fail says nothing")
         }
         return steps
     }
@@ -112,9 +112,9 @@ struct ScenarioReader {
 
 /// What members of a scenario are read with.
 extension JSONPlace {
-    func flaw(_ reason: String) -> ScenarioFlaw {
+    func finding(_ reason: String) -> ScenarioFinding {
         // A reason may quote the file.
-        ScenarioFlaw(pointer: pointer, reason: String(reason.prefix(1000)).printable)
+        ScenarioFinding(pointer: pointer, reason: String(reason.prefix(1000)).printable)
     }
 
     /// A member, null or not there.
@@ -123,39 +123,41 @@ extension JSONPlace {
     }
 
     func require(_ name: String) throws -> JSONPlace {
-        guard let member = self[name] else { throw member(name).flaw("\(name) is missing") }
+        guard let member = self[name] else { throw member(name).finding("\(name) is missing") }
         return member
     }
 
     func object(or rule: String = "this is a JSON object") throws -> JSONMembers {
-        guard case .object(let members) = value else { throw flaw(rule) }
+        guard case .object(let members) = value else { throw finding(rule) }
         return members
     }
 
     /// Throws for a member that is not among `known`.
     func checkMembers(_ known: [String], of what: String) throws {
         for name in try object(or: "\(what) is a JSON object").keys where !known.contains(name) {
-            throw member(name).flaw(
+            throw member(name).finding(
                 "\(what) has no member \"\(name)\"; it has \(known.joined(separator: ", "))")
         }
     }
 
     func text(_ length: ClosedRange<Int>) throws -> String {
         guard let text = value.stringValue, length.contains(text.count) else {
-            throw flaw("this is a text of \(length.lowerBound) to \(length.upperBound) characters")
+            throw finding("this is a text of \(length.lowerBound) to \(length.upperBound) characters")
         }
         return text
     }
 
     func date() throws -> Date {
         guard let date = value.stringValue.flatMap(RFC3339.date) else {
-            throw flaw("this is an instant such as \"2026-11-20T14:40:00Z\"")
+            throw finding("this is an instant such as \"2026-11-20T14:40:00Z\"")
         }
         return date
     }
 
     func identifier<ID: Identifier>(_ type: ID.Type) throws -> ID {
-        guard let id = value.stringValue.flatMap(ID.init(rawValue:)) else { throw flaw("this should have \(ID.rule)") }
+        guard let id = value.stringValue.flatMap(ID.init(rawValue:)) else {
+            throw finding("this should have \(ID.rule)")
+        }
         return id
     }
 }

@@ -60,7 +60,7 @@ extension ScenarioReceiver.Script {
     init(_ place: JSONPlace) throws {
         let places = place.elements ?? [place]
         guard (1...Self.limit).contains(places.count) else {
-            throw place.flaw("these are 1 to \(Self.limit) answers")
+            throw place.finding("these are 1 to \(Self.limit) answers")
         }
         var answers: [ScenarioReceiver.Answer] = []
         for place in places {
@@ -70,7 +70,7 @@ extension ScenarioReceiver.Script {
                 answers.append(answer)
             } else {
                 let words = Self.words.keys.sorted().joined(separator: ", ")
-                throw place.flaw("a receiver answers with a status such as 200 or 500, or one of \(words)")
+                throw place.finding("a receiver answers with a status such as 200 or 500, or one of \(words)")
             }
         }
         self.init(answers: answers)

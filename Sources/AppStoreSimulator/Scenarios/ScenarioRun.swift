@@ -55,10 +55,10 @@ private struct ScenarioRun {
     /// The numbers of what steps named.
     private var names: [String: String] = [:]
     /// What was expected already, each thing once.
-    private var seen: Set<Told> = []
+    private var seen: Set<ReportedItem> = []
     private var isStopped = false
 
-    private enum Told: Hashable {
+    private enum ReportedItem: Hashable {
         case notification(Int64)
         case attempt(Int64, Int)
     }
@@ -189,11 +189,14 @@ private struct ScenarioRun {
                     .map(Self.json))
         case .attempts(let account):
             return .array(
-                try notifications(of: account).flatMap { told in
-                    told.attempts.enumerated().filter { seen.insert(.attempt(told.number, $0.offset)).inserted }.map {
-                        ToldAttempt(told, number: $0.offset + 1, $0.element)
+                try notifications(of: account).flatMap { notification in
+                    notification.attempts.enumerated().filter {
+                        seen.insert(.attempt(notification.number, $0.offset)).inserted
+                    }.map {
+                        NotificationSendAttempt(notification, number: $0.offset + 1, $0.element)
                     }
-                }.sorted { ($0.at, $0.told, $0.attempt) < ($1.at, $1.told, $1.attempt) }.map(Self.json))
+                }.sorted { ($0.at, $0.notificationNumber, $0.attempt) < ($1.at, $1.notificationNumber, $1.attempt) }
+                    .map(Self.json))
         }
     }
 
@@ -229,7 +232,7 @@ private struct ScenarioRun {
 }
 
 /// One sending of a notification, as a scenario speaks of it.
-struct ToldAttempt: Encodable, Sendable, WireModel {
+struct NotificationSendAttempt: Encodable, Sendable, WireModel {
     static let schemaName = "ToldAttempt"
     static let schema = WireSchema.object([
         .required("at", .date), .required("attempt", .integer(1...1000)), .optional("result", .text),
@@ -242,7 +245,7 @@ struct ToldAttempt: Encodable, Sendable, WireModel {
     }
 
     /// The place of its notification in the order of all; for sorting.
-    let told: Int64
+    let notificationNumber: Int64
     let at: Date
     /// Counts from 1.
     let attempt: Int
@@ -254,16 +257,16 @@ struct ToldAttempt: Encodable, Sendable, WireModel {
     let transactionID: TransactionID?
     let originalTransactionID: TransactionID?
 
-    init(_ told: StoreControlWire.Notification, number: Int, _ attempt: StoreControlWire.Notification.Attempt) {
-        self.told = told.number
+    init(_ notification: StoreControlWire.Notification, number: Int, _ attempt: StoreControlWire.Notification.Attempt) {
+        notificationNumber = notification.number
         at = attempt.at
         self.attempt = number
         result = attempt.result
-        type = told.type
-        subtype = told.subtype
-        account = told.account
-        productID = told.productID
-        transactionID = told.transactionID
-        originalTransactionID = told.originalTransactionID
+        type = notification.type
+        subtype = notification.subtype
+        account = notification.account
+        productID = notification.productID
+        transactionID = notification.transactionID
+        originalTransactionID = notification.originalTransactionID
     }
 }

@@ -11,7 +11,7 @@ struct ScenarioShape {
     private let schema: JSONValue
     private let named: [WireSchema.Named]
     /// Whether it is a list of what the app's server was told, of which a text says the type and the subtype.
-    private let isTold: Bool
+    private let isNotification: Bool
 
     init(_ source: ScenarioExpectation.Source) {
         switch source {
@@ -19,9 +19,9 @@ struct ScenarioShape {
             let answer = endpoint.answer?.definition ?? .any
             schema = list.flatMap { answer.json["properties"]?[$0] } ?? answer.json
             named = answer.named
-            isTold = false
-        case .notifications: (schema, named, isTold) = Self.list(of: StoreControlWire.Notification.self)
-        case .attempts: (schema, named, isTold) = Self.list(of: ToldAttempt.self)
+            isNotification = false
+        case .notifications: (schema, named, isNotification) = Self.list(of: StoreControlWire.Notification.self)
+        case .attempts: (schema, named, isNotification) = Self.list(of: NotificationSendAttempt.self)
         }
     }
 
@@ -31,7 +31,9 @@ struct ScenarioShape {
     }
 
     /// What is written, in full.
-    func normal(_ expected: JSONValue) -> JSONValue { isTold ? Self.elements(of: expected, Self.type) : expected }
+    func normal(_ expected: JSONValue) -> JSONValue {
+        isNotification ? Self.elements(of: expected, Self.type) : expected
+    }
 
     private static func type(_ value: JSONValue) -> JSONValue {
         guard let words = value.stringValue?.split(separator: " "), (1...2).contains(words.count) else { return value }
@@ -86,7 +88,8 @@ struct ScenarioShape {
                     }
                     if !value.isNull { try check(here, inner, named, known, &names) }
                 } else {
-                    throw here.flaw("there is no \"\(name)\" here; there is \(properties.keys.joined(separator: ", "))")
+                    throw here.finding(
+                        "there is no \"\(name)\" here; there is \(properties.keys.joined(separator: ", "))")
                 }
             }
         }
@@ -99,7 +102,7 @@ struct ScenarioShape {
             if let inner = SignedContent.schemas[name], case .object = value {
                 try check(here, inner)
             } else if let unknown = content.unknownMembers(of: .object([name: value])).first {
-                throw ScenarioFlaw(
+                throw ScenarioFinding(
                     pointer: place.pointer + unknown, reason: "Apple has no such member in what is signed here")
             } else if case .object(let members) = value {
                 // `data` of a notification holds signed documents of its own.
@@ -122,14 +125,14 @@ enum ListRule {
         if let elements = place.elements { return elements }
         let rule = "this is a list, or an object with \(words.joined(separator: ", "))"
         var elements: [JSONPlace] = []
-        guard case .object(let members) = place.value, !members.isEmpty else { throw place.flaw(rule) }
+        guard case .object(let members) = place.value, !members.isEmpty else { throw place.finding(rule) }
         for name in members.keys {
             let here = place.member(name)
-            guard words.contains(name) else { throw here.flaw(rule) }
+            guard words.contains(name) else { throw here.finding(rule) }
             if name == "count" {
-                guard let count = here.value.intValue, count >= 0 else { throw here.flaw("a count is 0 or more") }
+                guard let count = here.value.intValue, count >= 0 else { throw here.finding("a count is 0 or more") }
             } else {
-                guard let some = here.elements else { throw here.flaw("this is a list") }
+                guard let some = here.elements else { throw here.finding("this is a list") }
                 elements += some
             }
         }

@@ -37,25 +37,25 @@ struct ScenarioStep: Sendable {
     init(_ place: JSONPlace, knowing names: inout Set<String>) throws {
         let members = try place.object(or: "a step is a JSON object")
         let words = members.keys.filter { !Self.members.contains($0) }
-        guard let word = words.first else { throw place.flaw("a step has an action, or expects something") }
+        guard let word = words.first else { throw place.finding("a step has an action, or expects something") }
         for other in words.dropFirst() {
-            throw place.member(other).flaw("a step has one action, and this one has \(word) already")
+            throw place.member(other).finding("a step has one action, and this one has \(word) already")
         }
         let here = place.member(word)
         guard let reader = ScenarioWords.all[word] else {
-            throw here.flaw("there is no action \"\(word)\"; Documentation/Formats.md lists them")
+            throw here.finding("there is no action \"\(word)\"; Documentation/Formats.md lists them")
         }
         note = try place["note"]?.text(0...1000).printable ?? ""
         let action = try reader.read(here, names)
         let calls: [ScenarioCall] = if case .calls(let calls) = action { calls } else { [] }
         name = try place["as"].map { place in
             guard calls.count == 1, calls[0].givesName else {
-                throw place.flaw("\(word) gives nothing that could have a name")
+                throw place.finding("\(word) gives nothing that could have a name")
             }
             return try Self.newName(place, &names)
         }
         refusal = try place["refused"].map { place in
-            guard !calls.isEmpty else { throw place.flaw("nothing can refuse \(word)") }
+            guard !calls.isEmpty else { throw place.finding("nothing can refuse \(word)") }
             if let number = place.value.intValue { return "\(number)" }
             return try place.text(1...100)
         }
@@ -71,8 +71,8 @@ struct ScenarioStep: Sendable {
     static func newName(_ place: JSONPlace, _ names: inout Set<String>) throws -> String {
         let name = try place.text(1...64)
         guard name.first?.isLetter == true, name.allSatisfy({ $0.isLetter || $0.isNumber || "-._".contains($0) })
-        else { throw place.flaw("a name begins with a letter, and has letters, digits, -, . and _ only") }
-        guard names.insert(name).inserted else { throw place.flaw("an earlier step gave the name \"\(name)\"") }
+        else { throw place.finding("a name begins with a letter, and has letters, digits, -, . and _ only") }
+        guard names.insert(name).inserted else { throw place.finding("an earlier step gave the name \"\(name)\"") }
         return name
     }
 }
@@ -121,7 +121,7 @@ enum ScenarioWords {
         var place = place
         if let text = place.value.stringValue {
             guard let advance = StoreControlWire.Advance(text) else {
-                throw place.flaw("this is a duration such as 90s, 6h, 40d or P1M, or an instant of RFC 3339")
+                throw place.finding("this is a duration such as 90s, 6h, 40d or P1M, or an instant of RFC 3339")
             }
             place = JSONPlace(value: Self.json(advance), pointer: place.pointer)
         }
@@ -139,7 +139,7 @@ enum ScenarioWords {
     /// Settings by name.
     private static func set(_ place: JSONPlace, _ names: Set<String>) throws -> ScenarioStep.Action {
         let settings = try ScenarioReader.settings(place)
-        guard !settings.isEmpty else { throw place.flaw("nothing is set; name a setting and its value") }
+        guard !settings.isEmpty else { throw place.finding("nothing is set; name a setting and its value") }
         var calls: [ScenarioCall] = []
         for one in settings {
             let members: JSONValue = ["setting": .string(one.setting.name), "value": one.value]
@@ -155,7 +155,7 @@ enum ScenarioWords {
         _ place: JSONPlace, _ names: Set<String>, _ decision: StoreControlWire.AskToBuy.Decision
     ) throws -> ScenarioCall {
         guard let transaction = place.value.stringValue else {
-            throw place.flaw("this is the name that a step gave a purchase, or its number")
+            throw place.finding("this is the name that a step gave a purchase, or its number")
         }
         try ScenarioCall.check(transaction, at: place, names)
         let members: JSONValue = ["transaction": .string(transaction), "decision": .string(decision.rawValue)]

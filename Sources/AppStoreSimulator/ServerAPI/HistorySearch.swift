@@ -18,7 +18,7 @@ struct HistorySearch: Sendable {
     var isDescending: Bool { request.sort == .descending }
 }
 
-extension Course {
+extension SubscriptionState {
     /// Those of this subscription that the search needs, in any order. The work does not depend on how many there are.
     ///
     /// Most transactions have the date of their purchase, so that they are in the history's order already: their place is

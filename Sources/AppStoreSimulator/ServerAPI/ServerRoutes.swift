@@ -12,7 +12,7 @@ struct ServerRoutes: HTTPHandler {
         var router = Router(ServerAPIEndpoints.all) { endpoint in
             { request, path in
                 do {
-                    try store.serverGate.pass(endpoint.id, rate: endpoint.handler.rate)
+                    try store.serverAuthenticator.checkLimits(endpoint.id, rate: endpoint.handler.rate)
                     return try endpoint.handler.respond(try ServerCall(request, path, store: store))
                 } catch {
                     return .ready(ServerRefusal(answering: error).response)
@@ -26,11 +26,11 @@ struct ServerRoutes: HTTPHandler {
 
     func respond(to request: HTTPRequest) -> HTTPReply {
         do {
-            try store.serverGate.admit(request)
+            try store.serverAuthenticator.authenticate(request)
         } catch {
             return .ready(ServerRefusal(unauthenticated: error).response)
         }
-        let delay = store.serverGate.delay
+        let delay = store.serverAuthenticator.delay
         guard delay > 0 else { return router.respond(to: request) }
         return .suspended { [store, router] in
             await store.pause(for: delay)

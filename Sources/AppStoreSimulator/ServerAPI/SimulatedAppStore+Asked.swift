@@ -7,11 +7,11 @@ import StoreModel
 extension SimulatedAppStore {
     /// A transaction as it is now. Throws `ErrorCode` (`appTransactionIdNotSupported`, `transactionIdNotFound`).
     func asked(of transaction: Int64) throws -> Sale {
-        try look({ try $0.owner(ofTransaction: transaction) }) { books, account, now in
-            guard let (record, course) = try books.transaction(transaction, at: now) else {
+        try read({ try $0.owner(ofTransaction: transaction) }) { db, account, now in
+            guard let (record, state) = try db.transaction(transaction, at: now) else {
                 throw AppStoreServerAPI.ErrorCode.transactionIdNotFound
             }
-            return Sale(transaction: record, course: course, account: account, now: now)
+            return Sale(transaction: record, state: state, account: account, now: now)
         }
     }
 
@@ -19,25 +19,27 @@ extension SimulatedAppStore {
     ///
     /// Throws `ErrorCode.transactionIdNotFound`.
     func asked<Value: Sendable>(
-        ofCustomer id: Int64, _ body: (Books, Books.Account, Date) throws -> Value
+        ofCustomer id: Int64, _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
     ) throws -> Value {
-        try look({ try $0.owner(ofAny: id) }) { books, account, now in
-            guard try account.appTransactionID == "\(id)" || books.transaction(id, at: now) != nil else {
+        try read({ try $0.owner(ofAny: id) }) { db, account, now in
+            guard try account.appTransactionID == "\(id)" || db.transaction(id, at: now) != nil else {
                 throw AppStoreServerAPI.ErrorCode.transactionIdNotFound
             }
-            return try body(books, account, now)
+            return try body(db, account, now)
         }
     }
 
     /// Signed now, for a server.
-    func sign(_ transactions: [TransactionRecord], of account: Books.Account, at now: Date) throws -> [String] {
+    func sign(_ transactions: [TransactionRecord], of account: SimulatorDatabase.Account, at now: Date) throws
+        -> [String]
+    {
         try transactions.map {
             try signer.sign($0, appTransactionID: account.appTransactionID, at: now, isFresh: true)
         }
     }
 }
 
-extension Books {
+extension SimulatorDatabase {
     /// Whose a transaction is, or is to be. Throws `ErrorCode.appTransactionIdNotSupported`, and `missing`.
     func owner(
         ofTransaction id: Int64, else missing: AppStoreServerAPI.ErrorCode = .transactionIdNotFound

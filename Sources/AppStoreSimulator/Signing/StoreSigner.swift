@@ -29,7 +29,8 @@ struct StoreSigner: Sendable {
     /// A transaction as an app gets it on a device. `isFresh`: signed at `now`; otherwise as it was first signed in this
     /// state.
     func storeTransaction(
-        _ record: TransactionRecord, _ course: Course?, for device: Books.Device, at now: Date, isFresh: Bool
+        _ record: TransactionRecord, _ state: SubscriptionState?, for device: SimulatorDatabase.Device, at now: Date,
+        isFresh: Bool
     ) throws -> StoreTransaction {
         let appTransactionID = device.account.appTransactionID
         return StoreTransaction(
@@ -51,7 +52,7 @@ struct StoreSigner: Sendable {
             },
             signedTransaction: try sign(
                 record, appTransactionID: appTransactionID, for: device.stamp, at: now, isFresh: isFresh),
-            signedRenewalInfo: try course.map {
+            signedRenewalInfo: try state.map {
                 try sign($0, appTransactionID: appTransactionID, for: device.stamp, at: now, isFresh: isFresh)
             })
     }
@@ -72,11 +73,11 @@ struct StoreSigner: Sendable {
 
     /// For a device, or for a server.
     func sign(
-        _ course: Course, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
+        _ state: SubscriptionState, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
     ) throws -> String {
-        let info = renewalInfo(course)
+        let info = renewalInfo(state)
         return try remembered(
-            .renewalInfo(info, since: course.changedAt, appTransactionID: appTransactionID, stamp), isFresh: isFresh
+            .renewalInfo(info, since: state.changedAt, appTransactionID: appTransactionID, stamp), isFresh: isFresh
         ) {
             var payload = payload(of: info, appTransactionID: appTransactionID, at: now)
             if let marks = try stamp?.marks(for: "renewal info \(info.originalID)") {
@@ -87,7 +88,7 @@ struct StoreSigner: Sendable {
     }
 
     /// How an account got the app itself, for one of its devices. The account got it when it was created.
-    func appTransaction(of device: Books.Device, version: String, at now: Date) throws -> String {
+    func appTransaction(of device: SimulatorDatabase.Device, version: String, at now: Date) throws -> String {
         var payload = payload(ofAppTransaction: device.account, version: version, at: now)
         if let marks = try device.stamp?.marks(for: "app transaction") {
             (payload.deviceVerification, payload.deviceVerificationNonce) = marks
@@ -96,11 +97,11 @@ struct StoreSigner: Sendable {
     }
 
     /// The same for a server.
-    func appTransaction(of account: Books.Account, version: String, at now: Date) throws -> String {
+    func appTransaction(of account: SimulatorDatabase.Account, version: String, at now: Date) throws -> String {
         try signer.sign(payload(ofAppTransaction: account, version: version, at: now))
     }
 
-    func payload(ofAppTransaction account: Books.Account, version: String, at now: Date) -> AppTransaction {
+    func payload(ofAppTransaction account: SimulatorDatabase.Account, version: String, at now: Date) -> AppTransaction {
         AppTransaction {
             $0.receiptType = .sandbox
             $0.bundleId = bundleID.rawValue
@@ -113,9 +114,9 @@ struct StoreSigner: Sendable {
         }
     }
 
-    func renewalInfo(_ course: Course) -> RenewalInfo { RenewalInfo(course, catalogue) }
+    func renewalInfo(_ state: SubscriptionState) -> RenewalInfo { RenewalInfo(state, catalogue) }
 
-    static func signedDate(_ now: Date) -> Date { Date(microseconds: Moments.signed(now) * 1000) }
+    static func signedDate(_ now: Date) -> Date { Date(microseconds: Timestamps.signed(now) * 1000) }
 
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }
@@ -216,32 +217,32 @@ struct RenewalInfo: Sendable, Hashable {
     var winBackOffers: [String] = []
     var appAccountToken: UUID?
 
-    init(_ course: Course, _ catalogue: Catalogue) {
-        let next = course.nextSale()
+    init(_ state: SubscriptionState, _ catalogue: Catalogue) {
+        let next = state.nextSale()
         let (plan, offer) = (next.plan, next.offer)
-        originalID = course.record.originalID
-        productID = course.current.plan.productID
+        originalID = state.record.originalID
+        productID = state.current.plan.productID
         renewsTo = plan.productID
-        autoRenews = course.autoRenews
-        expirationIntent = course.expirationIntent
-        graceEnd = course.graceEnd
+        autoRenews = state.autoRenews
+        expirationIntent = state.expirationIntent
+        graceEnd = state.graceEnd
         isInBillingRetry =
-            switch course.status {
+            switch state.status {
             case .active: nil
             case .gracePeriod, .billingRetry: true
             case .expired, .revoked: false
             }
-        hasConsented = course.increase == nil ? nil : course.hasConsented
-        self.offer = course.autoRenews ? offer : nil
+        hasConsented = state.increase == nil ? nil : state.hasConsented
+        self.offer = state.autoRenews ? offer : nil
         currency = plan.price.currency
         let free = Price(amount: 0, currency: plan.price.currency)
-        price = course.autoRenews ? offer.map { $0.price ?? free } ?? plan.price : nil
-        startedAt = course.record.startedAt
-        renewalDate = course.expiresDate
-        if course.status == .expired {
+        price = state.autoRenews ? offer.map { $0.price ?? free } ?? plan.price : nil
+        startedAt = state.record.startedAt
+        renewalDate = state.expiresDate
+        if state.status == .expired {
             winBackOffers = catalogue[productID]?.winBackOffers.filter(\.isEligible).compactMap(\.id) ?? []
         }
-        appAccountToken = course.record.appAccountToken
+        appAccountToken = state.record.appAccountToken
     }
 }
 

@@ -11,7 +11,7 @@ extension SimulatedAppStore {
     func verifyReceipt(_ body: [UInt8], at address: AppStoreEnvironment?) -> VerifyReceiptAnswer {
         var environment = address ?? .sandbox
         do {
-            let settings = try database.read { try Books($0).settings() }
+            let settings = try database.read { try SimulatorDatabase($0).settings() }
             let isProduction = settings[StoreSetting.verifyReceiptEnvironment.name] == "production"
             if address == nil, isProduction { environment = .production }
             let asked = settings[StoreSetting.verifyReceiptErrors.name]?.stringValue.flatMap { Int($0) }
@@ -46,8 +46,8 @@ extension SimulatedAppStore {
         default: throw ReceiptStatus.notAuthenticated
         }
         guard request.mayBeAnswered(about: receipt, settings) else { throw ReceiptStatus.wrongSecret }
-        let content = try look({ books in
-            guard let id = receipt.appTransactionID, let account = try books.account(appTransactionID: id) else {
+        let content = try read({ db in
+            guard let id = receipt.appTransactionID, let account = try db.account(appTransactionID: id) else {
                 throw ReceiptStatus.unknownAccount
             }
             return account

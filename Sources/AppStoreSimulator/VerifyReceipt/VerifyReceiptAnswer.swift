@@ -40,15 +40,15 @@ struct VerifyReceiptAnswer {
         members["status"] = .number(status.rawValue)
         members["environment"] = .string(environment.rawValue)
         members["receipt"] = receipt.answer(content)
-        let courses = content.courses
-        if !courses.isEmpty {
-            let told = content.current.reversed().filter { transaction, course in
-                !excludesOld || course.map { $0.current.latestID == transaction.id } ?? true
+        let states = content.states
+        if !states.isEmpty {
+            let reported = content.current.reversed().filter { transaction, state in
+                !excludesOld || state.map { $0.current.latestID == transaction.id } ?? true
             }
             members["latest_receipt"] = .string(Base64.encode(latestReceipt))
             members["latest_receipt_info"] = .array(
-                told.map { AppReceipt.InAppPurchase($0.transaction).answer($0.transaction) })
-            members["pending_renewal_info"] = .array(courses.map { $0.pendingRenewal(catalogue) })
+                reported.map { AppReceipt.InAppPurchase($0.transaction).answer($0.transaction) })
+            members["pending_renewal_info"] = .array(states.map { $0.pendingRenewal(catalogue) })
         }
         json = .object(members)
     }
@@ -56,9 +56,9 @@ struct VerifyReceiptAnswer {
 
 extension ReceiptContent {
     /// Each subscription once, the oldest first.
-    fileprivate var courses: [Course] {
+    fileprivate var states: [SubscriptionState] {
         var known: Set<Int64> = []
-        return current.compactMap(\.course).filter { known.insert($0.record.originalID).inserted }
+        return current.compactMap(\.state).filter { known.insert($0.record.originalID).inserted }
     }
 }
 
@@ -122,7 +122,7 @@ extension AppReceipt.InAppPurchase {
     }
 }
 
-extension Course {
+extension SubscriptionState {
     /// Apple: responseBody.Pending_renewal_info.
     fileprivate func pendingRenewal(_ catalogue: Catalogue) -> JSONValue {
         let info = RenewalInfo(self, catalogue)

@@ -12,7 +12,7 @@ struct FamilyNotificationTests {
             for account in ["anna", "berta"] as [AccountName] { try await test.store.createAccount(account) }
             try await test.store.createFamily("home", organizer: "anna")
             try await test.store.join("home", "berta")
-            try await test.startTelling()
+            try await test.startNotifying()
             try await test.store.set(.notifySkippedTime, to: "all")
             try await body(test)
         }
@@ -24,7 +24,7 @@ struct FamilyNotificationTests {
             let phone = try await Listener(test, "berta")
             try await test.store.add(Payment(id: "again", productID: "pack"), from: phone.device)
             #expect(try await phone.hear().contains { $0.alreadyOwned == true })
-            #expect(try await test.told() == ["pack ONE_TIME_CHARGE", "pack ONE_TIME_CHARGE"])
+            #expect(try await test.notificationLines() == ["pack ONE_TIME_CHARGE", "pack ONE_TIME_CHARGE"])
         }
     }
 
@@ -40,7 +40,7 @@ struct FamilyNotificationTests {
             try await test.store.createAccount("carla")
             try await test.store.join("home", "carla")
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "plain SUBSCRIBED INITIAL_BUY", "plain SUBSCRIBED INITIAL_BUY", "plain REVOKE",
                     "plain SUBSCRIBED RESUBSCRIBE", "plain REVOKE", "plain SUBSCRIBED RESUBSCRIBE",
                     "plain SUBSCRIBED INITIAL_BUY",
@@ -57,7 +57,7 @@ struct FamilyNotificationTests {
             try await test.advance(to: "03-05")
             _ = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil)
             #expect(
-                try await test.told().sorted() == [
+                try await test.notificationLines().sorted() == [
                     "RENEWAL_EXTENSION SUMMARY", "plain DID_RENEW", "plain DID_RENEW", "plain RENEWAL_EXTENDED",
                     "plain RENEWAL_EXTENDED", "plain SUBSCRIBED INITIAL_BUY", "plain SUBSCRIBED INITIAL_BUY",
                 ])
@@ -79,7 +79,7 @@ struct FamilyNotificationTests {
             #expect(try await test.subscription("berta").status == .active)
             try await test.advance(to: "03-06")
             #expect(try await test.subscription("berta").status == .expired)
-            #expect(try await test.told().filter { $0.contains("EXPIRED") } == ["plain EXPIRED VOLUNTARY"])
+            #expect(try await test.notificationLines().filter { $0.contains("EXPIRED") } == ["plain EXPIRED VOLUNTARY"])
         }
     }
 
@@ -94,7 +94,7 @@ struct FamilyNotificationTests {
             let berta = try await test.payloads("berta")
             #expect(berta.map(\.expiresDate) == [SubscriptionScript.date("03-10")])
             #expect(try await test.subscription("berta").status == .revoked)
-            #expect(try await test.told().last == "plain REVOKE")
+            #expect(try await test.notificationLines().last == "plain REVOKE")
         }
     }
 }

@@ -11,14 +11,14 @@ struct HouseholdPropertyTests {
     /// One life: what cannot be done as things stand changes nothing.
     ///
     /// - Parameter looks: Whether somebody looks at what time did after every step, or only at the end.
-    private static func live(_ seed: UInt64, looks: Bool) async throws -> Told {
-        var source = CoursePropertyTests.Source(state: seed)
-        var told: Told?
+    private static func live(_ seed: UInt64, looks: Bool) async throws -> ReportedNotifications {
+        var source = SubscriptionStatePropertyTests.Source(seed: seed)
+        var reported: ReportedNotifications?
         try await TestStore.withScript { test in
             let store = test.store
             for name in names { try await store.createAccount(name) }
             try await store.createFamily("home", organizer: "anna")
-            try await test.startTelling()
+            try await test.startNotifying()
             try await store.set(.notifySkippedTime, to: "all")
             var prices = 6
             for number in 0..<40 {
@@ -65,13 +65,13 @@ struct HouseholdPropertyTests {
                     sold[transaction.originalTransactionId ?? "", default: []].append(transaction.transactionId ?? "")
                 }
             }
-            told = Told(try test.readNotifications(), sold)
+            reported = ReportedNotifications(try test.readNotifications(), sold)
         }
-        return try #require(told)
+        return try #require(reported)
     }
 
     /// What was told, and what was sold.
-    struct Told: Sendable {
+    struct ReportedNotifications: Sendable {
         /// In the order of their instants, by subscription.
         var lines: [String: [String]] = [:]
         /// The transactions that somebody who reads nothing else knows, by subscription.

@@ -11,7 +11,7 @@ import Testing
 struct NotificationJudgeTests {
     @Test func `Apple's decoder accepts every notification and the documents in it`() async throws {
         try await TestStore.withScript { test in
-            try await test.startTelling()
+            try await test.startNotifying()
             try await Self.live(in: test)
             _ = try await test.store.watchTime()
             let sent = try test.sent()

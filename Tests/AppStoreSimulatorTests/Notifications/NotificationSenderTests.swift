@@ -16,7 +16,7 @@ import Testing
 
     @Test func `what happens is signed and arrives by itself`() async throws {
         let receiver = Receiver()
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             let bought = try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
             try await test.store.deliverNotifications()
@@ -24,11 +24,11 @@ import Testing
             let verified = try test.verifier().notification(arrival.signedPayload)
             #expect(verified.payload.notificationType == .oneTimeCharge)
             #expect(verified.transaction?.payload.transactionId == bought.transactionID.rawValue)
-            let told = try test.only()
-            #expect(told.uuid == arrival.uuid && told.signedPayload == arrival.signedPayload)
-            #expect(told.account == "anna" && told.transactionID == bought.transactionID)
-            #expect(told.attempts == [.init(at: Fixtures.start, result: "SUCCESS")])
-            #expect(told.due == nil)
+            let reported = try test.only()
+            #expect(reported.uuid == arrival.uuid && reported.signedPayload == arrival.signedPayload)
+            #expect(reported.account == "anna" && reported.transactionID == bought.transactionID)
+            #expect(reported.attempts == [.init(at: Fixtures.start, result: "SUCCESS")])
+            #expect(reported.due == nil)
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
             return .ready(HTTPResponse(status: request.path == "/apple" ? 204 : 404))
         }
         try await withLoopbackServer(handler) { url in
-            try await TestStore.telling(loopbackTransport(), at: url + "/apple") { test in
+            try await TestStore.notifying(loopbackTransport(), at: url + "/apple") { test in
                 try await test.buy("coins")
                 try await test.buy("monthly")
                 try await test.store.deliverNotifications()
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `what fails is sent again after 1, 12, 24, 48 and 72 hours, and then no more`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             var expected: [Date] = []
             for hours in [0, 1, 12, 24, 48, 72] {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `a failure says when it is sent again`() async throws {
-        try await TestStore.telling(Receiver { _ in 500 }) { test in
+        try await TestStore.notifying(Receiver { _ in 500 }) { test in
             try await test.buy("coins")
             let next = Fixtures.start.addingTimeInterval(3600)
             let left = try await test.store.deliverNotifications()
@@ -91,7 +91,7 @@ import Testing
         async throws
     {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             try await test.store.deliverNotifications()
             try await test.advance(.days(30))
@@ -105,7 +105,7 @@ import Testing
 
     @Test func `success ends it, at the first attempt or a later one`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             try await test.store.deliverNotifications()
             receiver.answer { _ in 200 }
@@ -121,7 +121,7 @@ import Testing
 
     @Test func `as in the sandbox, it is sent once`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationRetries, "sandbox")
             try await test.buy("coins")
             #expect(try await test.store.nothingWaits())
@@ -134,7 +134,7 @@ import Testing
 
     @Test func `a receiver that is down for a day gets everything in the end`() async throws {
         let receiver = Receiver { _ in throw HTTPError(.connectionFailed, "Down.") }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             for account in ["anna", "ben", "cleo"] as [AccountName] {
                 try await test.buy("coins", account)
                 try await test.buy("weekly", account)
@@ -157,7 +157,7 @@ import Testing
     @Test func `on a clock that runs, everything happens without being asked for`() async throws {
         let receiver = Receiver { _ in 500 }
         let base = ManualClock()
-        try await TestStore.telling(receiver, rate: .real, base: base) { test in
+        try await TestStore.notifying(receiver, rate: .real, base: base) { test in
             try await test.buy("weekly")
             await receiver.arrivals(atLeast: 1)
             receiver.answer { _ in 200 }
@@ -173,7 +173,7 @@ import Testing
 
     @Test func `moving the clock is enough to send what time did`() async throws {
         let receiver = Receiver()
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("weekly")
             try await test.advance(.weeks(1))
             await receiver.arrivals(atLeast: 2)
@@ -191,7 +191,7 @@ import Testing
             await letOthersRun(times: (Int(arrival.transaction?.suffix(1) ?? "") ?? 0) * 20)
             return 200
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notifySkippedTime, "all")
             for number in 0..<20 {
                 try await test.buy("weekly", AccountName(unchecked: "account \(number)"))
@@ -200,9 +200,9 @@ import Testing
             try await test.store.deliverNotifications()
             let all = try test.store.notifications(limit: 1000)
             #expect(all.count == 20 * 13)
-            let told = Dictionary(grouping: all) { $0.originalTransactionID?.rawValue }.mapValues { $0.map(\.uuid) }
+            let reported = Dictionary(grouping: all) { $0.originalTransactionID?.rawValue }.mapValues { $0.map(\.uuid) }
             let arrived = Dictionary(grouping: receiver.arrivals, by: \.original).mapValues { $0.map(\.uuid) }
-            #expect(arrived == told)
+            #expect(arrived == reported)
         }
         #expect(receiver.mostOpen == NotificationSender.width)
     }
@@ -213,7 +213,7 @@ import Testing
             if arrival.type == "SUBSCRIBED" { await gate.wait() }
             return 200
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("weekly")
             await receiver.arrivals(atLeast: 1)
             try await test.store.cancel("weekly", for: "anna")
@@ -230,7 +230,7 @@ import Testing
 
     @Test func `a failed attempt does not hold up what comes after it`() async throws {
         let receiver = Receiver { $0.type == "SUBSCRIBED" ? 500 : 200 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("weekly")
             try await test.store.cancel("weekly", for: "anna")
             try await test.store.deliverNotifications()
@@ -243,12 +243,12 @@ import Testing
     @Test func `closing in the middle of an attempt cancels it, and it counts`() async throws {
         let folder = try ScratchFolder()
         let receiver = Receiver { _ in try await untilCancelled() }
-        try await TestStore.telling(receiver, in: folder) { test in
+        try await TestStore.notifying(receiver, in: folder) { test in
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
         }
         let later = Receiver()
-        try await TestStore.telling(later, in: folder) { test in
+        try await TestStore.notifying(later, in: folder) { test in
             try await test.store.deliverNotifications()
             #expect(try test.results() == [["OTHER"]])
             #expect(later.arrivals.isEmpty)
@@ -261,19 +261,19 @@ import Testing
 
     @Test func `what was not sent when the store closed is sent when it opens again`() async throws {
         let folder = try ScratchFolder()
-        try await TestStore.telling(Receiver(), in: folder, change: { $0.notificationTransport = nil }) { test in
+        try await TestStore.notifying(Receiver(), in: folder, change: { $0.notificationTransport = nil }) { test in
             try await test.buy("coins")
             #expect(try test.only().attempts.isEmpty && test.only().signedPayload == nil)
         }
         let receiver = Receiver()
         // The URL is a setting, which stays.
-        try await TestStore.telling(receiver, at: nil, in: folder) { _ in await receiver.arrivals(atLeast: 1) }
+        try await TestStore.notifying(receiver, at: nil, in: folder) { _ in await receiver.arrivals(atLeast: 1) }
         #expect(receiver.arrivals.map(\.type) == ["ONE_TIME_CHARGE"])
     }
 
     @Test func `ending what waits ends the sending too, and wakes who waits for it`() async throws {
         let receiver = Receiver { _ in try await untilCancelled() }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
             let delivered = Task { try await test.store.deliverNotifications() }
@@ -287,7 +287,7 @@ import Testing
 
     @Test func `while the URL is off nothing is sent, and what waits is sent to the next one`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             try await test.store.deliverNotifications()
             try await test.set(.notificationsURL, "off")
@@ -308,7 +308,7 @@ import Testing
             await gate.wait()
             return 200
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
             let delivered = Task { try await test.store.deliverNotifications() }
@@ -329,7 +329,7 @@ import Testing
 
     @Test func `an address that is none is refused when the store opens`() async throws {
         await #expect(throws: SimulatorError(.invalidValue, "")) {
-            try await TestStore.telling(Receiver(), at: "ftp://example.com") { _ in }
+            try await TestStore.notifying(Receiver(), at: "ftp://example.com") { _ in }
         }
     }
 }

@@ -86,7 +86,7 @@ extension Receiver.Arrival {
 
 extension TestStore {
     /// A store that tells `receiver` what happens.
-    static func telling(
+    static func notifying(
         _ receiver: any HTTPTransport, at url: String? = Receiver.url, rate: TimeRate = .frozen,
         in folder: ScratchFolder? = nil, base: ManualClock = ManualClock(),
         change: (inout SimulatedAppStore.Configuration) -> Void = { _ in }, _ body: (TestStore) async throws -> Void

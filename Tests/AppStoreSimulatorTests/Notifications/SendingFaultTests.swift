@@ -16,7 +16,7 @@ import Testing
 
     @Test func `on request what has arrived is sent once more, byte for byte`() async throws {
         let receiver = Receiver()
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationDuplicates, true)
             try await test.buy("coins")
             try await test.buy("weekly")
@@ -35,7 +35,7 @@ import Testing
         let receiver = Receiver { arrival in
             seen.withLock { $0.insert(arrival.uuid).inserted } ? 200 : 500
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationDuplicates, true)
             try await test.buy("coins")
             #expect(try await test.store.nothingWaits())
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `what fails is duplicated when it arrives at last, not before`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationDuplicates, true)
             try await test.buy("coins")
             try await test.store.deliverNotifications()
@@ -64,7 +64,7 @@ import Testing
             if arrival.type == "SUBSCRIBED" { await gate.wait() }
             return 200
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationsOutOfOrder, true)
             try await test.set(.notifySkippedTime, "all")
             try await test.buy("weekly")
@@ -72,15 +72,15 @@ import Testing
             try await test.advance(.weeks(5))
             gate.open()
             try await test.store.deliverNotifications()
-            let told = try test.store.notifications().map(\.uuid)
-            #expect(told.count == 6)
-            #expect(receiver.arrivals.map(\.uuid) == [0, 2, 1, 4, 3, 5].map { told[$0] })
+            let reported = try test.store.notifications().map(\.uuid)
+            #expect(reported.count == 6)
+            #expect(receiver.arrivals.map(\.uuid) == [0, 2, 1, 4, 3, 5].map { reported[$0] })
         }
     }
 
     @Test func `what waits alone, or was sent before, changes places with nothing`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationsOutOfOrder, true)
             for change in ["buy", "cancel", "resume"] {
                 switch change {
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `what has arrived can be sent again, once`() async throws {
         let receiver = Receiver()
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             try await test.store.deliverNotifications()
             receiver.answer { _ in 500 }
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `what waits for its next attempt has it at once, and goes on from there`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             try await test.store.deliverNotifications()
             try await test.store.advance(.init(seconds: 60))
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `what was given up can be sent again`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationRetries, "sandbox")
             try await test.buy("coins")
             try await test.store.deliverNotifications()
@@ -147,7 +147,7 @@ import Testing
             await gate.wait()
             return 200
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
             try await test.store.resendNotification(try test.only().uuid)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func `a notification that there is not is refused`() async throws {
-        try await TestStore.telling(Receiver()) { test in
+        try await TestStore.notifying(Receiver()) { test in
             await #expect(throws: SimulatorError(.unknownNotification, "")) {
                 try await test.store.resendNotification("00000000-0000-0000-0000-000000000000")
             }
@@ -176,7 +176,7 @@ import Testing
             return 200
         }
         let state = Locked(JSONValue.null)
-        try await TestStore.telling(held) { test in
+        try await TestStore.notifying(held) { test in
             try await test.buy("coins")
             await held.arrivals(atLeast: 1)
             let exported = try await test.store.exportState()
@@ -185,7 +185,7 @@ import Testing
             try await test.store.deliverNotifications()
         }
         let receiver = Receiver()
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await test.buy("pack")
             try await test.store.deliverNotifications()
             try await test.store.importState(state.withLock { $0 })
@@ -208,7 +208,7 @@ import Testing
             await gate.wait()
             return 200
         }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             let empty = try await test.store.exportState()
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
@@ -225,7 +225,7 @@ import Testing
 
     @Test func `the control API lists, delivers and sends again`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             let client = StoreRoutesTests.Client(test)
             try await test.buy("coins")
             try await test.buy("weekly", "ben")

@@ -13,7 +13,7 @@ import Testing
         let folder = try ScratchFolder()
         let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
         let receiver = Receiver { $0.type == "SUBSCRIBED" ? 500 : 200 }
-        try await TestStore.telling(receiver, change: { $0.database = database }) { test in
+        try await TestStore.notifying(receiver, change: { $0.database = database }) { test in
             try await test.buy("coins")
             try await test.buy("weekly")
             try await test.store.deliverNotifications()
@@ -43,7 +43,7 @@ import Testing
             return 500
         }
         let base = ManualClock()
-        try await TestStore.telling(receiver, rate: .real, base: base, change: { $0.database = database }) { test in
+        try await TestStore.notifying(receiver, rate: .real, base: base, change: { $0.database = database }) { test in
             try await test.buy("weekly")
             try await test.store.deliverNotifications()
             try await test.store.cancel("weekly", for: "anna")

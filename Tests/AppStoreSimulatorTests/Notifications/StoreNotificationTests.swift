@@ -10,7 +10,7 @@ import Testing
 struct StoreNotificationTests {
     private static func with(isEveryOne: Bool = false, _ body: (TestStore) async throws -> Void) async throws {
         try await TestStore.withScript { test in
-            try await test.startTelling()
+            try await test.startNotifying()
             if isEveryOne { try await test.store.set(.notifySkippedTime, to: "all") }
             try await body(test)
         }
@@ -20,17 +20,17 @@ struct StoreNotificationTests {
         try await TestStore.withScript { test in
             try await test.buy("plain")
             try await test.advance(.months(3))
-            #expect(try await test.told() == [])
-            try await test.startTelling()
+            #expect(try await test.notificationLines() == [])
+            try await test.startNotifying()
             // What was before is of no concern.
-            #expect(try await test.told() == [])
+            #expect(try await test.notificationLines() == [])
             try await test.advance(.months(2))
-            #expect(try await test.told() == ["plain DID_RENEW"])
+            #expect(try await test.notificationLines() == ["plain DID_RENEW"])
             try await test.store.set(.notificationsURL, to: "off")
             try await test.advance(.months(1))
             try await test.buy("coins")
-            try await test.startTelling()
-            #expect(try await test.told() == ["plain DID_RENEW"])
+            try await test.startNotifying()
+            #expect(try await test.notificationLines() == ["plain DID_RENEW"])
         }
     }
 
@@ -42,7 +42,7 @@ struct StoreNotificationTests {
             try await test.store.reverseRefund(coins.transactionID)
             try await test.store.revoke(pack.transactionID)
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "coins ONE_TIME_CHARGE", "pack ONE_TIME_CHARGE", "coins REFUND", "coins REFUND_REVERSED",
                     "pack REVOKE",
                 ])
@@ -55,7 +55,7 @@ struct StoreNotificationTests {
             let payment = Payment(id: "p1", productID: "coins")
             try await test.store.add(payment, from: phone)
             try await test.store.add(payment, from: tablet)
-            #expect(try await test.told() == ["coins ONE_TIME_CHARGE"])
+            #expect(try await test.notificationLines() == ["coins ONE_TIME_CHARGE"])
         }
     }
 
@@ -64,10 +64,10 @@ struct StoreNotificationTests {
             await #expect(throws: StoreFailure.self) { try await test.buy("nothing") }
             let held = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
             let declined = try await test.store.buy(.init(productID: "coins", simulatesAskToBuy: true), for: "anna")
-            #expect(try await test.told() == [])
+            #expect(try await test.notificationLines() == [])
             try await test.store.answerAskToBuy(declined.transactionID, .decline)
             try await test.store.answerAskToBuy(held.transactionID, .approve)
-            #expect(try await test.told() == ["plain SUBSCRIBED INITIAL_BUY"])
+            #expect(try await test.notificationLines() == ["plain SUBSCRIBED INITIAL_BUY"])
         }
     }
 
@@ -77,7 +77,7 @@ struct StoreNotificationTests {
             try await test.advance(.months(2))
             try await test.store.cancel("plain", for: "anna")
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "plain SUBSCRIBED INITIAL_BUY", "plain DID_RENEW", "plain DID_RENEW",
                     "plain DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
                 ])
@@ -90,7 +90,7 @@ struct StoreNotificationTests {
         try await Self.with { test in
             try await test.buy("plain")
             try await test.advance(.years(1))
-            #expect(try await test.told() == ["plain SUBSCRIBED INITIAL_BUY", "plain DID_RENEW"])
+            #expect(try await test.notificationLines() == ["plain SUBSCRIBED INITIAL_BUY", "plain DID_RENEW"])
             #expect(try test.sent().last?.at == SubscriptionScript.date("2027-01-31"))
         }
     }
@@ -101,9 +101,11 @@ struct StoreNotificationTests {
             try await test.buy("pro", "carla")
             try await test.store.increasePrice(of: "plain", .init(price: "7.99"))
             #expect(
-                try await test.told().suffix(2) == ["plain PRICE_INCREASE PENDING", "plain PRICE_INCREASE PENDING"])
+                try await test.notificationLines().suffix(2) == [
+                    "plain PRICE_INCREASE PENDING", "plain PRICE_INCREASE PENDING",
+                ])
             try await test.store.answerPriceIncrease(of: "plain", agreeing: true, for: "anna")
-            #expect(try await test.told().last == "plain PRICE_INCREASE ACCEPTED")
+            #expect(try await test.notificationLines().last == "plain PRICE_INCREASE ACCEPTED")
         }
     }
 
@@ -113,10 +115,11 @@ struct StoreNotificationTests {
             try await test.buy("plain", "berta")
             try await test.store.set(.renewalsFail, to: true)
             try await test.advance(.months(1))
-            #expect(try await test.told().suffix(2) == ["plain DID_FAIL_TO_RENEW", "plain DID_FAIL_TO_RENEW"])
+            #expect(
+                try await test.notificationLines().suffix(2) == ["plain DID_FAIL_TO_RENEW", "plain DID_FAIL_TO_RENEW"])
             try await test.store.set(.renewalsFail, to: false)
             #expect(
-                try await test.told().suffix(2) == [
+                try await test.notificationLines().suffix(2) == [
                     "plain DID_RENEW BILLING_RECOVERY", "plain DID_RENEW BILLING_RECOVERY",
                 ])
         }
@@ -130,7 +133,7 @@ struct StoreNotificationTests {
             try await test.buy("plain")
             let pack = try await test.buy("pack")
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "plain SUBSCRIBED INITIAL_BUY", "plain SUBSCRIBED INITIAL_BUY", "pack ONE_TIME_CHARGE",
                     "pack ONE_TIME_CHARGE",
                 ])
@@ -143,7 +146,7 @@ struct StoreNotificationTests {
             try await test.store.refund(pack.transactionID)
             try await test.store.leave("home", "berta")
             #expect(
-                try await test.told().suffix(3) == ["pack REFUND", "pack REVOKE", "plain REVOKE"])
+                try await test.notificationLines().suffix(3) == ["pack REFUND", "pack REVOKE", "plain REVOKE"])
         }
     }
 
@@ -159,7 +162,7 @@ struct StoreNotificationTests {
             await test.fails(.alreadyRevoked) { try await test.store.declineRefund(of: coins.transactionID) }
             await test.fails(.unknownTransaction) { try await test.store.requestRefund(of: "17") }
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "coins ONE_TIME_CHARGE", "coins CONSUMPTION_REQUEST", "coins REFUND_DECLINED",
                     "coins CONSUMPTION_REQUEST", "coins REFUND",
                 ])
@@ -173,7 +176,7 @@ struct StoreNotificationTests {
     @Test func `a test is told to whoever has a URL, and its token finds it`() async throws {
         try await TestStore.withScript { test in
             await test.fails(.notNow) { try await test.store.requestTestNotification() }
-            try await test.startTelling()
+            try await test.startNotifying()
             let token = try await test.store.requestTestNotification()
             let sent = try #require(try test.store.testNotification(token))
             #expect(sent.type == .test && token.hasPrefix(sent.uuid))
@@ -218,7 +221,7 @@ struct StoreNotificationTests {
             let anna = try await test.buy("plain", "anna")
             try await test.buy("plain", "berta")
             try await test.advance(.months(2))
-            _ = try await test.told()
+            _ = try await test.notificationLines()
             func history(_ change: (inout NotificationQuery) -> Void) throws -> [String] {
                 var query = NotificationQuery()
                 query.includesUnsent = true
@@ -290,7 +293,7 @@ struct StoreNotificationTests {
                 try await test.store.extendRenewal(of: coins.transactionID, byDays: 1, request: "x")
             }
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "plain SUBSCRIBED INITIAL_BUY", "plain RENEWAL_EXTENDED", "plain RENEWAL_EXTENDED",
                     "coins ONE_TIME_CHARGE",
                 ])
@@ -311,7 +314,7 @@ struct StoreNotificationTests {
                 _ = try await test.store.extendRenewal(
                     of: test.store.transactions(of: "carla")[0].originalTransactionID, byDays: 1, request: request)
             }
-            let before = try await test.told().count
+            let before = try await test.notificationLines().count
             let outcome = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: ["USA"])
             #expect((outcome.succeeded, outcome.failed) == (1, 1))
             #expect(try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil) == outcome)
@@ -320,7 +323,7 @@ struct StoreNotificationTests {
             #expect(try await test.subscription("anna").expiresAt == SubscriptionScript.date("03-05"))
             #expect(try await test.subscription("berta").expiresAt == SubscriptionScript.date("02-28"))
             #expect(
-                try await test.told().dropFirst(before) == [
+                try await test.notificationLines().dropFirst(before) == [
                     "plain RENEWAL_EXTENDED", "plain RENEWAL_EXTENSION FAILURE", "RENEWAL_EXTENSION SUMMARY",
                 ])
             let summary = try #require(try test.readNotifications().last?.whole.summary)
@@ -339,7 +342,7 @@ struct StoreNotificationTests {
             try await test.advance(to: "04-05")
             _ = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil)
             #expect(
-                try await test.told() == [
+                try await test.notificationLines() == [
                     "plain SUBSCRIBED INITIAL_BUY", "plain DID_RENEW", "plain RENEWAL_EXTENDED",
                     "plain RENEWAL_EXTENDED", "plain DID_RENEW", "plain RENEWAL_EXTENSION FAILURE",
                     "RENEWAL_EXTENSION SUMMARY",
@@ -372,9 +375,9 @@ struct StoreNotificationTests {
 
 extension TestStore {
     /// Lets the store write down what a server would be told; nobody listens there.
-    func startTelling() async throws { try await store.set(.notificationsURL, to: "http://127.0.0.1:1/notify") }
+    func startNotifying() async throws { try await store.set(.notificationsURL, to: "http://127.0.0.1:1/notify") }
 
-    func nextWatch() throws -> Date? { try store.database.read { try Books($0).nextWatch() } }
+    func nextWatch() throws -> Date? { try store.database.read { try SimulatorDatabase($0).nextWatch() } }
 
     func sent() throws -> [SentNotification] {
         var query = NotificationQuery()
@@ -384,7 +387,7 @@ extension TestStore {
     }
 
     /// Everything that was told by now: `plain DID_RENEW`.
-    func told() async throws -> [String] {
+    func notificationLines() async throws -> [String] {
         _ = try await store.watchTime()
         return try readNotifications().map { notification in
             [

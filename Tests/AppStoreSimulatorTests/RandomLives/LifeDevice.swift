@@ -10,7 +10,7 @@ struct LifeDevice {
     let account: Int
     var cursor: String?
     /// Payments that have not been answered, and how they must be.
-    var awaited: [PaymentID: NaiveStore.Outcome] = [:]
+    var awaited: [PaymentID: ReferenceStore.Outcome] = [:]
     /// Payments that were answered by now, after the cursor of the time.
     private var answered: Set<PaymentID> = []
     /// Those whose answer may be told once more, since the device forgot how far it was.
@@ -22,7 +22,7 @@ struct LifeDevice {
     }
 
     /// Takes what the store told. Returns what is wrong with it.
-    mutating func hear(_ answer: StoreWire.Updates, _ naive: NaiveStore) -> String? {
+    mutating func hear(_ answer: StoreWire.Updates, _ naive: ReferenceStore) -> String? {
         let start = cursor.flatMap(Self.date)
         guard let end = Self.date(answer.cursor) else { return "the cursor \(answer.cursor) is none" }
         let forgot = cursor == nil
@@ -72,7 +72,7 @@ struct LifeDevice {
         return nil
     }
 
-    private mutating func hear(_ payment: PaymentID, of sale: NaiveStore.Sale) -> String? {
+    private mutating func hear(_ payment: PaymentID, of sale: ReferenceStore.Sale) -> String? {
         guard let outcome = awaited.removeValue(forKey: payment) else {
             return forgotten.remove(payment) != nil ? nil : "\(payment) was answered twice"
         }
@@ -84,7 +84,7 @@ struct LifeDevice {
     }
 
     private func missedChange(
-        _ answer: StoreWire.Updates, _ naive: NaiveStore, after start: Date, until end: Date
+        _ answer: StoreWire.Updates, _ naive: ReferenceStore, after start: Date, until end: Date
     ) -> String? {
         for subscription in naive.subscriptions where subscription.account == account {
             guard let change = subscription.changes.first(where: { $0 > start && $0 <= end }) else { continue }

@@ -25,24 +25,26 @@ enum LifeStep: Sendable, Hashable {
     static let accounts = 2
     static let devices = 4
 
-    /// A life of `count` steps among `goods`.
-    static func life(of count: Int, among goods: NaiveGoods, _ chance: inout Chance) -> [LifeStep] {
+    /// A life of `count` steps among `referenceCatalogue`.
+    static func life(of count: Int, among referenceCatalogue: ReferenceCatalogue, _ chance: inout Chance) -> [LifeStep]
+    {
         // Raised prices only ever rise, as the store demands.
         var prices: [ProductID: Int] = [:]
-        return (0..<count).map { _ in step(goods, &prices, &chance) }
+        return (0..<count).map { _ in step(referenceCatalogue, &prices, &chance) }
     }
 
-    private static func step(_ goods: NaiveGoods, _ prices: inout [ProductID: Int], _ chance: inout Chance) -> LifeStep
-    {
+    private static func step(
+        _ referenceCatalogue: ReferenceCatalogue, _ prices: inout [ProductID: Int], _ chance: inout Chance
+    ) -> LifeStep {
         let account = chance.number(in: 0...accounts - 1)
         let device = chance.number(in: 0...devices - 1)
-        let product = chance.one(of: goods.products)
-        let plan = chance.one(of: goods.subscriptions)
+        let product = chance.one(of: referenceCatalogue.products)
+        let plan = chance.one(of: referenceCatalogue.subscriptions)
         let offer = chance.happens(30) ? plan.offers.filter { $0.kind != 3 }.randomElement(using: &chance)?.id : nil
         switch chance.number(in: 0...99) {
         case 0...11: return .pass(seconds: chance.number(in: 1...86400 * 3))
         case 12...23: return .pass(seconds: chance.number(in: 86400...86400 * 40))
-        case 24...27: return .passPeriod(chance.one(of: NaiveGoods.periods))
+        case 24...27: return .passPeriod(chance.one(of: ReferenceCatalogue.periods))
         case 28...35: return .buy(account, plan.id, offer: offer)
         case 36...37: return .buy(account, product.id, offer: nil)
         case 38...45: return .pay(device: device, plan.id, offer: offer)

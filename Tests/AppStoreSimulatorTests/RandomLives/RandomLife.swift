@@ -10,20 +10,20 @@ import Testing
 /// Lives one life in the store and in the naive one at once, and compares them after every step.
 struct RandomLife {
     private let test: TestStore
-    private var naive: NaiveStore
+    private var naive: ReferenceStore
     private let names = (0..<LifeStep.accounts).map { AccountName(unchecked: "account \($0)") }
     private var devices: [LifeDevice] = []
     private var clock = Fixtures.start
     /// When something last happened to an account, and of when it was last told something.
     private var last = [Date](repeating: .distantPast, count: LifeStep.accounts)
-    private var told = [Date](repeating: .distantPast, count: LifeStep.accounts)
+    private var reported = [Date](repeating: .distantPast, count: LifeStep.accounts)
     private var payments = 0
 
     /// Throws `LifeDifference` at the first step after which the two do not agree.
-    static func live(_ steps: [LifeStep], among goods: NaiveGoods) async throws {
-        let catalogue = try Catalogue(parsing: Array(goods.catalogueText.utf8), file: "random.storekit")
+    static func live(_ steps: [LifeStep], among referenceCatalogue: ReferenceCatalogue) async throws {
+        let catalogue = try Catalogue(parsing: Array(referenceCatalogue.catalogueText.utf8), file: "random.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
-            var life = try await RandomLife(test, goods)
+            var life = try await RandomLife(test, referenceCatalogue)
             for (number, step) in steps.enumerated() {
                 do {
                     try await life.take(step)
@@ -38,9 +38,9 @@ struct RandomLife {
         }
     }
 
-    private init(_ test: TestStore, _ goods: NaiveGoods) async throws {
+    private init(_ test: TestStore, _ referenceCatalogue: ReferenceCatalogue) async throws {
         self.test = test
-        naive = NaiveStore(goods, at: Fixtures.start, nextSale: 200_000_000_000)
+        naive = ReferenceStore(referenceCatalogue, at: Fixtures.start, nextSale: 200_000_000_000)
         for name in names {
             try await test.store.createAccount(name)
             naive.addAccount()
@@ -116,12 +116,12 @@ struct RandomLife {
 
     /// When the next event of an account is; the naive store is brought there.
     private mutating func prepare(_ account: Int) -> Date {
-        let instant = max(clock, Self.after(last[account]), Self.after(told[account]))
+        let instant = max(clock, Self.after(last[account]), Self.after(reported[account]))
         naive.pass(account, until: instant)
         return instant
     }
 
-    private static func after(_ date: Date) -> Date { Moments.next(date) }
+    private static func after(_ date: Date) -> Date { Timestamps.next(date) }
 
     private func attempt(
         _ body: () async throws -> StoreControlWire.Transaction
@@ -136,7 +136,7 @@ struct RandomLife {
     }
 
     private mutating func expect(
-        _ expected: NaiveStore.Outcome, _ answer: StoreControlWire.Transaction?, _ account: Int, _ instant: Date
+        _ expected: ReferenceStore.Outcome, _ answer: StoreControlWire.Transaction?, _ account: Int, _ instant: Date
     ) throws {
         switch expected {
         case .refused:
@@ -152,8 +152,9 @@ struct RandomLife {
     }
 
     private mutating func change(
-        _ account: Int, _ product: ProductID, if isPossible: (NaiveStore, Int) -> Bool = { _, _ in true },
-        _ expected: (inout NaiveStore, Int) -> Void, _ body: (AccountName) async throws -> StoreControlWire.Transaction
+        _ account: Int, _ product: ProductID, if isPossible: (ReferenceStore, Int) -> Bool = { _, _ in true },
+        _ expected: (inout ReferenceStore, Int) -> Void,
+        _ body: (AccountName) async throws -> StoreControlWire.Transaction
     ) async throws {
         let instant = prepare(account)
         let index = naive.running(account, product).flatMap { isPossible(naive, $0) ? $0 : nil }
@@ -186,7 +187,7 @@ struct RandomLife {
             naive.increases.append(
                 .init(product: product, at: clock, price: price, needsConsent: needsConsent))
             try await store.increasePrice(
-                of: product, .init(price: NaiveGoods.text(price), needsConsent: needsConsent))
+                of: product, .init(price: ReferenceCatalogue.text(price), needsConsent: needsConsent))
         case .withdraw(let product):
             naive.withdrawn.insert(product)
             try await store.setWithdrawn(product, true)
@@ -241,7 +242,7 @@ struct RandomLife {
         let payment = PaymentID(unchecked: "payment \(payments)")
         let outcome = naive.buy(account, product, offer: offer, isCode: false, at: instant)
         devices[number].awaited[payment] = outcome
-        let kind = naive.goods[product]?.offers.first { $0.id == offer }?.kind
+        let kind = naive.referenceCatalogue[product]?.offers.first { $0.id == offer }?.kind
         try await test.store.add(
             Payment(
                 id: payment, productID: product,
@@ -256,7 +257,7 @@ struct RandomLife {
         naive.pass(account, until: instant)
         if forgets { devices[number].cursor = nil }
         let answer = try await test.store.updates(for: devices[number].id, after: devices[number].cursor)
-        told[account] = max(told[account], instant)
+        reported[account] = max(reported[account], instant)
         if let wrong = devices[number].hear(answer, naive) { throw differ("device \(number): \(wrong)") }
     }
 
@@ -268,7 +269,7 @@ struct RandomLife {
         guard place < sales.count else { return }
         let sale = sales[place]
         try await test.store.finish(TransactionID(unchecked: "\(sale.id)"), from: devices[number].id)
-        told[account] = max(told[account], instant)
+        reported[account] = max(reported[account], instant)
         naive.finish(sale.id)
     }
 
@@ -278,17 +279,17 @@ struct RandomLife {
         for (account, name) in names.enumerated() {
             // What was refused may have taken its moment too.
             last[account] = max(
-                last[account], try test.store.database.read { try Books($0).known(name).lastEvent })
+                last[account], try test.store.database.read { try SimulatorDatabase($0).known(name).lastEvent })
             let instant = max(clock, last[account])
             naive.pass(account, until: instant)
-            let (transactions, courses) = try test.store.look({ try $0.known(name) }) { books, known, now in
-                let conditions = try books.conditions()
+            let (transactions, states) = try test.store.read({ try $0.known(name) }) { db, known, now in
+                let conditions = try db.conditions()
                 return (
-                    try books.transactions(of: known.id, at: now).map(\.0),
-                    try books.subscriptions(of: known.id).map { Course(of: $0, under: conditions, at: now) }
+                    try db.transactions(of: known.id, at: now).map(\.0),
+                    try db.subscriptions(of: known.id).map { SubscriptionState(of: $0, under: conditions, at: now) }
                 )
             }
-            told[account] = max(told[account], instant)
+            reported[account] = max(reported[account], instant)
             let expected = naive.sales(of: account)
             for (ours, theirs) in zip(transactions.map(Self.sale), expected.map(\.unmarked)) where ours != theirs {
                 throw differ("at \(instant.formatted(.iso8601))\n  sold:     \(ours)\n  expected: \(theirs)")
@@ -299,42 +300,42 @@ struct RandomLife {
                         + "the last \(expected.last.map { "\($0)" } ?? "none") and "
                         + "\(transactions.last.map { "\(Self.sale($0))" } ?? "none")")
             }
-            for course in courses { try compare(course, account, instant) }
+            for state in states { try compare(state, account, instant) }
         }
     }
 
-    private func compare(_ course: Course, _ account: Int, _ instant: Date) throws {
-        guard let index = naive.index(account, course.record.groupID) else {
-            throw differ("nobody subscribed to \(course.record.groupID)")
+    private func compare(_ state: SubscriptionState, _ account: Int, _ instant: Date) throws {
+        guard let index = naive.index(account, state.record.groupID) else {
+            throw differ("nobody subscribed to \(state.record.groupID)")
         }
         let subscription = naive.subscriptions[index]
         let what =
             "the subscription \(subscription.last.product) of account \(account) at \(instant.formatted(.iso8601))"
         let status = naive.status(index, at: instant)
-        guard course.status.rawValue == status else {
-            throw differ("\(what) has the status \(course.status.rawValue), \(status) was expected")
+        guard state.status.rawValue == status else {
+            throw differ("\(what) has the status \(state.status.rawValue), \(status) was expected")
         }
-        guard course.record.startedAt.wholeMicroseconds == subscription.started.wholeMicroseconds else {
-            throw differ("\(what) began \(course.record.startedAt), \(subscription.started) was expected")
+        guard state.record.startedAt.wholeMicroseconds == subscription.started.wholeMicroseconds else {
+            throw differ("\(what) began \(state.record.startedAt), \(subscription.started) was expected")
         }
-        if case .over(let reason) = subscription.standing, status == 2, course.expirationIntent?.rawValue != reason {
-            throw differ("\(what) ended for \(course.expirationIntent?.rawValue ?? 0), not \(reason)")
+        if case .over(let reason) = subscription.existing, status == 2, state.expirationIntent?.rawValue != reason {
+            throw differ("\(what) ended for \(state.expirationIntent?.rawValue ?? 0), not \(reason)")
         }
-        if case .late(_, let grace, let end) = subscription.standing, status != 5 {
-            guard course.retryEnd == end, course.graceEnd == (status == 4 ? grace : nil) else {
+        if case .late(_, let grace, let end) = subscription.existing, status != 5 {
+            guard state.retryEnd == end, state.graceEnd == (status == 4 ? grace : nil) else {
                 throw differ("\(what) is tried until \(end), in grace until \(grace.map { "\($0)" } ?? "-")")
             }
         }
         guard status != 2, status != 5 else { return }
-        guard course.autoRenews == subscription.renews else {
+        guard state.autoRenews == subscription.renews else {
             throw differ("\(what) should renew: \(subscription.renews)")
         }
-        let plan = course.nextSale().plan.productID
+        let plan = state.nextSale().plan.productID
         guard plan == naive.plan(index) else { throw differ("\(what) goes on with \(plan), not \(naive.plan(index))") }
     }
 
-    private static func sale(_ record: TransactionRecord) -> NaiveStore.Sale {
-        NaiveStore.Sale(
+    private static func sale(_ record: TransactionRecord) -> ReferenceStore.Sale {
+        ReferenceStore.Sale(
             id: record.id, original: record.originalID, product: record.productID, purchased: record.purchaseDate,
             expires: record.expiresDate,
             price: Int(record.price.milliunits), offerKind: record.offer?.kind.rawValue,
@@ -347,7 +348,7 @@ struct RandomLife {
     }
 }
 
-extension NaiveStore.Sale {
+extension ReferenceStore.Sale {
     /// As sold, whoever has finished it.
     var unmarked: Self {
         var sale = self
@@ -359,7 +360,7 @@ extension NaiveStore.Sale {
     }
 }
 
-extension NaiveStore.Sale: CustomStringConvertible {
+extension ReferenceStore.Sale: CustomStringConvertible {
     var description: String {
         func text(_ date: Date?) -> String {
             date.map { "\($0.formatted(.iso8601)) (\(Int64(($0.timeIntervalSince1970 * 1_000_000).rounded())) µs)" }

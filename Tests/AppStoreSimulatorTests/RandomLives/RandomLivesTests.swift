@@ -19,15 +19,15 @@ struct RandomLivesTests {
     @Test(arguments: seeds)
     func `the store agrees with a naive one through random lives`(seed: Int) async throws {
         var chance = Chance(seed: UInt64(seed))
-        let goods = NaiveGoods(&chance)
-        let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 60, among: goods, &chance)
-        let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0, among: goods) }
+        let referenceCatalogue = ReferenceCatalogue(&chance)
+        let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 60, among: referenceCatalogue, &chance)
+        let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0, among: referenceCatalogue) }
         guard let (shortest, last) = found else { return }
         Issue.record(
             """
             life \(seed): \(last)
             after \(shortest.map { "\($0)" }.joined(separator: "\n      "))
-            of \(goods.subscriptions.map { "\($0)" }.joined(separator: "\n   "))
+            of \(referenceCatalogue.subscriptions.map { "\($0)" }.joined(separator: "\n   "))
             """)
     }
 }

@@ -86,7 +86,7 @@ struct ScenarioReaderTests {
         (#"{"serverAPI": {"path": "/inApps/v1/x", "query": ""}}"#, "/steps/0/serverAPI/query", "no member"),
     ])
     func `a step that is none is refused where it is wrong`(steps: String, pointer: String, reason: String) {
-        expectFlaw(steps, pointer, reason)
+        expectFinding(steps, pointer, reason)
     }
 
     @Test(arguments: [
@@ -133,10 +133,10 @@ struct ScenarioReaderTests {
     func `an expectation that nothing can be is refused where it is wrong`(
         expectation: String, pointer: String, reason: String
     ) {
-        expectFlaw(#"{"expect": \#(expectation)}"#, "/steps/0/expect" + pointer, reason)
+        expectFinding(#"{"expect": \#(expectation)}"#, "/steps/0/expect" + pointer, reason)
     }
 
-    private func expectFlaw(_ steps: String, _ pointer: String, _ reason: String) {
+    private func expectFinding(_ steps: String, _ pointer: String, _ reason: String) {
         let more = steps.isEmpty || pointer == "/steps" ? "" : ", " + Self.expect
         let error = #expect(throws: ScenarioError.self) { try Scenarios.scenario(steps + more) }
         #expect(error?.pointer == pointer && error?.file == "test.json", "\(error as Any)")

@@ -167,7 +167,7 @@ struct AlignmentTests {
         let (one, other) = (Array(first), Array(second))
         let aligned = Alignment(one.count, other.count) { one[$0] == other[$1] }.steps.map { step in
             switch step {
-            case .pair(let index, let twin): one[index] == other[twin] ? "=\(one[index])" : "?"
+            case .pair(let index, let partner): one[index] == other[partner] ? "=\(one[index])" : "?"
             case .missing(let index): "-\(one[index])"
             case .other(let index): "+\(other[index])"
             }

@@ -48,7 +48,7 @@ struct AppAccountTokenTests {
                 try await test.payloads().map(\.appAccountToken) == [first, first, second, second, third])
             // What was set and replaced within a period leaves nothing behind.
             let number = try #require(monthly.transactionID.number)
-            let record = try test.store.database.read { try Books($0).subscription(number) }
+            let record = try test.store.database.read { try SimulatorDatabase($0).subscription(number) }
             #expect(record?.earlierTokens.map(\.token) == [first, second])
         }
     }
@@ -76,8 +76,8 @@ struct AppAccountTokenTests {
             let known = try await test.store.updates(for: device, after: nil)
             let before = try #require(known.updates.last?.transaction)
             #expect(try await client.code(.put, Self.path(monthly.transactionID), Self.body(Self.tokens[0])) == nil)
-            let news = try await test.store.updates(for: device, after: known.cursor)
-            let after = try #require(news.updates.last?.transaction)
+            let response = try await test.store.updates(for: device, after: known.cursor)
+            let after = try #require(response.updates.last?.transaction)
             #expect(after.appAccountToken == Self.tokens[0])
             let verifier = try test.verifier()
             let dates = try [before, after].map { try verifier.transaction($0.signedTransaction).payload.signedDate }

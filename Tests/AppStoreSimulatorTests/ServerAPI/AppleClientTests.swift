@@ -24,7 +24,7 @@ struct AppleClientTests {
 
     private static func check(_ client: String) async throws {
         // Tokens are Apple's client's, by the machine's own clock.
-        try await TestStore.telling(Receiver(), change: { $0.baseClock = SystemClock() }) { test in
+        try await TestStore.notifying(Receiver(), change: { $0.baseClock = SystemClock() }) { test in
             let names = try await live(in: test)
             let verdict = try await withLoopbackServer(test.store.handler) { url in
                 let api = test.store.summary.serverAPI

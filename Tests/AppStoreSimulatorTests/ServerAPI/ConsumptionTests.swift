@@ -44,8 +44,8 @@ struct ConsumptionTests {
                 #expect(known.sentAt == (await test.store.clockState().now))
             }
             let routes = StoreRoutesTests.Client(test)
-            let told = try await routes.ask(.get, "/control/v1/transactions/\(coins)/consumption").json
-            #expect(told["information"]?["deliveryStatus"] == "DELIVERED" && told["version"] == 2)
+            let reported = try await routes.ask(.get, "/control/v1/transactions/\(coins)/consumption").json
+            #expect(reported["information"]?["deliveryStatus"] == "DELIVERED" && reported["version"] == 2)
             let unknown = try await routes.ask(.get, "/control/v1/transactions/77/consumption")
             #expect(unknown.status == 404 && unknown.json["code"] == "unknownTransaction")
         }

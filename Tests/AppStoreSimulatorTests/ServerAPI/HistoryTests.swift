@@ -139,9 +139,9 @@ struct HistoryTests {
             #expect(shared.count == 2 && Set(shared).isDisjoint(with: bought))
             #expect(try await Self.ids(test, client, shared[0]) == [coins] + shared, "it is newer than what ben had")
             #expect(try await Self.ids(test, client, coins, "inAppOwnershipType=PURCHASED") == [coins])
-            let news = try await client.get(
+            let response = try await client.get(
                 "/inApps/v2/history/\(coins)?revision=\(try #require(first.revision))", as: Answer.self)
-            #expect(try test.decoded(news.signedTransactions).compactMap(\.transactionId) == shared)
+            #expect(try test.decoded(response.signedTransactions).compactMap(\.transactionId) == shared)
             try await test.store.leave("us", "ben")
             #expect(try await Self.ids(test, client, coins, "revoked=true") == shared)
         }
@@ -222,9 +222,10 @@ struct HistoryPagingTests {
             #expect(nothing.ids.isEmpty && !nothing.hasMore && nothing.revision == second.revision)
             try await test.store.refund(bought[3])
             let coins = try await test.buy("coins").transactionID
-            let news = try await reader.page(nothing.revision)
+            let response = try await reader.page(nothing.revision)
             #expect(
-                news.ids == [bought[3], coins].map(\.rawValue), "told again with what was changed, then what is new")
+                response.ids == [bought[3], coins].map(\.rawValue), "told again with what was changed, then what is new"
+            )
         }
     }
 
@@ -299,25 +300,25 @@ struct RefundHistoryTests {
             #expect(nothing.signedTransactions == [] && nothing.hasMore == false)
             let refunded = Array(sold[1..<56].reversed())
             for transaction in refunded { try await test.store.refund(transaction, .init(percentage: 50)) }
-            var (told, revision): ([String], String) = ([], try #require(nothing.revision))
+            var (reported, revision): ([String], String) = ([], try #require(nothing.revision))
             var counts: [Int] = []
             repeat {
                 let page = try await client.get("\(path)?revision=\(revision)", as: Answer.self)
                 let payloads = try test.decoded(page.signedTransactions)
                 #expect(payloads.allSatisfy { $0.revocationDate != nil && $0.revocationPercentage == 50_000 })
-                told += payloads.compactMap(\.transactionId)
+                reported += payloads.compactMap(\.transactionId)
                 counts.append(payloads.count)
                 revision = try #require(page.revision)
                 if page.hasMore != true { break }
             } while true
-            #expect(told == refunded.map(\.rawValue) && counts == [20, 20, 15])
+            #expect(reported == refunded.map(\.rawValue) && counts == [20, 20, 15])
             let last = try await client.get("/inApps/v1/refund/lookup/\(first)", as: Lookup.self)
-            #expect(try test.decoded(last.signedTransactions).compactMap(\.transactionId) == Array(told.suffix(50)))
+            #expect(try test.decoded(last.signedTransactions).compactMap(\.transactionId) == Array(reported.suffix(50)))
             try await test.store.reverseRefund(refunded[0])
             let left = try await client.get("/inApps/v1/refund/lookup/\(first)", as: Lookup.self)
-            #expect(try test.decoded(left.signedTransactions).compactMap(\.transactionId) == Array(told.suffix(50)))
+            #expect(try test.decoded(left.signedTransactions).compactMap(\.transactionId) == Array(reported.suffix(50)))
             let again = try await client.get(path, as: Answer.self)
-            #expect(try test.decoded(again.signedTransactions).first?.transactionId == told[1])
+            #expect(try test.decoded(again.signedTransactions).first?.transactionId == reported[1])
         }
     }
 

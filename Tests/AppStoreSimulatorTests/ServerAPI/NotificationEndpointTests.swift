@@ -17,7 +17,7 @@ struct NotificationEndpointTests {
     @Test func `a test is asked for where there is a URL, and has no status before it is sent`() async throws {
         try await TestStore.withServer { test, client in
             #expect(try await client.code(.post, Self.test) == .serverNotificationUrlNotFound)
-            try await test.startTelling()
+            try await test.startNotifying()
             let token = try await Self.request(client)
             #expect(token.hasSuffix("_1769853600000"))
             #expect(try await client.code(.get, "\(Self.test)/\(token)") == .testNotificationNotFound)
@@ -26,7 +26,7 @@ struct NotificationEndpointTests {
 
     @Test func `the status of a test has all its attempts`() async throws {
         let receiver = Receiver { _ in 500 }
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             let client = try ServerClient(test)
             let token = try await Self.request(client)
             try await test.store.deliverNotifications()
@@ -36,8 +36,8 @@ struct NotificationEndpointTests {
             let check = try await client.get("\(Self.test)/\(token)", as: Check.self)
             #expect(check.sendAttempts?.map(\.sendAttemptResult) == [.unsuccessfulHttpResponseCode, .success])
             #expect(check.firstSendAttemptResult == .unsuccessfulHttpResponseCode)
-            let told = try test.verifier().notification(try #require(check.signedPayload)).payload
-            #expect(told.notificationType == .test)
+            let reported = try test.verifier().notification(try #require(check.signedPayload)).payload
+            #expect(reported.notificationType == .test)
             #expect(receiver.arrivals.map(\.signedPayload) == [check.signedPayload, check.signedPayload])
         }
     }
@@ -90,8 +90,8 @@ struct NotificationHistoryTests {
 
         func types(_ changes: [String: JSONValue?] = [:]) async throws -> [String] {
             try await page(await body(changes)).notificationHistory?.map { item in
-                let told = try test.verifier().notification(try #require(item.signedPayload)).payload
-                return [told.notificationType?.rawValue, told.subtype?.rawValue].compactMap(\.self)
+                let reported = try test.verifier().notification(try #require(item.signedPayload)).payload
+                return [reported.notificationType?.rawValue, reported.subtype?.rawValue].compactMap(\.self)
                     .joined(separator: " ")
             } ?? []
         }
@@ -104,14 +104,14 @@ struct NotificationHistoryTests {
     private static func with(
         _ receiver: Receiver = Receiver(), _ body: (TestStore, Reader) async throws -> Void
     ) async throws {
-        try await TestStore.telling(receiver) { test in
+        try await TestStore.notifying(receiver) { test in
             try await body(test, Reader(test: test, client: try ServerClient(test)))
         }
     }
 
     @Test func `what was never sent is not told`() async throws {
         try await TestStore.withServer { test, client in
-            try await test.startTelling()
+            try await test.startNotifying()
             try await test.buy("coins")
             #expect(try await Reader(test: test, client: client).types().isEmpty)
         }

@@ -101,7 +101,7 @@ extension TestStore {
 
     /// The number under which an account got the app.
     func appTransactionID(_ account: AccountName = "anna") throws -> String {
-        try store.look({ try $0.known(account) }) { _, account, _ in account.appTransactionID }
+        try store.read({ try $0.known(account) }) { _, account, _ in account.appTransactionID }
     }
 
     func decoded(_ signed: [String]?) throws -> [JWSTransactionDecodedPayload] {

@@ -56,8 +56,8 @@ struct ReceiptDesk {
     }
 
     static func status(of answer: JSONValue) -> Int? {
-        let told = answer.objectValue?.keys.sorted() ?? []
-        #expect(Set(told).isSubset(of: ["environment", "is-retryable", "is_retryable", "status"]), "\(told)")
+        let reported = answer.objectValue?.keys.sorted() ?? []
+        #expect(Set(reported).isSubset(of: ["environment", "is-retryable", "is_retryable", "status"]), "\(reported)")
         return answer["status"]?.intValue
     }
 

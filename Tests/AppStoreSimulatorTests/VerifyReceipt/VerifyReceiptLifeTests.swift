@@ -110,8 +110,8 @@ struct VerifyReceiptLifeTests {
             try await test.advance(to: "03-01")
             #expect(try await Self.state(desk).renewal.names == Self.quiet)
             try await test.store.increasePrice(of: "plain", .init(price: "8.99", needsConsent: false))
-            let told = try await Self.state(desk).renewal
-            #expect(told["price_consent_status"] == nil && told["price_increase_status"] == "1")
+            let reported = try await Self.state(desk).renewal
+            #expect(reported["price_consent_status"] == nil && reported["price_increase_status"] == "1")
             try await test.store.increasePrice(of: "plain", .init(price: "9.99", needsConsent: true))
             try await test.advance(to: "04-01")
             let refused = try await Self.state(desk).renewal
@@ -152,12 +152,12 @@ struct VerifyReceiptLifeTests {
             try await test.advance(to: "02-10")
             try await test.buy("pro")
             let answer = try await desk.verify()
-            let told = answer.all("latest_receipt_info")
-            #expect(told.map { $0["product_id"]?.stringValue } == ["pro", "plain"])
-            #expect(told[0]["is_upgraded"] == nil && told[0]["cancellation_date"] == nil)
-            #expect(told[1]["is_upgraded"] == "true" && told[1]["cancellation_reason"] == "0")
-            #expect(told[1]["cancellation_date"] == told[0]["purchase_date"])
-            #expect(answer["receipt"]?.all("in_app") == told.reversed())
+            let reported = answer.all("latest_receipt_info")
+            #expect(reported.map { $0["product_id"]?.stringValue } == ["pro", "plain"])
+            #expect(reported[0]["is_upgraded"] == nil && reported[0]["cancellation_date"] == nil)
+            #expect(reported[1]["is_upgraded"] == "true" && reported[1]["cancellation_reason"] == "0")
+            #expect(reported[1]["cancellation_date"] == reported[0]["purchase_date"])
+            #expect(answer["receipt"]?.all("in_app") == reported.reversed())
             let renewal = answer.all("pending_renewal_info")
             #expect(renewal.map { $0["product_id"]?.stringValue } == ["pro"] && renewal[0].names == Self.quiet)
         }

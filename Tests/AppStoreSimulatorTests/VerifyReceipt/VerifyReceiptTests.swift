@@ -52,16 +52,16 @@ struct VerifyReceiptTests {
             try await test.buy("pass")
             let once = try await desk.verify()
             #expect(once.names == ["status", "environment", "receipt"])
-            let goods = try #require(once["receipt"]).all("in_app")
-            #expect(goods.compactMap { $0["product_id"]?.stringValue } == ["coins", "pack", "pass"])
+            let purchases = try #require(once["receipt"]).all("in_app")
+            #expect(purchases.compactMap { $0["product_id"]?.stringValue } == ["coins", "pack", "pass"])
             let members = Self.dates("purchase_date", "original_purchase_date").union([
                 "quantity", "product_id", "transaction_id", "original_transaction_id", "is_trial_period",
                 "in_app_ownership_type",
             ])
-            #expect(goods.map(\.names) == [members, members.union(["app_account_token"]), members])
-            #expect(goods[0]["quantity"] == "3" && goods[1]["quantity"] == "1")
-            #expect(goods[1]["app_account_token"]?.stringValue == token.uuidString.lowercased())
-            for item in goods {
+            #expect(purchases.map(\.names) == [members, members.union(["app_account_token"]), members])
+            #expect(purchases[0]["quantity"] == "3" && purchases[1]["quantity"] == "1")
+            #expect(purchases[1]["app_account_token"]?.stringValue == token.uuidString.lowercased())
+            for item in purchases {
                 #expect(item["transaction_id"] == item["original_transaction_id"])
                 #expect(item["is_trial_period"] == "false" && item["in_app_ownership_type"] == "PURCHASED")
             }
@@ -74,23 +74,26 @@ struct VerifyReceiptTests {
                     "status", "environment", "receipt", "latest_receipt", "latest_receipt_info",
                     "pending_renewal_info",
                 ])
-            let told = answer.all("latest_receipt_info")
+            let reported = answer.all("latest_receipt_info")
             #expect(
-                told.compactMap { $0["product_id"]?.stringValue } == ["monthly", "monthly", "pass", "pack", "coins"])
-            #expect(try #require(answer["receipt"]).all("in_app") == told.reversed())
-            let renewal = told[0]
+                reported.compactMap { $0["product_id"]?.stringValue } == [
+                    "monthly", "monthly", "pass", "pack", "coins",
+                ])
+            #expect(try #require(answer["receipt"]).all("in_app") == reported.reversed())
+            let renewal = reported[0]
             #expect(
                 renewal.names
                     == members.union(Self.dates("expires_date")).union([
                         "web_order_line_item_id", "is_in_intro_offer_period", "subscription_group_identifier",
                     ]))
-            #expect(told.map { $0["is_trial_period"]?.stringValue } == ["false", "true", "false", "false", "false"])
+            #expect(
+                reported.map { $0["is_trial_period"]?.stringValue } == ["false", "true", "false", "false", "false"])
             #expect(renewal["original_transaction_id"]?.stringValue == bought.transactionID.rawValue)
             #expect(renewal["subscription_group_identifier"] == "plus" && renewal["expires_date_ms"] != nil)
-            #expect(renewal["web_order_line_item_id"] != told[1]["web_order_line_item_id"])
-            #expect(renewal["purchase_date"] == told[1]["expires_date"])
-            #expect(renewal["original_purchase_date"] == told[1]["purchase_date"])
-            for value in told.flatMap({ $0.objectValue?.values.map(\.self) ?? [] }) {
+            #expect(renewal["web_order_line_item_id"] != reported[1]["web_order_line_item_id"])
+            #expect(renewal["purchase_date"] == reported[1]["expires_date"])
+            #expect(renewal["original_purchase_date"] == reported[1]["purchase_date"])
+            for value in reported.flatMap({ $0.objectValue?.values.map(\.self) ?? [] }) {
                 #expect(value.stringValue != nil)
             }
         }

@@ -34,7 +34,7 @@ extension SimulatedAppStore {
         let sale = try asked(of: transaction)
         guard !sale.transaction.isShared else { throw AppStoreServerAPI.ErrorCode.familyTransactionNotSupported }
         try report.check(for: sale.transaction.kind)
-        try await database.write { try Books($0).save(report, of: transaction, at: sale.now) }
+        try await database.write { try SimulatorDatabase($0).save(report, of: transaction, at: sale.now) }
     }
 
     /// Returns the consumption information that the app's server sent last about a transaction, with its date and the
@@ -44,9 +44,9 @@ extension SimulatedAppStore {
     ) throws -> (sentAt: Date?, version: Int?, information: JSONValue?) {
         let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(transaction).")
         guard let number = transaction.number else { throw unknown }
-        return try look({ try $0.known(having: number) }) { books, _, now in
-            guard try books.transaction(number, at: now) != nil else { throw unknown }
-            let known = try books.consumption(of: number)
+        return try read({ try $0.known(having: number) }) { db, _, now in
+            guard try db.transaction(number, at: now) != nil else { throw unknown }
+            let known = try db.consumption(of: number)
             return (
                 known?.at.wholeMilliseconds, known?.report.version, known.map { .object($0.report.members) }
             )

@@ -15,10 +15,10 @@ extension ServerAPIEndpoints {
         get("/inApps/v2/refund/lookup/{anyTransactionId}", "Get Refund History", rate: 10) { call in
             let customer = try call.number("anyTransactionId")
             let revision = try call.single("revision", else: .invalidRequestRevision)
-            let (account, page, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
+            let (account, page, now) = try call.store.asked(ofCustomer: customer) { db, account, now in
                 let pages = call.store.pages("refunds", of: account)
                 let start = try pages.start(after: revision)
-                return (account, pages.page(try books.refunds(of: account, at: now), from: start), now)
+                return (account, pages.page(try db.refunds(of: account, at: now), from: start), now)
             }
             return try API.RefundHistoryResponse {
                 $0.signedTransactions = try call.store.sign(page.transactions, of: account, at: now)
@@ -40,15 +40,15 @@ extension ServerAPIEndpoints {
         let revision = try call.single("revision", else: .invalidRequestRevision)
         let request = try API.TransactionHistoryRequest(
             query: call.query.items.map { ($0.name, $0.value) })
-        let (account, page, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
+        let (account, page, now) = try call.store.asked(ofCustomer: customer) { db, account, now in
             var pages = call.store.pages("history \(version) \(request.query)", of: account)
             pages.isDescending = request.sort == .descending
             let start = try pages.start(after: revision)
             let search = HistorySearch(request, from: start)
-            let sold = try books.courses(of: account.id, at: now).flatMap { $0.entries(search) }
+            let sold = try db.states(of: account.id, at: now).flatMap { $0.entries(search) }
             // The first version does not tell of consumables that were delivered, unless they were taken back.
-            let open = version == 1 ? Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
-            let bought = try books.purchases(of: account.id, at: now).filter(request.admits).filter { record in
+            let open = version == 1 ? Set(try db.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
+            let bought = try db.purchases(of: account.id, at: now).filter(request.admits).filter { record in
                 open.map { record.kind != .consumable || record.revocation != nil || $0.contains(record.id) } ?? true
             }
             return (account, pages.page(sold + bought.map(TransactionPages.Entry.init), from: start), now)
@@ -64,7 +64,7 @@ extension ServerAPIEndpoints {
 }
 
 extension SimulatedAppStore {
-    fileprivate func pages(_ subject: String, of account: Books.Account) -> TransactionPages {
+    fileprivate func pages(_ subject: String, of account: SimulatorDatabase.Account) -> TransactionPages {
         TransactionPages(subject: "\(summary.rootFingerprint) \(account.id) \(subject)")
     }
 
@@ -73,23 +73,23 @@ extension SimulatedAppStore {
     /// Throws `ErrorCode.originalTransactionIdNotFound`, for the number of a renewal as well.
     fileprivate func refundsV1(
         of original: Int64
-    ) throws -> (account: Books.Account, refunds: [TransactionRecord], now: Date) {
+    ) throws -> (account: SimulatorDatabase.Account, refunds: [TransactionRecord], now: Date) {
         let missing = AppStoreServerAPI.ErrorCode.originalTransactionIdNotFound
-        return try look({ books in
-            guard let account = try books.customer(ofTransaction: original) else { throw missing }
+        return try read({ db in
+            guard let account = try db.customer(ofTransaction: original) else { throw missing }
             return account
-        }) { books, account, now in
-            guard try books.transaction(original, at: now)?.0.originalID == original else { throw missing }
-            return (account, try books.refunds(of: account, at: now).suffix(50).map(\.transaction), now)
+        }) { db, account, now in
+            guard try db.transaction(original, at: now)?.0.originalID == original else { throw missing }
+            return (account, try db.refunds(of: account, at: now).suffix(50).map(\.transaction), now)
         }
     }
 }
 
-extension Books {
+extension SimulatorDatabase {
     /// What a customer got money back for, in the order of the refunds.
     fileprivate func refunds(of account: Account, at now: Date) throws -> [TransactionPages.Entry] {
-        let sold = try courses(of: account.id, at: now).flatMap { course in
-            course.record.revocations.keys.compactMap(course.transaction)
+        let sold = try states(of: account.id, at: now).flatMap { state in
+            state.record.revocations.keys.compactMap(state.transaction)
         }
         return try (purchases(of: account.id, at: now) + sold).compactMap { transaction in
             guard let revocation = transaction.revocation, revocation.kind != .familyRevoke else { return nil }

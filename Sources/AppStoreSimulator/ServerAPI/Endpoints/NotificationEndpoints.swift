@@ -30,7 +30,7 @@ extension ServerAPIEndpoints {
             }
         },
         on(.post, "/inApps/v1/notifications/history", "Get Notification History", rate: 50) { call in
-            try await told(call)
+            try await history(call)
         },
     ]
 
@@ -42,7 +42,7 @@ extension ServerAPIEndpoints {
 
     private static let pageSize = 20
 
-    private static func told(_ call: ServerCall) async throws -> API.NotificationHistoryResponse {
+    private static func history(_ call: ServerCall) async throws -> API.NotificationHistoryResponse {
         let token = try call.single("paginationToken", else: .invalidPaginationToken)
         let question = try await call.question(as: API.NotificationHistoryRequest.self)
         let order = try NotificationHistoryOrder(question, at: call.store.clock.now())

@@ -9,22 +9,22 @@ extension ServerAPIEndpoints {
         get("/inApps/v1/subscriptions/{anyTransactionId}", "Get All Subscription Statuses", rate: 50) { call in
             let customer = try call.number("anyTransactionId")
             let wanted = try statuses(call)
-            let (account, courses, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
-                let conditions = try books.conditions()
-                let courses = try books.subscriptions(of: account.id).map {
-                    Course(of: $0, under: conditions, at: now)
+            let (account, states, now) = try call.store.asked(ofCustomer: customer) { db, account, now in
+                let conditions = try db.conditions()
+                let states = try db.subscriptions(of: account.id).map {
+                    SubscriptionState(of: $0, under: conditions, at: now)
                 }
-                return (account, courses.filter { wanted.isEmpty || wanted.contains($0.status) }, now)
+                return (account, states.filter { wanted.isEmpty || wanted.contains($0.status) }, now)
             }
-            let groups = Dictionary(grouping: courses) { $0.record.groupID }.sorted { $0.key < $1.key }
+            let groups = Dictionary(grouping: states) { $0.record.groupID }.sorted { $0.key < $1.key }
             return try API.StatusResponse {
                 $0.environment = .sandbox
                 $0.bundleId = call.store.configuration.bundleID.rawValue
-                $0.data = try groups.map { group, courses in
+                $0.data = try groups.map { group, states in
                     try .init {
                         $0.subscriptionGroupIdentifier = group
-                        $0.lastTransactions = try courses.map { course in
-                            try call.store.lastTransaction(course, of: account, at: now)
+                        $0.lastTransactions = try states.map { state in
+                            try call.store.lastTransaction(state, of: account, at: now)
                         }
                     }
                 }
@@ -33,10 +33,12 @@ extension ServerAPIEndpoints {
     ]
 
     /// Throws `ErrorCode.invalidStatus` for what is no number of a status.
-    private static func statuses(_ call: ServerCall) throws(API.ErrorCode) -> Set<Course.Status> {
-        var wanted: Set<Course.Status> = []
+    private static func statuses(_ call: ServerCall) throws(API.ErrorCode) -> Set<SubscriptionState.Status> {
+        var wanted: Set<SubscriptionState.Status> = []
         for text in call.query.values("status") {
-            guard let number = Int(text), String(number) == text, let status = Course.Status(rawValue: number) else {
+            guard let number = Int(text), String(number) == text,
+                let status = SubscriptionState.Status(rawValue: number)
+            else {
                 throw .invalidStatus
             }
             wanted.insert(status)
@@ -47,14 +49,14 @@ extension ServerAPIEndpoints {
 
 extension SimulatedAppStore {
     fileprivate func lastTransaction(
-        _ course: Course, of account: Books.Account, at now: Date
+        _ state: SubscriptionState, of account: SimulatorDatabase.Account, at now: Date
     ) throws -> AppStoreServerAPI.LastTransactionsItem {
         try AppStoreServerAPI.LastTransactionsItem {
-            $0.status = .init(rawValue: course.status.rawValue)
-            $0.originalTransactionId = course.latest.originalTransactionID.rawValue
-            $0.signedTransactionInfo = try sign([course.latest], of: account, at: now)[0]
+            $0.status = .init(rawValue: state.status.rawValue)
+            $0.originalTransactionId = state.latest.originalTransactionID.rawValue
+            $0.signedTransactionInfo = try sign([state.latest], of: account, at: now)[0]
             $0.signedRenewalInfo = try signer.sign(
-                course, appTransactionID: account.appTransactionID, at: now, isFresh: true)
+                state, appTransactionID: account.appTransactionID, at: now, isFresh: true)
         }
     }
 }

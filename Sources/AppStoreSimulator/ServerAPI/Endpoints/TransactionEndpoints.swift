@@ -27,7 +27,7 @@ extension ServerAPIEndpoints {
         on(.post, "/inApps/v1/transactions/{transactionId}/finish", "Finish Transaction", rate: 50) { call in
             let sale = try call.store.asked(of: try call.number("transactionId"))
             try await call.store.database.write { sql in
-                _ = try Books(sql).finish(sale.transaction.id, of: sale.account.id, at: sale.now)
+                _ = try SimulatorDatabase(sql).finish(sale.transaction.id, of: sale.account.id, at: sale.now)
             }
         },
         on(
@@ -90,18 +90,19 @@ extension SimulatedAppStore {
     /// a token.
     func setAppAccountToken(_ token: UUID?, of original: Int64) async throws {
         typealias Code = AppStoreServerAPI.ErrorCode
-        try await enter({ try $0.owner(ofTransaction: original, else: .originalTransactionIdNotFound) }) { entry in
-            guard let (transaction, course) = try entry.books.transaction(original, at: entry.now) else {
+        try await recordEvent({ try $0.owner(ofTransaction: original, else: .originalTransactionIdNotFound) }) {
+            event in
+            guard let (transaction, state) = try event.db.transaction(original, at: event.now) else {
                 throw Code.originalTransactionIdNotFound
             }
             guard transaction.originalID == original else { throw Code.transactionIdIsNotOriginalTransactionId }
             guard !transaction.isShared else { throw Code.familyTransactionNotSupported }
             guard let token else { throw Code.invalidAppAccountTokenUUID }
-            if let course {
-                guard let record = StoreLife.setAppAccountToken(token, course, at: entry.now) else { return }
-                try entry.record([.subscription(record)])
+            if let state {
+                guard let record = StoreRules.setAppAccountToken(token, state, at: event.now) else { return }
+                try event.record([.subscription(record)])
             } else {
-                try entry.record([.appAccountToken(original, token)])
+                try event.record([.appAccountToken(original, token)])
             }
         }
     }

@@ -1,0 +1,179 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// Buying and changing a subscription.
+extension StoreRules {
+    mutating func subscribe(
+        _ order: Order, _ item: CatalogueItem, _ state: SubscriptionState?, at now: Date, _ facts: inout [Fact]
+    ) -> Decision {
+        guard let terms = item.subscription else {
+            return Self.refuse(.invalidProduct, "\(item.id) has no subscription terms.")
+        }
+        if state?.record.share != nil, state?.isActive == true {
+            return .alreadyOwned(state.map(\.current.latestID) ?? 0)
+        }
+        let offers: Terms
+        do throws(StoreFailure) {
+            offers = try self.offers(for: order, item, terms, state)
+        } catch {
+            return .refused(error)
+        }
+        let plan = Plan(
+            productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now,
+            storefront: catalogue.storefront.countryCode)
+        guard let state, state.isRunning,
+            let change = change(from: state, to: item), change == .atRenewal
+        else { return start(plan, offers, order, state, in: terms.groupID, at: now, &facts) }
+        return keep(plan, offers.first, state, at: now, &facts)
+    }
+
+    /// What a newcomer pays: the catalogue's price, or what it was raised to.
+    func price(of item: CatalogueItem, at now: Date) -> Price {
+        conditions.price(of: item.id, at: now).map { Price(amount: $0.amount, currency: item.price.currency) }
+            ?? item.price
+    }
+
+    /// Closed: when another plan of the group begins. An upgrade, and a plan of the same level and length, at once; a
+    /// downgrade, one of the same level and another length, and the same plan, when the current period ends.
+    private enum Change { case atOnce, atRenewal }
+
+    private func change(from state: SubscriptionState, to item: CatalogueItem) -> Change? {
+        let current = state.current.plan
+        // Nothing is paid for while payment fails: whatever is bought begins now.
+        if state.status == .billingRetry { return .atOnce }
+        if current.productID == item.id { return .atRenewal }
+        guard let old = catalogue[current.productID]?.subscription, let new = item.subscription else { return .atOnce }
+        if new.level != old.level { return new.level < old.level ? .atOnce : .atRenewal }
+        return new.period == current.period ? .atOnce : .atRenewal
+    }
+
+    // MARK: - Offers
+
+    /// What an order is sold under: the offer of its first periods, and one that follows.
+    private struct Terms {
+        var first: AppliedOffer?
+        var following: AppliedOffer?
+    }
+
+    private func offers(
+        for order: Order, _ item: CatalogueItem, _ terms: SubscriptionTerms, _ state: SubscriptionState?
+    ) throws(StoreFailure) -> Terms {
+        let hasUsed = state?.record.hasUsedIntroductoryOffer ?? false
+        let isAllowed = order.allowsIntroductory ?? !hasUsed
+        let introductory = terms.introductoryOffer.flatMap { offer in
+            isAllowed && state?.isActive != true ? AppliedOffer(.introductory, offer) : nil
+        }
+        guard let id = order.offerID else { return Terms(first: introductory) }
+        if order.offerKind == .code {
+            let code = try offerCode(id, item, state)
+            let offer = AppliedOffer(.code, code.offer)
+            guard let introductory, code.isStackable else { return Terms(first: offer) }
+            return Terms(first: introductory, following: offer)
+        }
+        let kind = order.offerKind
+        if kind == nil || kind == .promotional,
+            let offer = terms.promotionalOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        {
+            guard state != nil else {
+                throw Self.ineligible("Promotional offers are for those who subscribe or have subscribed.")
+            }
+            return Terms(first: AppliedOffer(.promotional, offer))
+        }
+        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        {
+            guard let state, offer.isEligible, state.status == .expired else {
+                throw Self.ineligible("The offer \(id) is for those whose subscription has ended.")
+            }
+            return Terms(first: AppliedOffer(.winBack, offer.offer))
+        }
+        throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no such offer \(id).")
+    }
+
+    private func offerCode(_ id: String, _ item: CatalogueItem, _ state: SubscriptionState?) throws(StoreFailure)
+        -> OfferCode
+    {
+        guard let offer = item.offerCodes.first(where: { $0.id.hasSameBytes(as: id) }) else {
+            throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id) for codes.")
+        }
+        let customer: OfferCode.Customer =
+            switch state?.status {
+            case nil: .new
+            case .expired, .revoked: .expired
+            case .active, .gracePeriod, .billingRetry: .existing
+            }
+        guard offer.eligibility.contains(customer) else {
+            throw Self.ineligible("The code's offer \(id) is not for \(customer.rawValue) customers.")
+        }
+        guard state?.hasTaken(code: id, of: item.id) != true else {
+            throw Self.ineligible("The customer has had the code's offer \(id), which each customer gets once.")
+        }
+        return offer
+    }
+
+    private static func ineligible(_ reason: String) -> StoreFailure {
+        StoreFailure(code: .ineligibleForOffer, reason: reason)
+    }
+
+    // MARK: - Changes
+
+    /// Leaves the current period as it is and makes the subscription go on with `plan` afterwards.
+    private func keep(
+        _ plan: Plan, _ offer: AppliedOffer?, _ state: SubscriptionState, at now: Date, _ facts: inout [Fact]
+    ) -> Decision {
+        var record = state.condensed
+        let isNew = record.renewal.plan.productID != plan.productID
+        if isNew || offer != nil || record.renewal.offSince != nil {
+            if isNew || offer != nil {
+                let isBack = plan.productID == state.current.plan.productID
+                record.renewal.plan = isBack ? state.current.plan : plan
+                record.renewal.offer = offer
+                // Who comes back to a plan agrees to what it costs by now.
+                if isBack, isNew { record.renewal.consentedAt = now }
+            }
+            record.renewal.offSince = nil
+            record.changedAt = now
+            facts.append(.subscription(record))
+        }
+        return .alreadyOwned(state.current.latestID)
+    }
+
+    /// Sells the first period of `plan` now.
+    private mutating func start(
+        _ plan: Plan, _ offers: Terms, _ order: Order, _ state: SubscriptionState?, in group: String, at now: Date,
+        _ facts: inout [Fact]
+    ) -> Decision {
+        let base = order.number ?? numbers.next()
+        let run = Run(base: base, anchor: now, soldAt: now, plan: plan, offer: offers.first)
+        var record =
+            state.map(\.condensed)
+            ?? SubscriptionRecord(
+                originalID: base, accountID: order.accountID, groupID: group, runs: [], renewal: .init(plan: plan),
+                startedAt: now, changedAt: now)
+        if let state, state.status == .active || state.status == .gracePeriod {
+            // The rest of the period is given back in money.
+            record.runs[record.runs.count - 1].upgradedAt = now
+        } else {
+            record.startedAt = now
+        }
+        record.runs.append(run)
+        // Whoever moves to another plan keeps their token unless they bring one.
+        if order.appAccountToken != nil || record.startedAt == now { record.use(order.appAccountToken, from: now) }
+        record.renewal = .init(plan: plan, offer: offers.following)
+        record.hasUsedIntroductoryOffer = record.hasUsedIntroductoryOffer || offers.first?.kind == .introductory
+        record.changedAt = now
+        record.share = nil
+        facts.append(.subscription(record))
+        return .sold(base)
+    }
+}
+
+extension SubscriptionState {
+    /// Whether the customer was sold an offer for codes, or is to be.
+    fileprivate func hasTaken(code id: String, of product: ProductID) -> Bool {
+        func isIt(_ offer: AppliedOffer?, _ plan: Plan) -> Bool {
+            offer?.kind == .code && (offer?.id).hasSameBytes(as: id) && plan.productID == product
+        }
+        return isIt(record.renewal.offer, record.renewal.plan) || runs.contains { isIt($0.offer, $0.plan) }
+    }
+}

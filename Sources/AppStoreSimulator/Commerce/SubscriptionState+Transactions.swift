@@ -1,0 +1,113 @@
+import Foundation
+import StoreModel
+
+extension SubscriptionState {
+    /// How many transactions there are, without computing them.
+    var count: Int { runs.reduce(0) { $0 + $1.count } }
+
+    /// Every transaction, oldest first: as many as periods have passed. What answers somebody counts them first.
+    var transactions: [TransactionRecord] {
+        var all: [TransactionRecord] = []
+        all.reserveCapacity(count)
+        for run in runs {
+            for index in 0..<run.count { all.append(transaction(run, index)) }
+        }
+        return all
+    }
+
+    var latest: TransactionRecord { transaction(current, current.count - 1) }
+
+    /// The last `count` of them, oldest first.
+    func latest(_ count: Int) -> [TransactionRecord] {
+        var found: [TransactionRecord] = []
+        for run in runs.reversed() {
+            for index in (0..<run.count).reversed() {
+                guard found.count < count else { return found.reversed() }
+                found.append(transaction(run, index))
+            }
+        }
+        return found.reversed()
+    }
+
+    /// The transaction of that number, if it was sold by now.
+    func transaction(_ id: Int64) -> TransactionRecord? { place(of: id).map { transaction($0.run, $0.index) } }
+
+    /// Whether a transaction of that number was sold by now.
+    func has(_ id: Int64) -> Bool { place(of: id) != nil }
+
+    private func place(of id: Int64) -> (run: Run, index: Int)? {
+        for run in runs {
+            // The number may come from anybody.
+            let (index, isFar) = id.subtractingReportingOverflow(run.id(of: 0))
+            if !isFar, index >= 0, index < run.count { return (run, Int(index)) }
+        }
+        return nil
+    }
+
+    /// The first `limit` of the transactions that were sold after `start` and by `end`, oldest first, without those whose
+    /// number `isLeftOut`. Those sold in the same instant as the last of them come too.
+    ///
+    /// Looks at what it returns and at what is left out, never at the rest.
+    func transactions(
+        soldAfter start: Date?, by end: Date, limit: Int, isLeftOut: (Int64) -> Bool = { _ in false }
+    ) -> [TransactionRecord] {
+        var found: [TransactionRecord] = []
+        var (place, index) = start.map(firstPlace) ?? (0, 0)
+        while place < runs.count {
+            let run = runs[place]
+            while index < run.count {
+                let date = run.purchaseDate(of: index)
+                guard date <= end, found.count < limit || found.last?.purchaseDate == date else { return found }
+                if !isLeftOut(run.id(of: index)) { found.append(transaction(run, index)) }
+                index += 1
+            }
+            (place, index) = (place + 1, 0)
+        }
+        return found
+    }
+
+    /// The place among the runs, and within that one, of the first transaction that was sold after `date`.
+    private func firstPlace(after date: Date) -> (Int, Int) {
+        for (place, run) in runs.enumerated().reversed() {
+            let index = (0..<run.count).firstIndex(reaching: { run.purchaseDate(of: $0) > date })
+            if index > 0 { return (place, index) }
+        }
+        return (0, 0)
+    }
+
+    func transaction(_ run: Run, _ index: Int) -> TransactionRecord {
+        let id = run.id(of: index)
+        return TransactionRecord(
+            id: id, accountID: record.accountID, originalID: record.originalID,
+            webOrderLineItemID: TransactionNumber.webOrder(of: id), productID: run.plan.productID,
+            kind: .autoRenewableSubscription, groupID: record.groupID, purchaseDate: run.purchaseDate(of: index),
+            originalPurchaseDate: record.originalPurchaseDate, expiresDate: run.end(of: index),
+            appAccountToken: record.appAccountToken(at: run.purchaseDate(of: index)),
+            price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
+            storefront: run.plan.storefront, isRenewal: run.isRenewal || index > 0, offer: run.offer,
+            upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
+            revocation: revocation(of: run, index),
+            restoredAt: record.revocations[id]?.reversedAt.flatMap { $0 <= instant ? $0 : nil },
+            sharedAt: record.share?.from)
+    }
+
+    private func revocation(of run: Run, _ index: Int) -> Revocation? {
+        if let revocation = record.revocations[run.id(of: index)], revocation.isInForce(at: instant) {
+            return revocation
+        }
+        guard let until = record.share?.until, until <= instant, run.end(of: index) > until else { return nil }
+        return Revocation(at: until, kind: .familyRevoke)
+    }
+}
+
+/// How the store numbers: each sale takes a number, and what goes on by itself goes on within it.
+enum TransactionNumber {
+    /// How many transactions one sale may lead to.
+    static let span: Int64 = 1_000_000
+
+    /// The number of the sale that a transaction goes back to.
+    static func base(of id: Int64) -> Int64 { id - id % span }
+
+    /// Orders are numbered apart from transactions.
+    static func webOrder(of id: Int64) -> Int64 { id - 100_000_000_000_000_000 }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+
+/// The form of every string in books that come from elsewhere, as in a state that is imported. Another string is refused
+/// before it is committed: the store would answer with names that its API does not allow, or not open after a restart.
+struct ColumnForm: Sendable {
+    /// The words after "should have" that describe what `accepts` accepts.
+    let rule: String
+    let accepts: @Sendable (String) -> Bool
+
+    private static func name<Name: Identifier>(of _: Name.Type) -> ColumnForm {
+        ColumnForm(rule: Name.rule) { Name.isValid($0) }
+    }
+
+    private static func choice(_ names: [String]) -> ColumnForm {
+        ColumnForm(rule: "one of \(names.joined(separator: ", "))") { text in
+            names.contains { $0.hasSameBytes(as: text) }
+        }
+    }
+
+    /// Bytes of UTF-8 that a text has at most.
+    private static let longest = 1 << 20
+
+    private static let product = name(of: ProductID.self)
+    /// Any name that has no type of its own.
+    private static let word = name(of: PaymentID.self)
+    private static let text = ColumnForm(rule: "at most \(longest) bytes and no U+0000") { text in
+        text.utf8.count <= longest && !text.utf8.contains(0)
+    }
+    private static let json = ColumnForm(rule: "JSON of at most \(longest) bytes") { text in
+        text.utf8.count <= longest && (try? JSONValue(parsing: text)) != nil
+    }
+    /// The control API answers with the product id in it.
+    private static let notification = ColumnForm(rule: "a notification of at most \(longest) bytes") { text in
+        guard text.utf8.count <= longest, let body = try? NotificationBody(text: text) else { return false }
+        return body.transaction?.productId.map { ProductID.isValid($0) } ?? true
+    }
+    private static let uuid = ColumnForm(rule: "a UUID") { UUID(text: $0) != nil }
+    private static let earlierTokens = ColumnForm(rule: "pairs of an instant and a token") { text in
+        guard text.utf8.count <= longest, let pairs = try? JSONValue(parsing: text).arrayValue else { return false }
+        return pairs.allSatisfy { pair in
+            guard let before = pair[0]?.intValue else { return false }
+            let token = pair[1]?.stringValue ?? ""
+            return ColumnRange.event.contains(Int64(before)) && (token.isEmpty || UUID(text: token) != nil)
+        }
+    }
+    private static let digits = ColumnForm(rule: "1 to 20 digits") { text in
+        (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+    private static let country = ColumnForm(rule: "three capitals") { text in
+        text.utf8.count == 3 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) }
+    }
+    private static let period = ColumnForm(rule: "a period that is sold, such as P1M") { text in
+        SubscriptionPeriod(iso8601: text)?.isSold ?? false
+    }
+    private static let kind = choice(
+        [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
+    /// `gracePeriod`, or `withdrawn` and a product.
+    private static let condition = ColumnForm(rule: "a condition, and the product where it is one product's") { text in
+        switch text.firstIndex(of: " ") {
+        case let space?: ProductID.isValid(String(text[text.index(after: space)...]))
+        case nil: PaymentID.isValid(text)
+        }
+    }
+
+    private static let plan = [
+        "product": product, "period": period, "currency": text, "storefront": country, "offer": json,
+    ]
+
+    /// By table and column; every text column is here.
+    static let all: [String: [String: ColumnForm]] = [
+        "store": ["bundle": name(of: BundleID.self)],
+        "condition": ["name": condition, "value": json],
+        "setting": ["name": word, "value": json],
+        "account": [
+            "name": name(of: AccountName.self), "app_transaction": digits, "family": name(of: FamilyName.self),
+            "storefront": country,
+        ],
+        "family": ["name": name(of: FamilyName.self)],
+        "device": ["id": name(of: DeviceID.self)],
+        "purchase": ["product": product, "kind": kind, "token": uuid, "currency": text, "storefront": country],
+        "subscription": [
+            "group_id": word, "token": uuid, "next_product": product, "next_period": period, "next_currency": text,
+            "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens,
+        ],
+        "run": plan,
+        "revocation": [
+            "kind": choice(
+                [Revocation.Kind.refundFull, .refundProrated, .familyRevoke].map(\.rawValue))
+        ],
+        "finished": [:],
+        "held": [
+            "reason": choice([HeldOrder.Reason.approval, .interruption].map(\.rawValue)), "product": product,
+            "token": uuid, "offer": text, "payment": name(of: PaymentID.self), "device": name(of: DeviceID.self),
+        ],
+        "payment": ["id": name(of: PaymentID.self)],
+        "nonce": ["id": word],
+        "news": [
+            "device": name(of: DeviceID.self), "payment": name(of: PaymentID.self), "product": product,
+            "state": choice(
+                [UpdateRecord.State.purchased, .deferred, .failed, .revoked].map(\.rawValue)), "failure_code": word,
+            "failure_reason": text,
+        ],
+        "answered_message": ["id": word],
+        "notification": ["uuid": uuid, "type": word, "subtype": word, "body": notification, "signed": text],
+        "attempt": ["result": word],
+        "watch": [:],
+        "extension": ["request": word],
+        "mass_extension": ["product": product, "request": word],
+        "refund_request": ["reason": word],
+        "consumption": ["body": json],
+        "promoted_purchase": ["product": product, "offer": text],
+    ]
+}
+
+extension SimulatorDatabase {
+    /// Throws `unexpectedValue` for a string that the store does not write there.
+    func checkStrings() throws {
+        for (table, columns) in ColumnForm.all.sorted(by: { $0.key < $1.key }) where !columns.isEmpty {
+            let forms = columns.sorted { $0.key < $1.key }
+            let names = forms.map(\.key).joined(separator: ", ")
+            try sql.each("SELECT \(names) FROM \(table)", []) { row in
+                for (name, form) in forms {
+                    guard let text: String = try row[name] as String?, !form.accepts(text) else { continue }
+                    throw SQLError(
+                        .unexpectedValue,
+                        "The store's books hold a string as \(name) of the table \(table) that should have \(form.rule)."
+                    )
+                }
+            }
+        }
+    }
+}

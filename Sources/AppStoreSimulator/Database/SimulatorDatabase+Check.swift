@@ -1,0 +1,98 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// Whether books that come from elsewhere can be worked with.
+extension SimulatorDatabase {
+    /// Reads everything there is, as the store reads it later. Throws `SQLError`, `JSONError`, `DecodingError` and
+    /// `AppStorePayloadError` for what the store would not have written.
+    func check(at now: Date) throws {
+        for (table, columns) in ColumnRange.all.sorted(by: { $0.key < $1.key }) {
+            try checkNumbers(of: columns.sorted { $0.key < $1.key }, in: table)
+        }
+        try checkStrings()
+        try checkCounters()
+        let conditions = try conditions()
+        try checkSettings()
+        _ = try (accounts(), families(), numbers(), clock(), held())
+        try sql.each("SELECT * FROM purchase", []) { _ = try purchase($0, at: now) }
+        try eachSubscription { record in
+            guard let last = record.runs.last,
+                record.runs.dropLast().reduce(last.periods(until: now), { $0 + $1.soldPeriods }) <= Self.longestHistory
+            else {
+                throw SQLError(.unexpectedValue, "The subscription \(record.originalID) has gone on for too long.")
+            }
+            _ = SubscriptionState(of: record, under: conditions, at: now)
+        }
+        try sql.each("SELECT * FROM news", []) { _ = try Self.storedUpdate($0) }
+        try sql.each("SELECT * FROM notification", []) { _ = try Self.notification($0) }
+        try sql.each("SELECT body FROM consumption", []) { _ = try JSONValue(parsing: $0["body"] as String) }
+    }
+
+    /// How many periods of an imported subscription may have passed: every day of five centuries.
+    private static let longestHistory = 200_000.0
+
+    /// The least and the largest number of each column, in one pass over the table.
+    private func checkNumbers(of columns: [(key: String, value: ClosedRange<Int64>)], in table: String) throws {
+        guard !columns.isEmpty else { return }
+        let ends = columns.map { "min(\($0.key)) AS least_\($0.key), max(\($0.key)) AS most_\($0.key)" }
+        guard let row = try sql.first("SELECT \(ends.joined(separator: ", ")) FROM \(table)") else { return }
+        for (column, range) in columns {
+            let found: [Int64?] = try [row["least_\(column)"], row["most_\(column)"]]
+            for number in found.compactMap(\.self) {
+                try ColumnRange.check(number, in: range, as: "\(column) of the table \(table)")
+            }
+        }
+    }
+
+    /// A counter is not behind what was counted with it.
+    private func checkCounters() throws {
+        let behind = [
+            ("next_device", "SELECT 1 FROM store, device WHERE number > next_device LIMIT 1"),
+            (
+                "next_sale",
+                """
+                SELECT 1 FROM store WHERE next_sale <= max(
+                    coalesce((SELECT max(id) FROM purchase), 0), coalesce((SELECT max(base) FROM run), 0),
+                    coalesce((SELECT max(original) FROM subscription), 0),
+                    coalesce((SELECT max(number) FROM held), 0)) / \(TransactionNumber.span)
+                """
+            ),
+            (
+                "attempts",
+                """
+                SELECT 1 FROM attempt JOIN notification ON notification.id = attempt.notification
+                WHERE attempt.number > notification.attempts LIMIT 1
+                """
+            ),
+        ]
+        for (name, statement) in behind {
+            guard try sql.first(statement) == nil else {
+                throw SQLError(.unexpectedValue, "The store's books count less in \(name) than there is.")
+            }
+        }
+    }
+
+    private func checkSettings() throws {
+        for (name, value) in try settings() {
+            guard let setting = StoreSetting.named(name) else {
+                throw SQLError(.unexpectedValue, "The store's books hold the setting \(name), which is none.")
+            }
+            // A secret is kept otherwise than it is set.
+            guard setting.kind == .secret || (try? setting.value(of: value)) == value else {
+                throw SQLError(.unexpectedValue, "The store's books hold a setting \(name) that it does not take.")
+            }
+        }
+    }
+}
+
+extension Run {
+    fileprivate var soldPeriods: Double { Double(offset) + Double(count) }
+
+    /// How many periods have passed until `now`, about.
+    fileprivate func periods(until now: Date) -> Double {
+        let length = plan.period.end(from: Date(timeIntervalSince1970: 0)).timeIntervalSince1970
+        return soldPeriods + max(0, now.timeIntervalSince(anchor)) / length
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What holds in the whole store, by name and date; a price increase and a withdrawal have the product in their name.
+extension SimulatorDatabase {
+    func conditions() throws -> Conditions {
+        var conditions = Conditions()
+        try sql.each("SELECT at, name, value FROM condition ORDER BY at, name", []) { row in
+            let name: String = try row["name"]
+            let at = try row.date("at")
+            let text: String = try row["value"]
+            let value = try JSONValue(parsing: Array(text.utf8))
+            switch name.split(separator: " ", maxSplits: 1).first.map(String.init) {
+            case "gracePeriod":
+                let days = try Self.number(value, in: ColumnRange.graceDays, as: name)
+                conditions.gracePeriods.append(.init(at: at, value: Int(days)))
+            case "renewalsFail": conditions.failingPayments.append(.init(at: at, value: value.boolValue ?? false))
+            case "withdrawn":
+                conditions.withdrawals[Self.product(in: name), default: []].append(
+                    .init(at: at, value: value.boolValue ?? false))
+            case "price":
+                conditions.priceIncreases.append(
+                    .init(
+                        productID: Self.product(in: name), at: at,
+                        price: Price(
+                            milliunits: try Self.number(value["price"], in: ColumnRange.price, as: name),
+                            currency: value["currency"]?.stringValue ?? ""),
+                        needsConsent: value["needsConsent"]?.boolValue ?? false))
+            default: throw SQLError(.unexpectedValue, "The store's books hold the condition \(name), which is none.")
+            }
+        }
+        return conditions
+    }
+
+    private static func number(
+        _ value: JSONValue?, in range: ClosedRange<Int64>, as name: String
+    ) throws(SQLError) -> Int64 {
+        guard let number = value?.intValue else {
+            throw SQLError(.unexpectedValue, "The store's books hold no number as \(name).")
+        }
+        try ColumnRange.check(Int64(number), in: range, as: name)
+        return Int64(number)
+    }
+
+    private static func product(in name: String) -> ProductID {
+        ProductID(unchecked: String(name.drop { $0 != " " }.dropFirst()))
+    }
+
+    func setGracePeriod(days: Int, at now: Date) throws { try set("gracePeriod", .number(days), at: now) }
+
+    func setRenewalsFail(_ fail: Bool, at now: Date) throws { try set("renewalsFail", .bool(fail), at: now) }
+
+    func setWithdrawn(_ isWithdrawn: Bool, _ product: ProductID, at now: Date) throws {
+        try set("withdrawn \(product)", .bool(isWithdrawn), at: now)
+    }
+
+    func add(_ increase: Conditions.PriceIncrease) throws {
+        try set(
+            "price \(increase.productID)",
+            [
+                "price": .number(increase.price.milliunits), "currency": .string(increase.price.currency),
+                "needsConsent": .bool(increase.needsConsent),
+            ], at: increase.at)
+    }
+
+    /// Every subscription may go on otherwise from then on, and has to be looked at.
+    private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
+        try sql.execute(
+            "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",
+            [.integer(now.microseconds), .text(name), .text("\(value)")])
+        try lookAtAll()
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import SQLStorage
+import StoreModel
+
+/// Orders that wait.
+extension SimulatorDatabase {
+    func insert(_ held: HeldOrder) throws {
+        let order = held.order
+        try sql.execute(
+            """
+            INSERT INTO held (
+                number, account, at, reason, product, quantity, token, offer, offer_kind, allows_introductory, payment,
+                device)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            """,
+            [
+                .integer(held.number), .integer(order.accountID), .integer(held.at.microseconds),
+                .text(held.reason.rawValue), .text(order.productID.rawValue), .integer(Int64(order.quantity)),
+                SQLValue(order.appAccountToken), SQLValue(order.offerID), SQLValue(order.offerKind?.rawValue),
+                SQLValue(order.allowsIntroductory),
+                SQLValue(order.payment?.rawValue), SQLValue(order.device?.rawValue),
+            ])
+    }
+
+    func release(_ number: Int64) throws {
+        try sql.execute("DELETE FROM held WHERE number = ?1", [.integer(number)])
+    }
+
+    func held(_ number: Int64) throws -> HeldOrder? {
+        try sql.first("SELECT * FROM held WHERE number = ?1", [.integer(number)]).map(Self.held)
+    }
+
+    /// An account's, oldest first.
+    func held(of account: Int64) throws -> [HeldOrder] {
+        try sql.query("SELECT * FROM held WHERE account = ?1 ORDER BY number", [.integer(account)]).map(Self.held)
+    }
+
+    /// All there are, oldest first.
+    func held() throws -> [HeldOrder] { try sql.query("SELECT * FROM held ORDER BY number").map(Self.held) }
+
+    /// The order of a payment, while it waits.
+    func held(_ payment: PaymentID, of account: Int64) throws -> HeldOrder? {
+        try sql.first(
+            "SELECT * FROM held WHERE account = ?1 AND payment = ?2", [.integer(account), .text(payment.rawValue)]
+        ).map(Self.held)
+    }
+
+    /// Its outcome is told to that device.
+    func set(device: DeviceID, ofHeld number: Int64) throws {
+        try sql.execute("UPDATE held SET device = ?2 WHERE number = ?1", [.integer(number), .text(device.rawValue)])
+    }
+
+    private static func held(_ row: SQLRow) throws -> HeldOrder {
+        let reason: String = try row["reason"]
+        guard let reason = HeldOrder.Reason(rawValue: reason) else {
+            throw SQLError(.unexpectedValue, "The store's books hold an order that waits for \(reason), which is none.")
+        }
+        let kind: Int? = try row["offer_kind"]
+        let payment: String? = try row["payment"]
+        let device: String? = try row["device"]
+        let order = Order(
+            accountID: try row["account"], productID: ProductID(unchecked: try row["product"]),
+            quantity: try row["quantity"], appAccountToken: try row.id("token"), offerID: try row["offer"],
+            offerKind: kind.flatMap(AppliedOffer.Kind.init), allowsIntroductory: try row["allows_introductory"],
+            payment: payment.map(PaymentID.init(unchecked:)),
+            device: device.map(DeviceID.init(unchecked:)))
+        return HeldOrder(number: try row["number"], order: order, reason: reason, at: try row.date("at"))
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What was set for the whole store, but for what is dated (`Conditions`).
+extension SimulatorDatabase {
+    /// By name.
+    func settings() throws -> [String: JSONValue] {
+        try sql.query("SELECT name, value FROM setting").reduce(into: [:]) { settings, row in
+            let text: String = try row["value"]
+            settings[try row["name"]] = try JSONValue(parsing: text)
+        }
+    }
+
+    /// How a switch of the whole store stands.
+    func isOn(_ setting: StoreSetting) throws -> Bool { try settings()[setting.name]?.boolValue ?? false }
+
+    func save(_ setting: StoreSetting, _ value: JSONValue) throws {
+        try sql.execute(
+            "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [.text(setting.name), .text(value.text())])
+    }
+
+    /// What a new store's catalogue asks for.
+    func save(_ asked: [String: JSONValue], at now: Date) throws {
+        for (name, value) in asked.sorted(by: { $0.key < $1.key }) {
+            guard let setting = StoreSetting.named(name), setting != .timeRate, setting != .storefront else { continue }
+            try apply(setting, value, at: now)
+        }
+    }
+
+    /// Keeps a setting where it belongs.
+    func apply(_ setting: StoreSetting, _ value: JSONValue, at now: Date) throws {
+        switch setting {
+        case .gracePeriod: try setGracePeriod(days: StoreSetting.days(in: value), at: now)
+        case .renewalsFail: try setRenewalsFail(value.boolValue ?? false, at: now)
+        case .notificationsURL:
+            let wasSet = setting.isSet(in: try settings())
+            try save(setting, value)
+            guard setting.isSet(in: try settings()) else { return try watchNone() }
+            if !wasSet { try watchAll(at: now) }
+        default: try save(setting, value)
+        }
+    }
+}
+
+extension StoreSetting {
+    /// `16d` is 16, `off` 0.
+    static func days(in value: JSONValue) -> Int { value.stringValue.flatMap { Int($0.dropLast()) } ?? 0 }
+
+    static func gracePeriod(days: Int) -> JSONValue { days == 0 ? "off" : .string("\(days)d") }
+}

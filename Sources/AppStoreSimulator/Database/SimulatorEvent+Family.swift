@@ -1,0 +1,105 @@
+import Foundation
+import StoreModel
+
+/// What members of a family have of each other's purchases: rows of their own that refer to the owner's.
+///
+/// Who buys a product that may be shared shares it at once, who joins shares and gets what there is. A member's own
+/// subscription goes on beside a share of the same group; what is bought once is shared with those who do not have it.
+extension SimulatorEvent {
+    /// Makes the shares of the families concerned what they should be now.
+    ///
+    /// A plan that may not be shared ends the shares when it begins, at a renewal too. One that may be shared and begins at
+    /// a renewal is shared from the next event of the family on.
+    mutating func settleShares() throws {
+        guard accounts.count > 1 else { return }
+        for family in Set(try accounts.compactMap { try db.account($0.id)?.family }).sorted() {
+            let members = try db.accounts(inFamily: family).map(\.id)
+            for owner in members {
+                let others = members.filter { $0 != owner }
+                for record in try db.subscriptions(of: owner) where record.share == nil {
+                    try settle(state(of: record), with: others)
+                }
+                for purchase in try db.shareablePurchases(of: owner, at: now) where isShareable(purchase.productID) {
+                    for other in others { try share(purchase, with: other) }
+                }
+            }
+        }
+    }
+
+    private func isShareable(_ product: ProductID) -> Bool { rules.catalogue[product]?.isFamilyShareable ?? false }
+
+    private mutating func settle(_ state: SubscriptionState, with others: [Int64]) throws {
+        guard state.isActive else { return }
+        let open = try db.shares(of: state.record.originalID).filter(isOpen)
+        let isShared = isShareable(state.current.plan.productID)
+        let goesOn = !state.autoRenews || isShareable(state.nextSale().plan.productID)
+        let end = isShared ? (goesOn ? nil : state.expiresDate) : now
+        let missing = isShared ? others.filter { other in !open.contains { $0.accountID == other } } : []
+        let changed = open.filter { $0.share?.until != end }
+        guard !missing.isEmpty || !changed.isEmpty else { return }
+        // A share begins with a period that is written down.
+        let owner = state.condensed
+        try record([.subscription(owner)])
+        for share in changed { try close(share, at: end) }
+        for other in missing {
+            let id = nextNumber()
+            let share = SubscriptionRecord(
+                originalID: id, accountID: other, groupID: owner.groupID, runs: [], renewal: owner.renewal,
+                startedAt: owner.startedAt, changedAt: owner.changedAt,
+                share: Share(ownerOriginalID: owner.originalID, first: state.current.latestID, from: now, until: end))
+            try record([.subscription(share), reported(.purchased, id, state.current.plan.productID, other)])
+        }
+    }
+
+    private mutating func share(_ purchase: TransactionRecord, with other: Int64) throws {
+        guard try db.owned(purchase.productID, by: other, at: now) == nil else { return }
+        // What the store took back from one member alone stays so.
+        guard try !db.shares(ofPurchase: purchase.id, at: now).contains(where: { $0.accountID == other }) else {
+            return
+        }
+        var shared = purchase
+        shared.id = nextNumber()
+        shared.originalID = shared.id
+        shared.accountID = other
+        shared.appAccountToken = nil
+        shared.sharedAt = now
+        let share = Share(ownerOriginalID: purchase.id, first: purchase.id, from: now)
+        try record([.purchase(shared, share: share), reported(.purchased, shared.id, shared.productID, other)])
+    }
+
+    /// Takes back what `leavers` have of the others, and the others of them.
+    mutating func endShares(of leavers: Set<Int64>) throws {
+        for account in accounts {
+            for record in try db.subscriptions(of: account.id) where isOpen(record) {
+                guard let share = record.share, let owner = try db.subscription(share.ownerOriginalID) else {
+                    continue
+                }
+                guard leavers.contains(account.id) || leavers.contains(owner.accountID) else { continue }
+                try close(record, at: now)
+            }
+            for (purchase, owner) in try db.sharedPurchases(with: account.id, at: now)
+            where leavers.contains(account.id) || leavers.contains(owner) {
+                try db.endShare(ofPurchase: purchase.id, at: now)
+                try record([reported(.revoked, purchase.id, purchase.productID, account.id)])
+            }
+        }
+    }
+
+    func isOpen(_ record: SubscriptionRecord) -> Bool {
+        record.share.map { $0.until.map { $0 > now } ?? true } ?? false
+    }
+
+    /// Lets a share end then; whoever loses something now is told.
+    private mutating func close(_ share: SubscriptionRecord, at end: Date?) throws {
+        let state = state(of: share)
+        var ended = share
+        ended.share?.until = end
+        try record([.subscription(ended)])
+        guard end == now, state.isActive else { return }
+        try record([reported(.revoked, state.current.latestID, state.current.plan.productID, share.accountID)])
+    }
+
+    private func reported(_ state: UpdateRecord.State, _ id: Int64, _ product: ProductID, _ account: Int64) -> Fact {
+        .update(UpdateRecord(accountID: account, productID: product, state: state, transactionID: id))
+    }
+}

@@ -1,0 +1,133 @@
+import AppStorePayloads
+import Foundation
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+
+/// One entry in the books: what somebody does, at one instant that is later than everything said before.
+struct SimulatorEvent {
+    let db: SimulatorDatabase
+    let now: Date
+    /// Those whom it concerns: who acts, then the rest of their family.
+    let accounts: [SimulatorDatabase.Account]
+    let conditions: Conditions
+    private(set) var rules: StoreRules
+    private let numbersBefore: Numbers
+    /// What the app's server is told of it; `nil` while nobody is.
+    private let notifications: EventNotifications?
+    /// What devices are told of it.
+    private var updates: [UpdateRecord] = []
+
+    /// `writer`: who writes down what the app's server is told, if anybody does.
+    init(
+        _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date, catalogue: Catalogue,
+        _ writer: NotificationWriter?
+    ) throws {
+        self.db = db
+        self.now = now
+        self.accounts = accounts
+        conditions = try db.conditions()
+        numbersBefore = try db.numbers()
+        rules = StoreRules(catalogue: catalogue, conditions: conditions, numbers: numbersBefore)
+        rules.mayPay = accounts[0].canMakePayments
+        notifications = try writer.map { [conditions] in
+            try EventNotifications($0, accounts, under: conditions, at: now)
+        }
+    }
+
+    /// Who acts.
+    var account: SimulatorDatabase.Account { accounts[0] }
+
+    func state(of record: SubscriptionRecord) -> SubscriptionState {
+        SubscriptionState(of: record, under: conditions, at: now)
+    }
+
+    func existing(for product: ProductID, of account: Int64) throws -> StoreRules.ExistingPurchases {
+        let item = rules.catalogue[product]
+        return StoreRules.ExistingPurchases(
+            owned: item?.kind == .nonConsumable ? try db.owned(product, by: account, at: now) : nil,
+            state: try item?.subscription.flatMap { try state(of: product, in: $0.groupID, account) })
+    }
+
+    /// An account's own subscription in a group; but what the family shares with it where it has none that runs, and asks
+    /// for what it has already.
+    private func state(of product: ProductID, in group: String, _ account: Int64) throws -> SubscriptionState? {
+        let own = try db.subscription(in: group, of: account).map(state)
+        if own?.isActive == true || own?.status == .billingRetry { return own }
+        let shared = try db.shares(in: group, with: account).map(state)
+        return shared.first { $0.isActive && $0.current.plan.productID == product } ?? own
+    }
+
+    mutating func sell(_ order: Order) throws -> StoreRules.Decision {
+        let outcome = rules.sell(order, try existing(for: order.productID, of: order.accountID), at: now)
+        try record(outcome.facts)
+        return outcome.decision
+    }
+
+    /// Answers an order that is not even looked at.
+    mutating func refuse(_ order: Order, _ failure: StoreFailure) throws {
+        var update = StoreRules.update(order, .failed)
+        update.failure = failure
+        try record([.update(update)])
+    }
+
+    /// Keeps an order that is to wait, if there is anything to wait for.
+    mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> StoreRules.Decision {
+        let existing = try existing(for: order.productID, of: order.accountID)
+        let outcome = rules.hold(order, for: reason, existing, at: now)
+        try record(outcome.facts)
+        return outcome.decision
+    }
+
+    mutating func release(_ held: HeldOrder) throws -> StoreRules.Decision {
+        let existing = try existing(for: held.order.productID, of: held.order.accountID)
+        let outcome = rules.release(held, existing, at: now)
+        try record(outcome.facts)
+        return outcome.decision
+    }
+
+    mutating func decline(_ held: HeldOrder) throws { try record(rules.decline(held)) }
+
+    /// Why an order cannot be taken, whoever gives it.
+    func refusal(of order: Order) -> StoreFailure? { rules.refusal(of: order) }
+
+    mutating func record(_ facts: [Fact]) throws {
+        for fact in facts {
+            switch fact {
+            case .purchase(let record, let share): try db.insert(record, share: share)
+            case .subscription(let record): try db.save(record)
+            case .revocation(let id, let revocation):
+                try db.save(revocation, of: id, original: try db.original(of: id))
+            case .appAccountToken(let id, let token): try db.set(appAccountToken: token, ofPurchase: id)
+            case .unfinished(let id): try db.unfinish(id)
+            case .held(let held): try db.insert(held)
+            case .released(let number): try db.release(number)
+            case .update(let update):
+                try db.insert(update, at: now)
+                updates.append(update)
+            }
+        }
+    }
+
+    mutating func nextNumber() -> Int64 { rules.numbers.next() }
+
+    /// Tells the app's server of a transaction what cannot be seen in the books. Nothing while nobody is told.
+    func notify(
+        _ type: StoreNotification.Kind, _ subtype: StoreNotification.Subtype? = nil, of sale: Sale,
+        reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
+    ) throws {
+        try notifications?.writer.write(
+            StoreNotification(type, subtype, sale.transaction), sale.state, of: sale.account, at: now, reason: reason)
+    }
+
+    /// Tells it that nobody consents any more to the use of the app by whoever acts.
+    func notifyOfRescindedConsent() throws {
+        try notifications?.writer.writeRescindConsent(of: account, at: now)
+    }
+
+    func close() throws {
+        if rules.numbers != numbersBefore { try db.save(rules.numbers) }
+        try notifications?.close(accounts, under: conditions, at: now, updates)
+        try db.set(lastEvent: now, of: accounts.map(\.id))
+    }
+}

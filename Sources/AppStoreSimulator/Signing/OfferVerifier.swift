@@ -1,0 +1,112 @@
+import Foundation
+import Primitives
+import SignedData
+import StoreModel
+
+/// Judges what an app's server signed for a payment, as the App Store does: with the keys of the app's team.
+///
+/// Those are the store's own, that of the App Store Server API and the one of the catalogue's file. A signature is good for
+/// one purchase, and for a day of the clock on the wall or of the store's. An offer that nobody signed is sold as well, as in
+/// StoreKit testing in Xcode.
+struct OfferVerifier: Sendable {
+    private let keys: [String: VerificationKey]
+    private let requests: AppStoreRequestVerifier
+    private let bundleID: BundleID
+
+    /// Throws `SignedDataError` when the store's own key cannot be read. One of the catalogue that is none counts as absent.
+    init(_ summary: SimulatedAppStore.Summary, _ offersKey: OffersKey?) throws {
+        let own = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: summary.serverAPI.privateKey))))
+        var keys = [summary.serverAPI.keyID: own.verificationKey]
+        if let offersKey, let der = Base64.decode(offersKey.privateKey), let key = try? SigningKey(der) {
+            keys[offersKey.id] = key.verificationKey
+        }
+        self.keys = keys
+        bundleID = summary.bundleID
+        requests = AppStoreRequestVerifier(keys: keys, issuerID: summary.serverAPI.issuerID, bundleID: bundleID)
+    }
+
+    /// Whether the customer gets the introductory offer, where the app's server says so.
+    ///
+    /// `wallClock` is the real time. Throws `StoreFailure` (`invalidOfferSignature`, `missingOfferParameters`).
+    func verify(_ payment: Payment, in event: SimulatorEvent, wallClock: Date) throws -> Bool? {
+        let instants = [event.now, wallClock]
+        do {
+            if let offer = payment.offer, offer.kind == .promotional {
+                try verify(offer, of: payment, in: event, at: instants)
+            }
+            guard let jws = payment.introductoryOfferEligibility else { return nil }
+            let signed = try verified(jws, at: instants)
+            let request = signed.request
+            guard let isAllowed = request.allowsIntroductoryOffer, request.productID == payment.productID else {
+                throw Self.invalid("The introductory offer's signature is for another product or for something else.")
+            }
+            try use(signed, in: event)
+            return isAllowed
+        } catch let error as SignedDataError {
+            throw Self.invalid(error.reason)
+        }
+    }
+
+    private func verify(_ offer: PaymentOffer, of payment: Payment, in event: SimulatorEvent, at instants: [Date])
+        throws
+    {
+        guard !offer.id.isEmpty, offer.compactJWS != "" else { throw Self.missing }
+        if let signature = offer.signature {
+            guard !signature.keyID.isEmpty, !signature.signature.isEmpty else { throw Self.missing }
+            guard let key = keys[exactly: signature.keyID] else {
+                throw Self.invalid("The store does not know the key \(signature.keyID) that signed the offer.")
+            }
+            let given = PromotionalOfferSignature(
+                keyID: signature.keyID, nonce: signature.nonce, timestamp: signature.timestamp,
+                signature: signature.signature)
+            let subject = PromotionalOffer(
+                bundleID: bundleID, productID: payment.productID, offerID: offer.id,
+                appAccountToken: payment.appAccountToken)
+            try current(at: instants) { try given.verify(for: subject, key: key, at: $0) }
+            try use(signature.nonce, in: event)
+        }
+        guard let jws = offer.compactJWS else { return }
+        let signed = try verified(jws, at: instants)
+        let request = signed.request
+        guard request.audience == .promotionalOffer, request.productID == payment.productID,
+            request.offerID == offer.id
+        else { throw Self.invalid("The offer's signature is for another product, another offer or something else.") }
+        try use(signed, in: event)
+    }
+
+    private func verified(_ jws: String, at instants: [Date]) throws -> SignedAppStoreRequest {
+        try current(at: instants) { try requests.verify(jws, at: $0) }
+    }
+
+    /// The answer of the first instant at which the signature is current.
+    private func current<Value>(at instants: [Date], _ verify: (Date) throws -> Value) throws -> Value {
+        for instant in instants.dropLast() {
+            do { return try verify(instant) } catch let error as SignedDataError where error.code == .notCurrent {}
+        }
+        return try verify(instants[instants.count - 1])
+    }
+
+    /// A request names a transaction of the customer, or how the customer got the app.
+    private func use(_ signed: SignedAppStoreRequest, in event: SimulatorEvent) throws {
+        if let id = signed.request.transactionID, id.rawValue != event.account.appTransactionID {
+            let owner = try id.number.flatMap { try event.db.transaction($0, at: event.now) }?.0.accountID
+            guard owner == event.account.id else {
+                throw Self.invalid("The signature is for another customer: it names the transaction \(id).")
+            }
+        }
+        try use(signed.nonce, in: event)
+    }
+
+    private func use(_ nonce: UUID, in event: SimulatorEvent) throws {
+        guard try event.db.take(nonce: nonce) else {
+            throw Self.invalid("The signature was used before; each is good for one purchase.")
+        }
+    }
+
+    private static func invalid(_ reason: String) -> StoreFailure {
+        StoreFailure(code: .invalidOfferSignature, reason: reason)
+    }
+
+    private static let missing = StoreFailure(
+        code: .missingOfferParameters, reason: "The offer's identifier, its key's or its signature is empty.")
+}

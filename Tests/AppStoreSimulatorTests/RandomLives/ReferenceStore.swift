@@ -1,0 +1,509 @@
+import Foundation
+import StoreModel
+
+/// A store that does everything at the moment it is due and writes down every transaction: slow, and hard to get wrong.
+///
+/// It shares no rule with the store under test; it is what that one is held against.
+struct ReferenceStore {
+    struct Sale: Equatable {
+        var id: Int64
+        var original: Int64
+        var product: ProductID
+        var purchased: Date
+        var expires: Date?
+        var price: Int
+        var offerKind: Int?
+        var offerID: String?
+        var offerMode: String?
+        var isRenewal = false
+        var isUpgraded = false
+        var revoked: Date?
+        var isFinished = false
+    }
+
+    struct Terms: Equatable {
+        var product: ProductID
+        var price: Int
+        var since: Date
+    }
+
+    /// Closed: what may become of a subscription whose payment is due.
+    enum ExistingPurchases: Equatable {
+        case paid
+        case late(due: Date, grace: Date?, end: Date)
+        case over(reason: Int)
+    }
+
+    struct Subscription {
+        var account: Int
+        var group: String
+        var sales: [Sale]
+        var terms: Terms
+        var offer: ReferenceCatalogue.Offer?
+        /// Where periods are counted from, how many of them were, and of what length.
+        var anchor: Date
+        var counted: Int
+        var nextID: Int64
+        var asked: (terms: Terms, offer: ReferenceCatalogue.Offer?)?
+        var renews = true
+        var fails = false
+        var consented: Date?
+        var existing = ExistingPurchases.paid {
+            didSet {
+                // The end of a grace period that is over before comes no more.
+                if case .late(_, let grace?, _) = oldValue, existing != oldValue { changes.removeAll { $0 == grace } }
+            }
+        }
+        var hasUsedIntroductory = false
+        var started: Date
+        /// When it changed otherwise than by a sale.
+        var changes: [Date] = []
+
+        var last: Sale { sales[sales.count - 1] }
+        /// What is taken back when all is over ends nothing.
+        var takenBackAfterwards: Set<Int64> = []
+        var isRevoked: Bool { last.revoked != nil && !takenBackAfterwards.contains(last.id) }
+        var isOver: Bool { if case .over = existing { true } else { false } }
+
+        func hasAccess(at now: Date) -> Bool {
+            guard !isRevoked else { return false }
+            switch existing {
+            case .paid: return true
+            case .late(_, let grace, _): return grace.map { now < $0 } ?? false
+            case .over: return false
+            }
+        }
+    }
+
+    /// Closed: how an order ended.
+    enum Outcome: Equatable {
+        case sold(Int64)
+        case had(Int64)
+        case refused
+    }
+
+    struct Increase {
+        var product: ProductID
+        var at: Date
+        var price: Int
+        var needsConsent: Bool
+    }
+
+    let referenceCatalogue: ReferenceCatalogue
+    var now: Date
+    var nextSale: Int64
+    var purchases: [(account: Int, sale: Sale)] = []
+    var subscriptions: [Subscription] = []
+    var graceDays = 0
+    var allFail = false
+    var increases: [Increase] = []
+    var withdrawn: Set<ProductID> = []
+
+    init(_ referenceCatalogue: ReferenceCatalogue, at start: Date, nextSale: Int64) {
+        self.referenceCatalogue = referenceCatalogue
+        now = start
+        self.nextSale = nextSale
+    }
+
+    private static let calendar: Calendar = {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        return calendar
+    }()
+
+    static func date(_ count: Int, _ period: String, after start: Date) -> Date {
+        let number = (Int(period.dropFirst().dropLast()) ?? 0) * count
+        switch period.last {
+        case "D": return start.addingTimeInterval(Double(number) * 86400)
+        case "W": return start.addingTimeInterval(Double(number) * 7 * 86400)
+        case "Y": return calendar.date(byAdding: .year, value: number, to: start) ?? start
+        default: return calendar.date(byAdding: .month, value: number, to: start) ?? start
+        }
+    }
+
+    // MARK: - Time
+
+    /// Lets time pass for one account.
+    mutating func pass(_ account: Int, until instant: Date) {
+        now = instant
+        for index in subscriptions.indices where subscriptions[index].account == account { pass(index) }
+    }
+
+    private mutating func pass(_ index: Int) {
+        while true {
+            let subscription = subscriptions[index]
+            switch subscription.existing {
+            case .over: return
+            case .paid:
+                guard let due = subscription.last.expires, due <= now else { return }
+                if subscription.isRevoked || !subscription.renews {
+                    // Of what was taken back nobody is told that it has ended as well.
+                    if !subscription.isRevoked { subscriptions[index].changes.append(due) }
+                    subscriptions[index].existing = .over(reason: 1)
+                } else if let reason = refusal(of: subscription, due: due) {
+                    subscriptions[index].existing = .over(reason: reason)
+                    subscriptions[index].changes.append(due)
+                } else if subscription.fails || allFail {
+                    let grace = grace(from: due, of: subscription)
+                    subscriptions[index].existing = .late(
+                        due: due, grace: grace, end: due.addingTimeInterval(60 * 86400))
+                    subscriptions[index].changes += [due] + [grace].compactMap(\.self)
+                } else {
+                    sellNext(index, due: due, paid: due, keepsDay: true)
+                }
+            case .late(_, _, let end):
+                guard end <= now else { return }
+                subscriptions[index].existing = .over(reason: 2)
+                subscriptions[index].changes.append(end)
+            }
+        }
+    }
+
+    /// A short subscription has a short grace period.
+    private func grace(from due: Date, of subscription: Subscription) -> Date? {
+        guard let period = referenceCatalogue[subscription.terms.product]?.period else { return nil }
+        let days = ["P1W": 6, "P3D": 2][period].map { min(graceDays, $0) } ?? graceDays
+        return days > 0 ? due.addingTimeInterval(Double(days) * 86400) : nil
+    }
+
+    /// What the next period is to be: what was asked for, else more of the offer there is, else the plan.
+    private func next(_ subscription: Subscription) -> (terms: Terms, offer: ReferenceCatalogue.Offer?) {
+        let rest = rest(of: subscription)
+        if isAskedNext(subscription), let asked = subscription.asked { return asked }
+        return (subscription.terms, rest)
+    }
+
+    /// Another plan comes next; another offer of the same plan waits for the end of the one there is.
+    private func isAskedNext(_ subscription: Subscription) -> Bool {
+        guard let asked = subscription.asked else { return false }
+        return asked.terms.product != subscription.terms.product || rest(of: subscription) == nil
+    }
+
+    private func rest(of subscription: Subscription) -> ReferenceCatalogue.Offer? {
+        guard var offer = subscription.offer, subscription.counted < offer.sales else { return nil }
+        offer.count -= subscription.counted
+        return offer
+    }
+
+    private func increase(of terms: Terms, at date: Date) -> Increase? {
+        let known = increases.filter { $0.product == terms.product && $0.at > terms.since && $0.at <= date }
+        guard let last = known.last, last.price != terms.price else { return nil }
+        return Increase(
+            product: terms.product, at: last.at, price: last.price, needsConsent: known.contains(where: \.needsConsent))
+    }
+
+    private func isAgreed(_ subscription: Subscription, _ terms: Terms, at date: Date) -> Bool {
+        let asking = increases.last {
+            $0.product == terms.product && $0.at > terms.since && $0.at <= date && $0.needsConsent
+        }
+        guard let asking else { return true }
+        return subscription.consented.map { $0 >= asking.at } ?? false
+    }
+
+    /// Why nothing is sold at `due`, Apple's `expirationIntent`.
+    private func refusal(of subscription: Subscription, due: Date) -> Int? {
+        let (terms, offer) = next(subscription)
+        if withdrawn.contains(terms.product) { return 4 }
+        // What an offer costs stays as it is.
+        guard offer == nil, increase(of: terms, at: due) != nil else { return nil }
+        return isAgreed(subscription, terms, at: due) ? nil : 3
+    }
+
+    private mutating func sellNext(_ index: Int, due: Date, paid: Date, keepsDay: Bool) {
+        var subscription = subscriptions[index]
+        let before = subscription
+        var (terms, offer) = next(subscription)
+        if offer == nil, let increase = increase(of: terms, at: due) {
+            terms.price = increase.price
+            terms.since = increase.at
+        }
+        let samePeriod = referenceCatalogue[terms.product]?.period == referenceCatalogue[before.terms.product]?.period
+        let isAsked = isAskedNext(before)
+        let isSameKind = offer == nil ? before.offer == nil : !isAsked
+        var goesOn = keepsDay && samePeriod && isSameKind
+        // A period that is over before it is paid begins when it is paid.
+        if keepsDay, paid > due {
+            let start = goesOn ? before.anchor : due
+            goesOn =
+                goesOn && end(of: terms, goesOn ? before.offer : offer, goesOn ? before.counted + 1 : 1, start) > paid
+            if !goesOn, end(of: terms, offer, 1, due) <= paid {
+                return sellNext(index, due: due, paid: paid, keepsDay: false)
+            }
+        }
+        if goesOn {
+            // Counted on from the same day; the offer too.
+            offer = before.offer
+            subscription.counted += 1
+        } else {
+            subscription.anchor = keepsDay ? due : paid
+            subscription.counted = 1
+        }
+        subscription.terms = terms
+        subscription.offer = offer
+        if isAsked { subscription.asked = nil }
+        subscription.existing = .paid
+        append(to: &subscription, paid: paid, isRenewal: true)
+        subscriptions[index] = subscription
+    }
+
+    private func end(of terms: Terms, _ offer: ReferenceCatalogue.Offer?, _ count: Int, _ anchor: Date) -> Date {
+        let end =
+            offer.map { Self.date($0.mode == "payAsYouGo" ? count : $0.count, $0.period, after: anchor) }
+            ?? Self.date(count, referenceCatalogue[terms.product]?.period ?? "", after: anchor)
+        // What is sold within a millisecond ends at the millisecond.
+        return Date(timeIntervalSince1970: (end.timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
+    }
+
+    private func append(to subscription: inout Subscription, paid: Date, isRenewal: Bool) {
+        let offer = subscription.offer
+        let end = end(of: subscription.terms, offer, subscription.counted, subscription.anchor)
+        subscription.sales.append(
+            Sale(
+                id: subscription.nextID, original: subscription.sales.first?.id ?? subscription.nextID,
+                product: subscription.terms.product, purchased: paid, expires: end,
+                price: offer?.price ?? subscription.terms.price, offerKind: offer?.kind, offerID: offer?.id,
+                offerMode: offer?.mode, isRenewal: isRenewal))
+        subscription.nextID += 1
+    }
+
+    // MARK: - What customers do
+
+    private mutating func number() -> Int64 {
+        defer { nextSale += 1 }
+        return nextSale * 1_000_000
+    }
+
+    func index(_ account: Int, _ group: String) -> Int? {
+        subscriptions.firstIndex { $0.account == account && $0.group == group }
+    }
+
+    /// The running subscription that has or will have `product`.
+    func running(_ account: Int, _ product: ProductID) -> Int? {
+        subscriptions.firstIndex {
+            $0.account == account && !$0.isOver && !$0.isRevoked
+                && ($0.terms.product == product || $0.asked?.terms.product == product)
+        }
+    }
+
+    /// An account's next number, as making the account takes one.
+    mutating func addAccount() { nextSale += 1 }
+
+    mutating func buy(_ account: Int, _ id: ProductID, offer offerID: String?, isCode: Bool, at now: Date) -> Outcome {
+        guard let product = referenceCatalogue[id], !withdrawn.contains(id) else { return .refused }
+        guard let group = product.group else {
+            guard offerID == nil else { return .refused }
+            let owned = purchases.first { $0.account == account && $0.sale.product == id && $0.sale.revoked == nil }
+            if !product.isConsumable, let owned { return .had(owned.sale.id) }
+            let number = number()
+            purchases.append(
+                (account, Sale(id: number, original: number, product: id, purchased: now, price: product.price)))
+            return .sold(number)
+        }
+        let index = index(account, group)
+        guard let (first, following) = offers(offerID, isCode, product, index, at: now) else { return .refused }
+        let price = increases.last { $0.product == id }?.price ?? product.price
+        let terms = Terms(product: id, price: price, since: now)
+        if let index, !subscriptions[index].isOver, subscriptions[index].hasAccess(at: now),
+            !beginsNow(product, subscriptions[index])
+        {
+            return ask(index, terms, first)
+        }
+        let number = number()
+        var subscription =
+            index.map { subscriptions[$0] }
+            ?? Subscription(
+                account: account, group: group, sales: [], terms: terms, anchor: now, counted: 0, nextID: number,
+                started: now)
+        if subscription.sales.isEmpty || !subscription.hasAccess(at: now) {
+            subscription.started = now
+        } else {
+            subscription.sales[subscription.sales.count - 1].isUpgraded = true
+        }
+        subscription.terms = terms
+        subscription.offer = first
+        subscription.anchor = now
+        subscription.counted = 1
+        subscription.nextID = number
+        subscription.asked = following.map { (terms, $0) }
+        subscription.renews = true
+        subscription.fails = false
+        subscription.consented = nil
+        subscription.existing = .paid
+        if first?.kind == 1 { subscription.hasUsedIntroductory = true }
+        append(to: &subscription, paid: now, isRenewal: false)
+        if let index { subscriptions[index] = subscription } else { subscriptions.append(subscription) }
+        return .sold(number)
+    }
+
+    private func beginsNow(_ product: ReferenceCatalogue.Product, _ subscription: Subscription) -> Bool {
+        guard product.id != subscription.terms.product, let old = referenceCatalogue[subscription.terms.product] else {
+            return false
+        }
+        if product.level == old.level { return product.period == old.period }
+        return product.level < old.level
+    }
+
+    /// Leaves the period as it is; afterwards comes what was asked for.
+    private mutating func ask(_ index: Int, _ terms: Terms, _ offer: ReferenceCatalogue.Offer?) -> Outcome {
+        var subscription = subscriptions[index]
+        let planned = subscription.asked?.terms.product ?? subscription.terms.product
+        if planned != terms.product || offer != nil {
+            let isSame = terms.product == subscription.terms.product
+            // Who comes back agrees to what the plan costs by now.
+            if isSame, planned != terms.product { subscription.consented = now }
+            subscription.asked = isSame && offer == nil ? nil : (isSame ? subscription.terms : terms, offer)
+        }
+        if planned != terms.product || offer != nil || !subscription.renews { subscription.changes.append(now) }
+        subscription.renews = true
+        subscriptions[index] = subscription
+        return .had(subscription.last.id)
+    }
+
+    private func offers(
+        _ id: String?, _ isCode: Bool, _ product: ReferenceCatalogue.Product, _ index: Int?, at now: Date
+    ) -> (first: ReferenceCatalogue.Offer?, following: ReferenceCatalogue.Offer?)? {
+        let before = index.map { subscriptions[$0] }
+        let introductory =
+            before.map { $0.hasAccess(at: now) || $0.hasUsedIntroductory } ?? false ? nil : product.introductory
+        guard let id else { return (introductory, nil) }
+        guard let offer = product.offers.first(where: { $0.id == id && ($0.kind == 3) == isCode }) else { return nil }
+        switch offer.kind {
+        case 2: return before == nil ? nil : (offer, nil)
+        case 4:
+            guard let before, before.isOver, !before.isRevoked else { return nil }
+            return (offer, nil)
+        default:
+            let customer =
+                before.map { $0.isOver || $0.isRevoked ? "expired" : "existing" } ?? "new"
+            guard offer.customers.contains(customer) else { return nil }
+            // Each customer gets it once, even if it is still to come.
+            let isAsked = before?.asked?.offer?.id == id && before?.asked?.terms.product == product.id
+            let wasSold = before?.sales.contains { $0.offerID == id && $0.product == product.id } ?? false
+            if isAsked || wasSold { return nil }
+            if let introductory, offer.isStackable { return (introductory, offer) }
+            return (offer, nil)
+        }
+    }
+
+    // MARK: - What happens to subscriptions
+
+    mutating func setRenews(_ renews: Bool, _ index: Int) {
+        if subscriptions[index].renews != renews { subscriptions[index].changes.append(now) }
+        subscriptions[index].renews = renews
+        if !renews, case .late = subscriptions[index].existing { subscriptions[index].existing = .over(reason: 2) }
+    }
+
+    mutating func setFails(_ fails: Bool, _ index: Int) {
+        subscriptions[index].fails = fails
+        payIfPossible(index)
+    }
+
+    mutating func setAllFail(_ fails: Bool, at instant: Date) {
+        for index in subscriptions.indices { pass(subscriptions[index].account, until: instant) }
+        allFail = fails
+        for index in subscriptions.indices { payIfPossible(index) }
+    }
+
+    private mutating func payIfPossible(_ index: Int) {
+        guard case .late(let due, let grace, _) = subscriptions[index].existing, !subscriptions[index].fails, !allFail
+        else { return }
+        sellNext(index, due: due, paid: now, keepsDay: grace.map { now < $0 } ?? false)
+        pass(index)
+    }
+
+    /// Whether the next period would be sold now.
+    func canRenew(_ index: Int) -> Bool {
+        let subscription = subscriptions[index]
+        guard subscription.renews, !subscription.fails, !allFail else { return false }
+        let (terms, offer) = next(subscription)
+        if withdrawn.contains(terms.product) { return false }
+        return offer != nil || isAgreed(subscription, terms, at: reading(of: subscription))
+    }
+
+    /// What is overdue costs what it did when it was due.
+    private func reading(of subscription: Subscription) -> Date {
+        if case .late(let due, _, _) = subscription.existing { due } else { now }
+    }
+
+    /// The next period begins now.
+    mutating func renew(_ index: Int) {
+        sellNext(index, due: now, paid: now, keepsDay: false)
+    }
+
+    mutating func expire(_ index: Int) {
+        let last = subscriptions[index].sales.count - 1
+        if case .late = subscriptions[index].existing {
+            subscriptions[index].existing = .over(reason: 2)
+        } else {
+            subscriptions[index].sales[last].expires = now
+            subscriptions[index].existing = .over(reason: 1)
+        }
+        subscriptions[index].renews = false
+        subscriptions[index].changes.append(now)
+    }
+
+    /// Whether the customer is asked for consent and has not given it.
+    func awaitsConsent(_ index: Int) -> Bool {
+        let subscription = subscriptions[index]
+        guard subscription.renews, !subscription.isOver, !subscription.isRevoked else { return false }
+        let terms = next(subscription).terms
+        let date = reading(of: subscription)
+        guard let increase = increase(of: terms, at: date), increase.needsConsent else { return false }
+        return !isAgreed(subscription, terms, at: date)
+    }
+
+    mutating func answer(_ agrees: Bool, _ index: Int) {
+        if agrees { subscriptions[index].consented = now } else { setRenews(false, index) }
+    }
+
+    /// The subscription as it stands: Apple's number of its status.
+    func status(_ index: Int, at now: Date) -> Int {
+        let subscription = subscriptions[index]
+        if subscription.isRevoked { return 5 }
+        switch subscription.existing {
+        case .paid: return 1
+        case .over: return 2
+        case .late(_, let grace, _): return grace.map { now < $0 } ?? false ? 4 : 3
+        }
+    }
+
+    /// What it renews to.
+    func plan(_ index: Int) -> ProductID { next(subscriptions[index]).terms.product }
+
+    // MARK: - Refunds
+
+    func sales(of account: Int) -> [Sale] {
+        (purchases.filter { $0.account == account }.map(\.sale)
+            + subscriptions.filter { $0.account == account }.flatMap(\.sales))
+            .sorted { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
+    }
+
+    private mutating func change(_ id: Int64, _ body: (inout Sale) -> Void) {
+        for index in purchases.indices where purchases[index].sale.id == id { body(&purchases[index].sale) }
+        for index in subscriptions.indices {
+            for place in subscriptions[index].sales.indices where subscriptions[index].sales[place].id == id {
+                body(&subscriptions[index].sales[place])
+            }
+        }
+    }
+
+    mutating func refund(_ id: Int64) {
+        change(id) { [now] in $0.revoked = now }
+        for index in subscriptions.indices where subscriptions[index].last.id == id {
+            if subscriptions[index].isOver { subscriptions[index].takenBackAfterwards.insert(id) }
+            // Nobody tries to collect for what was given back.
+            if case .late = subscriptions[index].existing { subscriptions[index].existing = .over(reason: 2) }
+        }
+    }
+
+    /// It has to be delivered once more.
+    mutating func reverse(_ id: Int64) {
+        change(id) {
+            $0.revoked = nil
+            $0.isFinished = false
+        }
+        for index in subscriptions.indices { subscriptions[index].takenBackAfterwards.remove(id) }
+    }
+
+    mutating func finish(_ id: Int64) { change(id) { $0.isFinished = true } }
+}
