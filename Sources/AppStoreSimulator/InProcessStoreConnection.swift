@@ -84,7 +84,7 @@ public final class InProcessStoreConnection: StoreConnection {
 
     public func receipt() async throws -> [UInt8]? {
         try await asking {
-            try await store.meet(.receipt)
+            try await store.applyInjectedFaults(to: .receipt)
             return try await store.receipt(of: device)
         }
     }

@@ -77,7 +77,7 @@ extension SimulatedAppStore {
 }
 
 /// Makes a new store's books, or takes up those there are.
-struct Founding: Sendable {
+struct StoreInitializer: Sendable {
     private let configuration: SimulatedAppStore.Configuration
     private let seed: UInt64
 
@@ -90,7 +90,7 @@ struct Founding: Sendable {
     func open(_ db: SimulatorDatabase) throws -> (ClockAnchor, isNew: Bool) {
         let base = configuration.baseClock.now().wholeMilliseconds
         guard let row = try db.sql.first("SELECT bundle FROM store") else {
-            return (try found(db, at: base), true)
+            return (try create(db, at: base), true)
         }
         let bundle: String = try row["bundle"]
         guard bundle == configuration.bundleID.rawValue else {
@@ -111,7 +111,7 @@ struct Founding: Sendable {
     }
 
     /// Transaction numbers have 18 digits and begin where no other store's of another seed are likely to be.
-    private func found(_ db: SimulatorDatabase, at base: Date) throws -> ClockAnchor {
+    private func create(_ db: SimulatorDatabase, at base: Date) throws -> ClockAnchor {
         let range = Int64(seed % 700_000) * 1_000_000
         let start = (configuration.start ?? base).wholeMilliseconds
         let anchor = ClockAnchor(base: base, reading: start, rate: configuration.timeRate.factor, revision: 1)

@@ -12,7 +12,7 @@ extension SimulatedAppStore {
 
     /// Signs a device in. Throws `unknownAccount`.
     package func signIn(account name: AccountName) async throws -> StoreWire.Device {
-        try await meet(.signIn)
+        try await applyInjectedFaults(to: .signIn)
         return try await database.write { [virtualClock, catalogues] sql in
             let db = SimulatorDatabase(sql)
             let account = try db.known(name)
@@ -41,7 +41,7 @@ extension SimulatedAppStore {
 
     /// The same, as the store of the device's country sells them. Throws `unknownDevice`, and what the settings inject.
     public func products(_ ids: [ProductID], for device: DeviceID) async throws -> ProductAnswer {
-        try await meet(.loadProducts)
+        try await applyInjectedFaults(to: .loadProducts)
         let country = try database.read { sql in
             let db = SimulatorDatabase(sql)
             return try db.country(of: try db.known(device).account)
@@ -60,7 +60,7 @@ extension SimulatedAppStore {
 
     /// As `device`, for the device itself. Throws `unknownDevice`, and what the settings inject.
     package func state(of id: DeviceID) async throws -> StoreWire.Device {
-        try await meet(.device)
+        try await applyInjectedFaults(to: .device)
         return try device(id)
     }
 
@@ -75,7 +75,7 @@ extension SimulatedAppStore {
     package func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
-        try await meet(.updates)
+        try await applyInjectedFaults(to: .updates)
         let cursor = try text.map(Cursor.init(parsing:))
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
@@ -176,7 +176,7 @@ extension SimulatedAppStore {
 
     /// Marks a transaction of the device's account as delivered; again is the same. Throws `unknownTransaction`.
     public func finish(_ transaction: TransactionID, from id: DeviceID) async throws {
-        try await meet(.finish)
+        try await applyInjectedFaults(to: .finish)
         let (account, now) = try read({ try $0.known(id).account }) { ($1, $2) }
         try await database.write { sql in
             guard let number = Int64(transaction.rawValue),
@@ -190,7 +190,7 @@ extension SimulatedAppStore {
 
     /// The transactions that give the device's account access now, signed now.
     public func restore(for id: DeviceID) async throws -> [StoreTransaction] {
-        try await meet(.appStoreSync)
+        try await applyInjectedFaults(to: .appStoreSync)
         return try ownedTransactions(of: id)
     }
 

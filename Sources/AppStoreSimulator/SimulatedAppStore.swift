@@ -79,7 +79,9 @@ public final class SimulatedAppStore: Sendable {
         let database = try configuration.database ?? openDatabase(in: folder)
         do {
             try database.migrate(SimulatorSchema.migrations)
-            let (anchor, isNew) = try await database.write { try Founding(configuration).open(SimulatorDatabase($0)) }
+            let (anchor, isNew) = try await database.write {
+                try StoreInitializer(configuration).open(SimulatorDatabase($0))
+            }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
             // Whatever somebody was told before the store was closed was before now.
             let floor = isNew ? .distantPast : Timestamps.next(clock.now())
@@ -116,20 +118,20 @@ public final class SimulatedAppStore: Sendable {
 
     /// Makes one entry in the books, for those whom it concerns and their families, and wakes those who wait for news.
     func recordEvent<Value: Sendable>(
-        _ whom: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,
+        _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
-        try await recordEvent(all: { try $0.household(try whom($0)) }, body)
+        try await recordEvent(all: { try $0.household(try findAccount($0)) }, body)
     }
 
     /// The same for accounts that do not belong together, or not yet; the first is the one that acts.
     func recordEvent<Value: Sendable>(
-        all whom: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
+        all findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
         while true {
             do {
-                return try await recordEventOnce(whom, body)
+                return try await recordEventOnce(findAccount, body)
             } catch let behind as NotificationsBehind {
                 try await catchUp(behind)
             }
@@ -137,7 +139,7 @@ public final class SimulatedAppStore: Sendable {
     }
 
     private func recordEventOnce<Value: Sendable>(
-        _ whom: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
+        _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
         let affected = Locked<[Int64]>([])
@@ -148,7 +150,7 @@ public final class SimulatedAppStore: Sendable {
         }
         return try await database.write { [self] sql in
             let db = SimulatorDatabase(sql)
-            let accounts = try whom(db)
+            let accounts = try findAccount(db)
             let ids = accounts.map(\.id)
             let last = accounts.map(\.lastEvent).max() ?? .distantPast
             let now = timestamps.beginEvent(ids, clock: try db.now(virtualClock), last: last, as: ticket)
@@ -204,16 +206,16 @@ public final class SimulatedAppStore: Sendable {
 
     /// What is so for an account at the instant of which it can be told now: everything before is in the books.
     func read<Value: Sendable>(
-        _ whom: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
+        _ findAccount: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
     ) throws -> Value {
-        var account = try database.read { try whom(SimulatorDatabase($0)) }
+        var account = try database.read { try findAccount(SimulatorDatabase($0)) }
         while true {
             let known = account
             let now = timestamps.report(known.id, max(virtualClock.now(), known.lastEvent))
             let answer: Value? = try database.read { sql in
                 let db = SimulatorDatabase(sql)
-                account = try whom(db)
+                account = try findAccount(db)
                 // A device that changed hands meanwhile is told of its new account's instant.
                 return account.id == known.id ? try body(db, account, now) : nil
             }

@@ -58,7 +58,7 @@ final class Listener {
     }
 
     /// What is new, without waiting for it.
-    func hear() async throws -> [StoreWire.Update] {
+    func receive() async throws -> [StoreWire.Update] {
         let answer = try await test.store.updates(for: device, after: cursor)
         cursor = answer.cursor
         messages = answer.messages ?? []

@@ -88,11 +88,11 @@ struct LongHistoryTests {
         try await Self.with { test in
             let listener = try await Listener(test)
             let first = try #require(try await test.buy("daily").transactionID.number)
-            #expect(try await listener.hear().count == 1)
+            #expect(try await listener.receive().count == 1)
             try await listener.finish(TransactionID(unchecked: "\(first)"))
             try await test.advance(.years(200))
             for part in 0..<3 {
-                let ids = try await listener.hear().compactMap { $0.transaction?.id.number }
+                let ids = try await listener.receive().compactMap { $0.transaction?.id.number }
                 let last = first + Int64(part * 200)
                 #expect(ids.count == 200 && ids.first == last + 1 && ids.last == last + 200)
             }

@@ -18,10 +18,10 @@ struct OrderTests {
             device = phone.device
             try await test.store.add(
                 Payment(id: "p", productID: "coins", quantity: 3, simulatesAskToBuy: true), from: device)
-            #expect(try await phone.hear().map(\.state) == ["deferred"])
+            #expect(try await phone.receive().map(\.state) == ["deferred"])
             // The same payment again is deferred again, and bought never twice.
             try await test.store.add(Payment(id: "p", productID: "coins", quantity: 3), from: device)
-            let again = try await phone.hear()
+            let again = try await phone.receive()
             #expect(again.map(\.state) == ["deferred"] && again.first?.paymentID == "p")
             let pending = try test.store.pendingOrders()
             #expect(pending.map(\.state) == ["deferred"] && pending.map(\.quantity) == [3])
@@ -49,14 +49,14 @@ struct OrderTests {
             let tablet = try await Listener(test)
             try await test.store.add(
                 Payment(id: "p", productID: "plain", simulatesAskToBuy: true), from: phone.device)
-            _ = try await phone.hear()
+            _ = try await phone.receive()
             // The same app on another device: it is told there what becomes of it.
             try await test.store.add(Payment(id: "p", productID: "plain"), from: tablet.device)
-            #expect(try await tablet.hear().map(\.state) == ["deferred"])
+            #expect(try await tablet.receive().map(\.state) == ["deferred"])
             let order = try #require(try test.store.pendingOrders(of: "anna").first)
             let declined = try await test.store.answerAskToBuy(order.transactionID, .decline)
             #expect(declined.state == "declined" && declined.signedTransaction.isEmpty)
-            let reported = try await tablet.hear()
+            let reported = try await tablet.receive()
             #expect(reported.map(\.state) == ["failed"] && reported.first?.paymentID == "p")
             #expect(reported.first?.failure?.code == .declined)
             #expect(try await test.store.transactions(of: "anna").isEmpty)
@@ -69,10 +69,10 @@ struct OrderTests {
             let phone = try await Listener(test)
             let waiting = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
             #expect(waiting.state == "deferred" && waiting.signedTransaction.isEmpty)
-            #expect(try await phone.hear().isEmpty)
+            #expect(try await phone.receive().isEmpty)
             let sold = try await test.store.answerAskToBuy(waiting.transactionID, .approve)
             #expect(sold.transactionID == waiting.transactionID && sold.state == "purchased")
-            #expect(try await phone.hear().map(\.transaction?.id) == [sold.transactionID])
+            #expect(try await phone.receive().map(\.transaction?.id) == [sold.transactionID])
             // What is had already does not have to be asked for.
             let owned = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
             #expect(owned.state == "purchased" && owned.transactionID == sold.transactionID)
@@ -88,13 +88,13 @@ struct OrderTests {
             let phone = try await Listener(test)
             try await test.store.add(
                 Payment(id: "p", productID: "coins", simulatesAskToBuy: true), from: phone.device)
-            _ = try await phone.hear()
+            _ = try await phone.receive()
             let order = try #require(try test.store.pendingOrders().first)
             try await test.store.setWithdrawn("coins", true)
             await test.fails(.productUnavailable) {
                 try await test.store.answerAskToBuy(order.transactionID, .approve)
             }
-            let reported = try await phone.hear()
+            let reported = try await phone.receive()
             #expect(reported.map(\.failure?.code) == [.productUnavailable] && reported.first?.paymentID == "p")
             #expect(try test.store.pendingOrders().isEmpty)
         }
@@ -105,14 +105,14 @@ struct OrderTests {
             let phone = try await Listener(test)
             _ = try await test.store.set(.interruptedPurchases, to: true)
             try await test.store.add(Payment(id: "p", productID: "pack"), from: phone.device)
-            let failed = try await phone.hear()
+            let failed = try await phone.receive()
             #expect(failed.map(\.failure?.code) == [.cancelled] && failed.first?.paymentID == "p")
             let order = try #require(try test.store.pendingOrders().first)
             #expect(order.state == "interrupted")
             await test.fails(.notPending) { try await test.store.answerAskToBuy(order.transactionID, .approve) }
             let sold = try await test.store.resolveInterruption(order.transactionID)
             #expect(sold.transactionID == order.transactionID)
-            let reported = try await phone.hear()
+            let reported = try await phone.receive()
             #expect(reported.map(\.state) == ["purchased"] && reported.first?.paymentID == nil)
             #expect(reported.first?.transaction?.id == order.transactionID)
             let byHand = try await test.buy("coins")
@@ -143,7 +143,7 @@ struct OrderTests {
             let phone = try await Listener(test)
             let token = UUID()
             try await test.store.redeem(OfferCodeRedemption(code: "hello", appAccountToken: token), from: phone.device)
-            let reported = try await phone.hear()
+            let reported = try await phone.receive()
             #expect(reported.map(\.state) == ["purchased"] && reported.first?.paymentID == nil)
             let transaction = try #require(reported.first?.transaction)
             #expect(transaction.productID == "basic" && transaction.appAccountToken == token)
@@ -152,7 +152,7 @@ struct OrderTests {
             try await phone.finish(transaction.id)
             let kept = try await test.store.redeem(.init(code: "stay"), for: "anna")
             #expect(kept.transactionID == transaction.id)
-            #expect(try await phone.hear().map(\.state) == ["renewalChanged"])
+            #expect(try await phone.receive().map(\.state) == ["renewalChanged"])
             try await test.advance(to: "04-01")
             #expect(try await test.payloads().map(\.offerIdentifier) == ["hello", "hello", "stay"])
         }
@@ -172,7 +172,7 @@ struct OrderTests {
                 try await test.store.redeem(OfferCodeRedemption(code: "return"), from: phone.device)
             }
             await test.fails(.unknownAccount) { try await test.store.redeem(.init(code: "hello"), for: "nobody") }
-            #expect(try await phone.hear().isEmpty)
+            #expect(try await phone.receive().isEmpty)
             let named = try await test.store.redeem(.init(code: "plain:spring"), for: "anna")
             #expect(named.productID == "plain")
             let chosen = try await test.store.redeem(.init(code: "spring", productID: "basic"), for: "anna")
@@ -185,7 +185,7 @@ struct OrderTests {
             let phone = try await Listener(test)
             func pay(_ id: PaymentID, _ offer: PaymentOffer) async throws -> StoreWire.Update {
                 try await test.store.add(Payment(id: id, productID: "basic", offer: offer), from: phone.device)
-                return try #require(try await phone.hear().first { $0.paymentID == id })
+                return try #require(try await phone.receive().first { $0.paymentID == id })
             }
             let early = try await pay("a", PaymentOffer(kind: .promotional, id: "half"))
             #expect(early.failure?.code == .ineligibleForOffer)

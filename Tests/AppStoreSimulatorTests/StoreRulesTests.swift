@@ -31,9 +31,9 @@ struct StoreRulesTests {
 
         func state(_ group: String) throws -> SubscriptionState { state(try #require(subscriptions[group])) }
 
-        mutating func record(_ facts: [Fact]) {
-            for fact in facts {
-                switch fact {
+        mutating func record(_ changes: [StoreChange]) {
+            for change in changes {
+                switch change {
                 case .purchase(let record, _): purchases.append(record)
                 case .subscription(let record): subscriptions[record.groupID] = record
                 case .revocation(let id, let revocation):
@@ -64,7 +64,7 @@ struct StoreRulesTests {
                 accountID: 1, productID: product, quantity: quantity, appAccountToken: token, offerID: offer,
                 offerKind: isCode ? .code : nil, payment: payment, device: payment == nil ? nil : "d")
             let outcome = rules.sell(order, existing(product), at: now)
-            record(outcome.facts)
+            record(outcome.changes)
             return outcome.decision
         }
 

@@ -16,7 +16,7 @@ struct SubscriptionEventTests {
             _ = try await test.store.set(.gracePeriod, to: "16d")
             let bought = try await test.buy("plain")
             try await phone.finish(bought.transactionID)
-            _ = try await phone.hear()
+            _ = try await phone.receive()
             let failing = try await test.store.failBilling("plain", for: "anna")
             #expect(failing.state == "purchased" && failing.transactionID == bought.transactionID)
             try await test.advance(to: "03-01")
@@ -25,7 +25,7 @@ struct SubscriptionEventTests {
             let due = try #require(bought.expiresDate)
             #expect(grace.expiresAt == due && grace.gracePeriodUntil == due.addingTimeInterval(16 * 86400))
             #expect(grace.billingRetryUntil == due.addingTimeInterval(60 * 86400))
-            let reported = try await phone.hear()
+            let reported = try await phone.receive()
             #expect(reported.map(\.state) == ["renewalChanged"])
             let info = try test.info(reported.first?.transaction?.signedRenewalInfo)
             #expect(info.isInBillingRetryPeriod == true && info.gracePeriodExpiresDate == grace.gracePeriodUntil)
@@ -35,13 +35,13 @@ struct SubscriptionEventTests {
             try await test.advance(to: "04-01")
             let retry = try await test.subscription()
             #expect(retry.status == .billingRetry && retry.gracePeriodUntil == nil)
-            #expect(try await phone.hear().map(\.state) == ["renewalChanged"] && phone.messages.count == 1)
+            #expect(try await phone.receive().map(\.state) == ["renewalChanged"] && phone.messages.count == 1)
             #expect(try await test.store.restore(for: phone.device).isEmpty)
 
             let paid = try await test.store.resolveBilling("plain", for: "anna")
             #expect(paid.transactionID != bought.transactionID && paid.state == "purchased")
             #expect(paid.expiresDate == paid.purchaseDate.map { SubscriptionPeriod.months(1).end(from: $0) })
-            #expect(try await phone.hear().map(\.transaction?.id) == [paid.transactionID] && phone.messages.isEmpty)
+            #expect(try await phone.receive().map(\.transaction?.id) == [paid.transactionID] && phone.messages.isEmpty)
             #expect(try await test.subscription().status == .active)
         }
     }
@@ -67,7 +67,7 @@ struct SubscriptionEventTests {
             let bought = try await test.buy("plain")
             for listener in [phone, tablet] {
                 try await listener.finish(bought.transactionID)
-                _ = try await listener.hear()
+                _ = try await listener.receive()
             }
             let increase = try await test.store.increasePrice(of: "plain", .init(price: "7.49"))
             #expect(increase.needsConsent && increase.price == Price(milliunits: 7490, currency: "USD"))
@@ -77,7 +77,7 @@ struct SubscriptionEventTests {
             let product = try await test.store.products(["plain"], for: phone.device).products.first
             #expect(product?.price.milliunits == 7490 && product?.displayPrice == "$7.49")
             #expect(try await test.subscription().priceIncrease == "pending")
-            let reported = try await phone.hear()
+            let reported = try await phone.receive()
             #expect(reported.map(\.state) == ["renewalChanged"])
             let asked = try test.info(reported.first?.transaction?.signedRenewalInfo)
             #expect(asked.priceIncreaseStatus == .init(rawValue: 0) && asked.renewalPrice == 7490)
@@ -86,11 +86,11 @@ struct SubscriptionEventTests {
             #expect(message.reason == .priceIncreaseConsent && phone.messages.count == 1)
 
             try await test.store.answer(message.id, with: .show, from: phone.device)
-            _ = try await phone.hear()
+            _ = try await phone.receive()
             #expect(phone.messages == [message])
             try await test.store.answer(message.id, with: .accept, from: phone.device)
             for listener in [phone, tablet] {
-                let changed = try #require(try await listener.hear().last)
+                let changed = try #require(try await listener.receive().last)
                 #expect(changed.state == "renewalChanged" && listener.messages.isEmpty)
                 #expect(
                     try test.info(changed.transaction?.signedRenewalInfo).priceIncreaseStatus == .init(rawValue: 1))
@@ -164,7 +164,7 @@ struct SubscriptionEventTests {
             let renewed = try await test.store.renew("plain", for: "anna")
             #expect(renewed.originalTransactionID == bought.transactionID)
             #expect(try test.payload(renewed.signedTransaction).transactionReason == .renewal)
-            #expect(Set(try await phone.hear().compactMap(\.transaction?.id)).count == 2)
+            #expect(Set(try await phone.receive().compactMap(\.transaction?.id)).count == 2)
             _ = try await test.store.cancel("plain", for: "anna")
             await test.fails(.notNow) { try await test.store.renew("plain", for: "anna") }
             await test.fails(.otherGroup) {
@@ -206,7 +206,7 @@ struct SubscriptionEventTests {
             try await test.buy("plain")
             var dates: [Date] = []
             func said() async throws {
-                for update in try await phone.hear() {
+                for update in try await phone.receive() {
                     guard let signed = update.transaction?.signedRenewalInfo else { continue }
                     dates.append(try #require(try test.info(signed).signedDate))
                 }
@@ -241,8 +241,8 @@ struct SubscriptionEventTests {
             let bought = try await test.buy("basic")
             try await phone.finish(bought.transactionID)
             try await test.store.expire("basic", for: "anna")
-            _ = try await phone.hear()
-            _ = try await tablet.hear()
+            _ = try await phone.receive()
+            _ = try await tablet.receive()
             let message = try #require(phone.messages.first)
             #expect(message.reason == .winBackOffer && tablet.messages == [message])
             #expect(try test.info(try await test.subscription().signedRenewalInfo).eligibleWinBackOfferIds == ["back"])

@@ -93,7 +93,7 @@ struct SubscriptionScript {
             let outcome = rules.sell(order, .init(owned: nil, state: state(at: now)), at: now)
             numbers = rules.numbers
             decision = outcome.decision
-            take(outcome.facts)
+            take(outcome.changes)
         case .cancel: act(at: now) { StoreRules.setAutoRenew(false, $0, at: now) }
         case .resume(let plan): try act(at: now) { [rules] in try rules.resume($0, renewingTo: plan, at: now) }
         case .renew: act(at: now) { [rules] in try? rules.renew($0, at: now) }
@@ -131,8 +131,8 @@ struct SubscriptionScript {
         if let state = state(at: now), let changed = try event(state) { record = changed }
     }
 
-    private mutating func take(_ facts: [Fact]) {
-        for case .subscription(let changed) in facts { record = changed }
+    private mutating func take(_ changes: [StoreChange]) {
+        for case .subscription(let changed) in changes { record = changed }
     }
 
     /// Each transaction as `basic 2026-01-31…2026-02-07 0 introductory`, then how it stands.

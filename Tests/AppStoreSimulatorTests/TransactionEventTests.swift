@@ -14,7 +14,7 @@ struct TransactionEventTests {
             let phone = try await Listener(test)
             let tablet = try await Listener(test)
             let bought = try await test.buy("pack")
-            for listener in [phone, tablet] { _ = try await listener.hear() }
+            for listener in [phone, tablet] { _ = try await listener.receive() }
             try await phone.finish(bought.transactionID)
             let refunded = try await test.store.refund(
                 bought.transactionID, .init(reason: .appIssue, percentage: 12.3456))
@@ -23,7 +23,7 @@ struct TransactionEventTests {
             #expect(payload.revocationType?.rawValue == "REFUND_PRORATED" && payload.revocationPercentage == 12346)
             #expect(payload.revocationReason?.rawValue == 1)
             for listener in [phone, tablet] {
-                let reported = try await listener.hear()
+                let reported = try await listener.receive()
                 #expect(reported.map(\.state) == ["revoked"] && reported.first?.transaction?.id == bought.transactionID)
                 #expect(reported.first?.transaction?.revocationDate == refunded.revocationDate)
             }
@@ -34,7 +34,7 @@ struct TransactionEventTests {
             let back = try await test.store.reverseRefund(bought.transactionID)
             #expect(back.state == "purchased" && back.revocationDate == nil)
             for listener in [phone, tablet] {
-                let reported = try await listener.hear()
+                let reported = try await listener.receive()
                 #expect(reported.map(\.state) == ["purchased"] && reported.first?.transaction?.revocationDate == nil)
                 let signed = try test.payload(reported.first?.transaction?.signedTransaction)
                 #expect(try #require(signed.signedDate) > #require(payload.signedDate))
@@ -56,19 +56,19 @@ struct TransactionEventTests {
             let phone = try await Listener(test)
             let bought = try await test.buy("plain")
             try await phone.finish(bought.transactionID)
-            _ = try await phone.hear()
+            _ = try await phone.receive()
             let before = try await test.subscription()
             let refunded = try await test.store.refund(bought.transactionID)
             #expect(try test.payload(refunded.signedTransaction).revocationType?.rawValue == "REFUND_FULL")
             let ended = try await test.subscription()
             #expect(ended.status == .revoked && ended.revokedAt == refunded.revocationDate && !ended.autoRenews)
             #expect(try await test.store.restore(for: phone.device).isEmpty)
-            #expect(Set(try await phone.hear().map(\.state)) == ["renewalChanged", "revoked"])
+            #expect(Set(try await phone.receive().map(\.state)) == ["renewalChanged", "revoked"])
             try await test.advance(.weeks(1))
             try await test.store.reverseRefund(bought.transactionID)
             let restored = try await test.subscription()
             #expect(restored.status == .active && restored.expiresAt == before.expiresAt && restored.autoRenews)
-            let reported = try await phone.hear()
+            let reported = try await phone.receive()
             #expect(reported.contains { $0.state == "purchased" && $0.transaction?.id == bought.transactionID })
             try await test.advance(to: "03-01")
             #expect(try await test.store.transactions(of: "anna").count == 2)
@@ -118,18 +118,18 @@ struct TransactionEventTests {
             let ids = try await test.store.transactions(of: "bob").map(\.transactionID)
             #expect(ids.count == 2)
             for id in ids { try await member.finish(id) }
-            _ = try await member.hear()
+            _ = try await member.receive()
             #expect(Set(try await test.store.restore(for: member.device).map(\.id)) == Set(ids))
             #expect(try await test.subscription("bob").sharedBy == "anna")
             await test.fails(.notNow) { try await test.store.refund(ids[0]) }
             await test.fails(.unknownSubscription) { try await test.store.cancel("plain", for: "bob") }
 
             for id in [bought.transactionID, plan.transactionID] { try await test.store.refund(id) }
-            let lost = try await member.hear()
+            let lost = try await member.receive()
             #expect(Set(lost.filter { $0.state == "revoked" }.compactMap(\.transaction?.id)) == Set(ids))
             #expect(try await test.store.restore(for: member.device).isEmpty)
             for id in [bought.transactionID, plan.transactionID] { try await test.store.reverseRefund(id) }
-            let back = try await member.hear()
+            let back = try await member.receive()
             #expect(Set(back.filter { $0.state == "purchased" }.compactMap(\.transaction?.id)) == Set(ids))
             #expect(try await test.store.restore(for: member.device).count == 2)
 

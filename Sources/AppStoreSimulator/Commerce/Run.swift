@@ -55,7 +55,7 @@ struct Run: Sendable, Hashable {
     }
 
     /// Counts its periods from `date` on; of an offer's those that are left.
-    mutating func beginAnew(at date: Date) {
+    mutating func restart(at date: Date) {
         if let used = offer, used.paymentMode == .payAsYouGo { offer?.periodCount = used.periodCount - offset }
         anchor = date
         offset = 0

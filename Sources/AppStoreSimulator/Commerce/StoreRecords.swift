@@ -92,7 +92,7 @@ struct UpdateRecord: Sendable, Hashable {
 }
 
 /// What changes in the books.
-enum Fact: Sendable, Hashable {
+enum StoreChange: Sendable, Hashable {
     /// Something that is bought once.
     case purchase(TransactionRecord, share: Share? = nil)
     /// A subscription as an event left it.

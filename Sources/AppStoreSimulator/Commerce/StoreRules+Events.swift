@@ -67,13 +67,13 @@ extension StoreRules {
             var next = Run(
                 base: last.base, first: last.first + last.count, anchor: now, soldAt: now, plan: sale.plan,
                 offer: sale.offer, isRenewal: true)
-            if sale.offer != nil, !sale.isAsked {
+            if sale.offer != nil, !sale.isRequested {
                 next.offset = last.offset + last.count
-                next.beginAnew(at: now)
+                next.restart(at: now)
             }
             $0.runs.append(next)
             $0.renewal.plan = sale.plan
-            if sale.isAsked { $0.renewal.offer = nil }
+            if sale.isRequested { $0.renewal.offer = nil }
         }
     }
 
@@ -138,26 +138,26 @@ extension StoreRules {
     /// Takes a transaction back. Of the current period it ends access at once, and nothing is sold after it.
     static func revoke(
         _ transaction: TransactionRecord, _ state: SubscriptionState?, _ revocation: Revocation
-    ) -> [Fact] {
-        var facts = [Fact.revocation(transaction.id, revocation)]
+    ) -> [StoreChange] {
+        var changes = [StoreChange.revocation(transaction.id, revocation)]
         if let state {
-            facts.append(
+            changes.append(
                 .subscription(changed(state, at: revocation.at) { $0.revocations[transaction.id] = revocation }))
         }
-        facts.append(.update(update(of: transaction, .revoked)))
-        return facts
+        changes.append(.update(update(of: transaction, .revoked)))
+        return changes
     }
 
     /// Gives back what was taken. Access goes on as if nothing had been, as long as the period lasts; when it is over
     /// nothing follows it. Whoever had delivered it has to deliver it again.
     static func reverse(
         _ revocation: Revocation, of transaction: TransactionRecord, _ state: SubscriptionState?, at now: Date
-    ) -> [Fact] {
+    ) -> [StoreChange] {
         var reversed = revocation
         reversed.reversedAt = now
-        var facts = [Fact.revocation(transaction.id, reversed)]
+        var changes = [StoreChange.revocation(transaction.id, reversed)]
         if let state {
-            facts.append(
+            changes.append(
                 .subscription(
                     changed(state, at: now) {
                         $0.revocations[transaction.id] = reversed
@@ -167,8 +167,8 @@ extension StoreRules {
                         $0.renewal.offSince = min($0.renewal.offSince ?? revocation.at, revocation.at)
                     }))
         }
-        facts += [.unfinished(transaction.id), .update(update(of: transaction, .purchased))]
-        return facts
+        changes += [.unfinished(transaction.id), .update(update(of: transaction, .purchased))]
+        return changes
     }
 
     /// What every device of the account is told of a transaction.

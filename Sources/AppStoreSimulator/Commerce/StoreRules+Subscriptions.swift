@@ -5,7 +5,7 @@ import StoreModel
 /// Buying and changing a subscription.
 extension StoreRules {
     mutating func subscribe(
-        _ order: Order, _ item: CatalogueItem, _ state: SubscriptionState?, at now: Date, _ facts: inout [Fact]
+        _ order: Order, _ item: CatalogueItem, _ state: SubscriptionState?, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
         guard let terms = item.subscription else {
             return Self.refuse(.invalidProduct, "\(item.id) has no subscription terms.")
@@ -24,8 +24,8 @@ extension StoreRules {
             storefront: catalogue.storefront.countryCode)
         guard let state, state.isRunning,
             let change = change(from: state, to: item), change == .atRenewal
-        else { return start(plan, offers, order, state, in: terms.groupID, at: now, &facts) }
-        return keep(plan, offers.first, state, at: now, &facts)
+        else { return start(plan, offers, order, state, in: terms.groupID, at: now, &changes) }
+        return keep(plan, offers.first, state, at: now, &changes)
     }
 
     /// What a newcomer pays: the catalogue's price, or what it was raised to.
@@ -119,7 +119,7 @@ extension StoreRules {
 
     /// Leaves the current period as it is and makes the subscription go on with `plan` afterwards.
     private func keep(
-        _ plan: Plan, _ offer: AppliedOffer?, _ state: SubscriptionState, at now: Date, _ facts: inout [Fact]
+        _ plan: Plan, _ offer: AppliedOffer?, _ state: SubscriptionState, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
         var record = state.condensed
         let isNew = record.renewal.plan.productID != plan.productID
@@ -133,7 +133,7 @@ extension StoreRules {
             }
             record.renewal.offSince = nil
             record.changedAt = now
-            facts.append(.subscription(record))
+            changes.append(.subscription(record))
         }
         return .alreadyOwned(state.current.latestID)
     }
@@ -141,7 +141,7 @@ extension StoreRules {
     /// Sells the first period of `plan` now.
     private mutating func start(
         _ plan: Plan, _ offers: Terms, _ order: Order, _ state: SubscriptionState?, in group: String, at now: Date,
-        _ facts: inout [Fact]
+        _ changes: inout [StoreChange]
     ) -> Decision {
         let base = order.number ?? numbers.next()
         let run = Run(base: base, anchor: now, soldAt: now, plan: plan, offer: offers.first)
@@ -163,7 +163,7 @@ extension StoreRules {
         record.hasUsedIntroductoryOffer = record.hasUsedIntroductoryOffer || offers.first?.kind == .introductory
         record.changedAt = now
         record.share = nil
-        facts.append(.subscription(record))
+        changes.append(.subscription(record))
         return .sold(base)
     }
 }

@@ -36,31 +36,31 @@ struct StoreRules: Sendable {
 
     struct Outcome: Sendable, Hashable {
         var decision: Decision
-        var facts: [Fact]
+        var changes: [StoreChange]
     }
 
     static let quantities = 1...10
 
     /// Sells what was ordered, or says why not.
     mutating func sell(_ order: Order, _ existing: ExistingPurchases, at now: Date) -> Outcome {
-        var facts: [Fact] = []
-        let decision = decide(order, existing, at: now, &facts)
+        var changes: [StoreChange] = []
+        let decision = decide(order, existing, at: now, &changes)
         switch decision {
-        case .sold(let id): facts.append(.update(Self.update(order, .purchased, transaction: id)))
+        case .sold(let id): changes.append(.update(Self.update(order, .purchased, transaction: id)))
         case .alreadyOwned(let id):
             // What was owned before is news only to whoever asked for it.
             guard order.payment != nil else { break }
             var update = Self.update(order, .purchased, transaction: id)
             update.isAlreadyOwned = true
-            facts.append(.update(update))
+            changes.append(.update(update))
         case .held: break
         case .refused(let failure):
             guard order.payment != nil else { break }
             var update = Self.update(order, .failed)
             update.failure = failure
-            facts.append(.update(update))
+            changes.append(.update(update))
         }
-        return Outcome(decision: decision, facts: facts)
+        return Outcome(decision: decision, changes: changes)
     }
 
     static func update(_ order: Order, _ state: UpdateRecord.State, transaction: Int64? = nil) -> UpdateRecord {
@@ -70,7 +70,7 @@ struct StoreRules: Sendable {
     }
 
     private mutating func decide(
-        _ order: Order, _ existing: ExistingPurchases, at now: Date, _ facts: inout [Fact]
+        _ order: Order, _ existing: ExistingPurchases, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
         if let failure = refusal(of: order) { return .refused(failure) }
         guard let item = catalogue[order.productID] else { return Self.refuse(.invalidProduct, "It is not sold.") }
@@ -78,11 +78,11 @@ struct StoreRules: Sendable {
             return Self.refuse(.productUnavailable, "\(item.id) is no longer sold.")
         }
         switch item.kind {
-        case .autoRenewableSubscription: return subscribe(order, item, existing.state, at: now, &facts)
+        case .autoRenewableSubscription: return subscribe(order, item, existing.state, at: now, &changes)
         case .nonConsumable:
             if let owned = existing.owned { return .alreadyOwned(owned.id) }
-            return sellOnce(order, item, at: now, &facts)
-        default: return sellOnce(order, item, at: now, &facts)
+            return sellOnce(order, item, at: now, &changes)
+        default: return sellOnce(order, item, at: now, &changes)
         }
     }
 
@@ -122,10 +122,10 @@ struct StoreRules: Sendable {
     }
 
     private mutating func sellOnce(
-        _ order: Order, _ item: CatalogueItem, at now: Date, _ facts: inout [Fact]
+        _ order: Order, _ item: CatalogueItem, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
         let id = order.number ?? numbers.next()
-        facts.append(
+        changes.append(
             .purchase(
                 TransactionRecord(
                     id: id, accountID: order.accountID, originalID: id, productID: item.id, kind: item.kind,
@@ -147,8 +147,8 @@ struct StoreRules: Sendable {
         var trial = self
         guard case .sold = trial.sell(order, existing, at: now).decision else { return sell(order, existing, at: now) }
         let held = HeldOrder(number: numbers.next(), order: order, reason: reason, at: now)
-        var outcome = Outcome(decision: .held(held.number, reason), facts: [.held(held)])
-        if order.payment != nil { outcome.facts.append(.update(Self.answer(to: held))) }
+        var outcome = Outcome(decision: .held(held.number, reason), changes: [.held(held)])
+        if order.payment != nil { outcome.changes.append(.update(Self.answer(to: held))) }
         return outcome
     }
 
@@ -171,12 +171,12 @@ struct StoreRules: Sendable {
             order.device = nil
         }
         var outcome = sell(order, existing, at: now)
-        outcome.facts.append(.released(held.number))
+        outcome.changes.append(.released(held.number))
         return outcome
     }
 
     /// Gives up what waited.
-    func decline(_ held: HeldOrder) -> [Fact] {
+    func decline(_ held: HeldOrder) -> [StoreChange] {
         guard held.reason == .approval, held.order.payment != nil else { return [.released(held.number)] }
         var update = Self.update(held.order, .failed)
         update.failure = StoreFailure(code: .declined, reason: "The purchase was not approved.")

@@ -25,7 +25,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// When time alone changes something next.
     private(set) var nextChange: Date?
     /// Whether the plan or the offer that the record wants next has been sold since.
-    private var isAskedSold = false
+    private var isRequestedSold = false
 
     /// `instant` is not before the record's last event.
     init(of record: SubscriptionRecord, under conditions: Conditions, at instant: Date) {
@@ -38,7 +38,7 @@ struct SubscriptionState: Sendable, Hashable {
             endShare(at: until)
             return
         }
-        while goOn(under: conditions) {}
+        while advance(under: conditions) {}
         guard autoRenews else { return }
         // What is overdue costs what it did when it was due.
         let reading = status == .active ? instant : current.end
@@ -75,10 +75,10 @@ struct SubscriptionState: Sendable, Hashable {
     /// The record with what time has done written down, for an event to change.
     var condensed: SubscriptionRecord {
         var record = record
-        if isAskedSold || current.plan.productID == record.renewal.plan.productID {
+        if isRequestedSold || current.plan.productID == record.renewal.plan.productID {
             record.renewal.plan = current.plan
         }
-        if isAskedSold { record.renewal.offer = nil }
+        if isRequestedSold { record.renewal.offer = nil }
         record.runs = runs
         return record
     }
@@ -88,7 +88,7 @@ struct SubscriptionState: Sendable, Hashable {
         var plan: Plan
         var offer: AppliedOffer?
         /// Whether it is what the record wants next, rather than more of the same.
-        var isAsked = false
+        var isRequested = false
     }
 
     /// What is sold next, if nothing happens until then.
@@ -116,7 +116,7 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// One step: the current period's end, if it was before now. Returns whether there may be another.
-    private mutating func goOn(under conditions: Conditions) -> Bool {
+    private mutating func advance(under conditions: Conditions) -> Bool {
         let run = current
         let end = run.end
         // What was taken back when it was over ended nothing.
@@ -185,26 +185,26 @@ struct SubscriptionState: Sendable, Hashable {
 
     private func upcoming(after run: Run) -> Upcoming {
         let renewal = record.renewal
-        if !isAskedSold {
+        if !isRequestedSold {
             if renewal.plan.productID != run.plan.productID {
-                return Upcoming(plan: renewal.plan, offer: renewal.offer, isAsked: true)
+                return Upcoming(plan: renewal.plan, offer: renewal.offer, isRequested: true)
             }
             // One offer waits for the end of another.
             if let offer = renewal.offer, run.offer == nil || !run.hasRoom {
-                return Upcoming(plan: run.plan, offer: offer, isAsked: true)
+                return Upcoming(plan: run.plan, offer: offer, isRequested: true)
             }
         }
         return Upcoming(plan: run.plan, offer: run.hasRoom ? run.offer : nil)
     }
 
     /// A sale that is due: a run of which one more period is sold, perhaps its first.
-    private struct Due {
+    private struct DueSale {
         var run: Run
-        var isAsked: Bool
+        var isRequested: Bool
     }
 
     /// What is sold when `run` ends at `end`. `nil`: nothing is, it has expired.
-    private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> Due? {
+    private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> DueSale? {
         guard run.hasNumbers else {
             _ = expire(.productUnavailable, at: end)
             return nil
@@ -223,8 +223,8 @@ struct SubscriptionState: Sendable, Hashable {
             next.plan.price = increase.price
             next.plan.pricedAt = increase.at
         }
-        let isMore = !next.isAsked && next.plan == run.plan && next.offer == run.offer
-        if isMore, run.endsAt == nil { return Due(run: run, isAsked: false) }
+        let isMore = !next.isRequested && next.plan == run.plan && next.offer == run.offer
+        if isMore, run.endsAt == nil { return DueSale(run: run, isRequested: false) }
         var new = Run(
             base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
             count: 0, isRenewal: true)
@@ -234,15 +234,15 @@ struct SubscriptionState: Sendable, Hashable {
             new.offset = run.offset + run.count
         } else if isMore, run.offer != nil {
             new.offset = run.offset + run.count
-            new.beginAnew(at: end)
+            new.restart(at: end)
         }
-        return Due(run: new, isAsked: next.isAsked)
+        return DueSale(run: new, isRequested: next.isRequested)
     }
 
-    private mutating func append(_ next: Due) {
+    private mutating func append(_ next: DueSale) {
         if next.run.count == 0 { runs.append(next.run) }
         runs[runs.count - 1].count += 1
-        isAskedSold = isAskedSold || next.isAsked
+        isRequestedSold = isRequestedSold || next.isRequested
     }
 
     // MARK: - Payment
@@ -272,7 +272,7 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// The payment due at `due` failed: it is tried again until it succeeds, or until there is no more point in it.
-    private mutating func payLate(_ next: Due, due: Date, under conditions: Conditions) -> Bool {
+    private mutating func payLate(_ next: DueSale, due: Date, under conditions: Conditions) -> Bool {
         let grace = conditions.graceEnd(after: due, of: current.plan)
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)
@@ -301,16 +301,16 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// Within the grace period the days of renewal stay what they were; after it they begin anew.
-    private mutating func sellLate(_ next: Due, at date: Date, isInGrace: Bool) {
+    private mutating func sellLate(_ next: DueSale, at date: Date, isInGrace: Bool) {
         var late = next.run
         late.first += late.count
         late.offset += late.count
         late.soldAt = date
         late.isRenewal = true
         late.count = 1
-        if !isInGrace || late.end <= date { late.beginAnew(at: date) }
+        if !isInGrace || late.end <= date { late.restart(at: date) }
         runs.append(late)
-        isAskedSold = isAskedSold || next.isAsked
+        isRequestedSold = isRequestedSold || next.isRequested
         changedAt = max(changedAt, date)
     }
 }

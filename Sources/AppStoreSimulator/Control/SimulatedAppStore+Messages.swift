@@ -13,7 +13,7 @@ extension SimulatedAppStore {
     public func answer(
         _ message: StoreMessage.ID, with answer: StoreMessage.Answer, from device: DeviceID
     ) async throws {
-        try await meet(.messages)
+        try await applyInjectedFaults(to: .messages)
         try await recordEvent({ try $0.known(device).account }) { [catalogue = configuration.catalogue] event in
             let states = try event.db.subscriptions(of: event.account.id).map(event.state)
             guard let open = OpenMessage.all(of: states, catalogue).first(where: { $0.message.id == message }),

@@ -10,7 +10,7 @@ extension SimulatedAppStore {
     /// is deferred again and its outcome told to this device; from another device of the account, perhaps the same app
     /// after a crash, its outcome is told there. Throws `unknownDevice`, and what the settings inject.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
-        try await meet(.purchase)
+        try await applyInjectedFaults(to: .purchase)
         try await recordEvent({ try $0.known(id).account }) { [offers, base = configuration.baseClock] event in
             if let answer = try event.db.answer(to: payment.id, of: event.account.id) {
                 return try event.repeatAnswer(answer.update, to: id)
@@ -157,7 +157,7 @@ extension SimulatedAppStore {
 
     /// As `redeem`, by a device: the outcome is among its updates.
     public func redeem(_ redemption: OfferCodeRedemption, from device: DeviceID) async throws {
-        try await meet(.offerCodeRedeem)
+        try await applyInjectedFaults(to: .offerCodeRedeem)
         guard let code = redemption.code else {
             throw StoreFailure(
                 code: .invalidCode, reason: "The simulator has no sheet to type a code into; send one.")
@@ -167,9 +167,9 @@ extension SimulatedAppStore {
 
     private func redeem(
         _ code: String, of product: ProductID?, binding token: UUID?,
-        _ whom: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account
+        _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account
     ) async throws -> OrderOutcome {
-        try await recordEvent(whom) { event in
+        try await recordEvent(findAccount) { event in
             let (product, offer) = try event.rules.catalogue.offer(forCode: code, of: product)
             let order = Order(
                 accountID: event.account.id, productID: product, appAccountToken: token, offerID: offer,

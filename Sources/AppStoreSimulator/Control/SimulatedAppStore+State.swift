@@ -62,7 +62,7 @@ extension SimulatedAppStore {
     }
 
     /// Lets the answer to a device wait, or fails it, as the settings want it.
-    func meet(_ api: InjectedFaults.API) async throws {
+    func applyInjectedFaults(to api: InjectedFaults.API) async throws {
         let answer = faults.withLock { $0.answer(to: api) }
         if answer.delay > 0 { await pause(for: answer.delay) }
         if let failure = answer.failure { throw failure }

@@ -25,7 +25,7 @@ extension SimulatedAppStore {
                         at: now)
                     let order = Order(accountID: account, productID: product)
                     for case .subscription(let record) in rules.sell(order, StoreRules.ExistingPurchases(), at: now)
-                        .facts
+                        .changes
                     {
                         try db.save(record)
                     }

@@ -99,7 +99,9 @@ extension SimulatorEvent {
         try record([reported(.revoked, state.current.latestID, state.current.plan.productID, share.accountID)])
     }
 
-    private func reported(_ state: UpdateRecord.State, _ id: Int64, _ product: ProductID, _ account: Int64) -> Fact {
+    private func reported(_ state: UpdateRecord.State, _ id: Int64, _ product: ProductID, _ account: Int64)
+        -> StoreChange
+    {
         .update(UpdateRecord(accountID: account, productID: product, state: state, transactionID: id))
     }
 }

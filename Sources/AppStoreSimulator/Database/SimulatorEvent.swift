@@ -60,7 +60,7 @@ struct SimulatorEvent {
 
     mutating func sell(_ order: Order) throws -> StoreRules.Decision {
         let outcome = rules.sell(order, try existing(for: order.productID, of: order.accountID), at: now)
-        try record(outcome.facts)
+        try record(outcome.changes)
         return outcome.decision
     }
 
@@ -75,14 +75,14 @@ struct SimulatorEvent {
     mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> StoreRules.Decision {
         let existing = try existing(for: order.productID, of: order.accountID)
         let outcome = rules.hold(order, for: reason, existing, at: now)
-        try record(outcome.facts)
+        try record(outcome.changes)
         return outcome.decision
     }
 
     mutating func release(_ held: HeldOrder) throws -> StoreRules.Decision {
         let existing = try existing(for: held.order.productID, of: held.order.accountID)
         let outcome = rules.release(held, existing, at: now)
-        try record(outcome.facts)
+        try record(outcome.changes)
         return outcome.decision
     }
 
@@ -91,9 +91,9 @@ struct SimulatorEvent {
     /// Why an order cannot be taken, whoever gives it.
     func refusal(of order: Order) -> StoreFailure? { rules.refusal(of: order) }
 
-    mutating func record(_ facts: [Fact]) throws {
-        for fact in facts {
-            switch fact {
+    mutating func record(_ changes: [StoreChange]) throws {
+        for change in changes {
+            switch change {
             case .purchase(let record, let share): try db.insert(record, share: share)
             case .subscription(let record): try db.save(record)
             case .revocation(let id, let revocation):

@@ -35,7 +35,7 @@ extension SubscriptionState {
         var notifications: [StoreNotification] = []
         if let change = changeOfPlan(since: before) { notifications.append(change) }
         if let change = changeOfAutoRenewal(since: before) { notifications.append(change) }
-        notifications += takenBack(since: before)
+        notifications += revocations(since: before)
         if let change = changeOfPrice(since: before) { notifications.append(change) }
         if status != .revoked, expiresDate > before.expiresDate {
             notifications.append(StoreNotification(.renewalExtended, nil, latest))
@@ -87,7 +87,7 @@ extension SubscriptionState {
         return !isOn || isRefunded ? StoreNotification(.didChangeRenewalStatus, .autoRenewDisabled, latest) : nil
     }
 
-    private func takenBack(since before: SubscriptionState) -> [StoreNotification] {
+    private func revocations(since before: SubscriptionState) -> [StoreNotification] {
         var notifications: [StoreNotification] = []
         for (id, revocation) in record.revocations.sorted(by: { $0.key < $1.key }) {
             let old = before.record.revocations[id]

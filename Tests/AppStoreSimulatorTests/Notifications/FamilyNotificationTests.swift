@@ -23,7 +23,7 @@ struct FamilyNotificationTests {
             try await test.buy("pack")
             let phone = try await Listener(test, "berta")
             try await test.store.add(Payment(id: "again", productID: "pack"), from: phone.device)
-            #expect(try await phone.hear().contains { $0.alreadyOwned == true })
+            #expect(try await phone.receive().contains { $0.alreadyOwned == true })
             #expect(try await test.notificationLines() == ["pack ONE_TIME_CHARGE", "pack ONE_TIME_CHARGE"])
         }
     }

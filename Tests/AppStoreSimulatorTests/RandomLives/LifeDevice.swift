@@ -22,7 +22,7 @@ struct LifeDevice {
     }
 
     /// Takes what the store told. Returns what is wrong with it.
-    mutating func hear(_ answer: StoreWire.Updates, _ naive: ReferenceStore) -> String? {
+    mutating func receive(_ answer: StoreWire.Updates, _ naive: ReferenceStore) -> String? {
         let start = cursor.flatMap(Self.date)
         guard let end = Self.date(answer.cursor) else { return "the cursor \(answer.cursor) is none" }
         let forgot = cursor == nil
@@ -44,7 +44,7 @@ struct LifeDevice {
                 return "\(sale.id) was told as \(update.state), revoked: \(sale.revoked.map { "\($0)" } ?? "no")"
             }
             if let payment = update.paymentID {
-                if let wrong = hear(payment, of: sale) { return wrong }
+                if let wrong = receive(payment, of: sale) { return wrong }
             } else if sale.isFinished, update.state == "purchased" {
                 return "\(sale.id) was told after it was finished"
             }
@@ -72,7 +72,7 @@ struct LifeDevice {
         return nil
     }
 
-    private mutating func hear(_ payment: PaymentID, of sale: ReferenceStore.Sale) -> String? {
+    private mutating func receive(_ payment: PaymentID, of sale: ReferenceStore.Sale) -> String? {
         guard let outcome = awaited.removeValue(forKey: payment) else {
             return forgotten.remove(payment) != nil ? nil : "\(payment) was answered twice"
         }

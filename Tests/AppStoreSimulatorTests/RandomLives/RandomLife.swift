@@ -258,7 +258,7 @@ struct RandomLife {
         if forgets { devices[number].cursor = nil }
         let answer = try await test.store.updates(for: devices[number].id, after: devices[number].cursor)
         reported[account] = max(reported[account], instant)
-        if let wrong = devices[number].hear(answer, naive) { throw differ("device \(number): \(wrong)") }
+        if let wrong = devices[number].receive(answer, naive) { throw differ("device \(number): \(wrong)") }
     }
 
     private mutating func finish(_ number: Int, _ place: Int) async throws {
@@ -318,10 +318,11 @@ struct RandomLife {
         guard state.record.startedAt.wholeMicroseconds == subscription.started.wholeMicroseconds else {
             throw differ("\(what) began \(state.record.startedAt), \(subscription.started) was expected")
         }
-        if case .over(let reason) = subscription.existing, status == 2, state.expirationIntent?.rawValue != reason {
+        if case .over(let reason) = subscription.paymentStatus, status == 2, state.expirationIntent?.rawValue != reason
+        {
             throw differ("\(what) ended for \(state.expirationIntent?.rawValue ?? 0), not \(reason)")
         }
-        if case .late(_, let grace, let end) = subscription.existing, status != 5 {
+        if case .late(_, let grace, let end) = subscription.paymentStatus, status != 5 {
             guard state.retryEnd == end, state.graceEnd == (status == 4 ? grace : nil) else {
                 throw differ("\(what) is tried until \(end), in grace until \(grace.map { "\($0)" } ?? "-")")
             }

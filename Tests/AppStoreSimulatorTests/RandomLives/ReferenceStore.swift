@@ -28,7 +28,7 @@ struct ReferenceStore {
     }
 
     /// Closed: what may become of a subscription whose payment is due.
-    enum ExistingPurchases: Equatable {
+    enum PaymentStatus: Equatable {
         case paid
         case late(due: Date, grace: Date?, end: Date)
         case over(reason: Int)
@@ -48,10 +48,12 @@ struct ReferenceStore {
         var renews = true
         var fails = false
         var consented: Date?
-        var existing = ExistingPurchases.paid {
+        var paymentStatus = PaymentStatus.paid {
             didSet {
                 // The end of a grace period that is over before comes no more.
-                if case .late(_, let grace?, _) = oldValue, existing != oldValue { changes.removeAll { $0 == grace } }
+                if case .late(_, let grace?, _) = oldValue, paymentStatus != oldValue {
+                    changes.removeAll { $0 == grace }
+                }
             }
         }
         var hasUsedIntroductory = false
@@ -63,11 +65,11 @@ struct ReferenceStore {
         /// What is taken back when all is over ends nothing.
         var takenBackAfterwards: Set<Int64> = []
         var isRevoked: Bool { last.revoked != nil && !takenBackAfterwards.contains(last.id) }
-        var isOver: Bool { if case .over = existing { true } else { false } }
+        var isOver: Bool { if case .over = paymentStatus { true } else { false } }
 
         func hasAccess(at now: Date) -> Bool {
             guard !isRevoked else { return false }
-            switch existing {
+            switch paymentStatus {
             case .paid: return true
             case .late(_, let grace, _): return grace.map { now < $0 } ?? false
             case .over: return false
@@ -132,20 +134,20 @@ struct ReferenceStore {
     private mutating func pass(_ index: Int) {
         while true {
             let subscription = subscriptions[index]
-            switch subscription.existing {
+            switch subscription.paymentStatus {
             case .over: return
             case .paid:
                 guard let due = subscription.last.expires, due <= now else { return }
                 if subscription.isRevoked || !subscription.renews {
                     // Of what was taken back nobody is told that it has ended as well.
                     if !subscription.isRevoked { subscriptions[index].changes.append(due) }
-                    subscriptions[index].existing = .over(reason: 1)
+                    subscriptions[index].paymentStatus = .over(reason: 1)
                 } else if let reason = refusal(of: subscription, due: due) {
-                    subscriptions[index].existing = .over(reason: reason)
+                    subscriptions[index].paymentStatus = .over(reason: reason)
                     subscriptions[index].changes.append(due)
                 } else if subscription.fails || allFail {
                     let grace = grace(from: due, of: subscription)
-                    subscriptions[index].existing = .late(
+                    subscriptions[index].paymentStatus = .late(
                         due: due, grace: grace, end: due.addingTimeInterval(60 * 86400))
                     subscriptions[index].changes += [due] + [grace].compactMap(\.self)
                 } else {
@@ -153,7 +155,7 @@ struct ReferenceStore {
                 }
             case .late(_, _, let end):
                 guard end <= now else { return }
-                subscriptions[index].existing = .over(reason: 2)
+                subscriptions[index].paymentStatus = .over(reason: 2)
                 subscriptions[index].changes.append(end)
             }
         }
@@ -241,7 +243,7 @@ struct ReferenceStore {
         subscription.terms = terms
         subscription.offer = offer
         if isAsked { subscription.asked = nil }
-        subscription.existing = .paid
+        subscription.paymentStatus = .paid
         append(to: &subscription, paid: paid, isRenewal: true)
         subscriptions[index] = subscription
     }
@@ -328,7 +330,7 @@ struct ReferenceStore {
         subscription.renews = true
         subscription.fails = false
         subscription.consented = nil
-        subscription.existing = .paid
+        subscription.paymentStatus = .paid
         if first?.kind == 1 { subscription.hasUsedIntroductory = true }
         append(to: &subscription, paid: now, isRenewal: false)
         if let index { subscriptions[index] = subscription } else { subscriptions.append(subscription) }
@@ -390,7 +392,9 @@ struct ReferenceStore {
     mutating func setRenews(_ renews: Bool, _ index: Int) {
         if subscriptions[index].renews != renews { subscriptions[index].changes.append(now) }
         subscriptions[index].renews = renews
-        if !renews, case .late = subscriptions[index].existing { subscriptions[index].existing = .over(reason: 2) }
+        if !renews, case .late = subscriptions[index].paymentStatus {
+            subscriptions[index].paymentStatus = .over(reason: 2)
+        }
     }
 
     mutating func setFails(_ fails: Bool, _ index: Int) {
@@ -405,7 +409,8 @@ struct ReferenceStore {
     }
 
     private mutating func payIfPossible(_ index: Int) {
-        guard case .late(let due, let grace, _) = subscriptions[index].existing, !subscriptions[index].fails, !allFail
+        guard case .late(let due, let grace, _) = subscriptions[index].paymentStatus, !subscriptions[index].fails,
+            !allFail
         else { return }
         sellNext(index, due: due, paid: now, keepsDay: grace.map { now < $0 } ?? false)
         pass(index)
@@ -422,7 +427,7 @@ struct ReferenceStore {
 
     /// What is overdue costs what it did when it was due.
     private func reading(of subscription: Subscription) -> Date {
-        if case .late(let due, _, _) = subscription.existing { due } else { now }
+        if case .late(let due, _, _) = subscription.paymentStatus { due } else { now }
     }
 
     /// The next period begins now.
@@ -432,11 +437,11 @@ struct ReferenceStore {
 
     mutating func expire(_ index: Int) {
         let last = subscriptions[index].sales.count - 1
-        if case .late = subscriptions[index].existing {
-            subscriptions[index].existing = .over(reason: 2)
+        if case .late = subscriptions[index].paymentStatus {
+            subscriptions[index].paymentStatus = .over(reason: 2)
         } else {
             subscriptions[index].sales[last].expires = now
-            subscriptions[index].existing = .over(reason: 1)
+            subscriptions[index].paymentStatus = .over(reason: 1)
         }
         subscriptions[index].renews = false
         subscriptions[index].changes.append(now)
@@ -460,7 +465,7 @@ struct ReferenceStore {
     func status(_ index: Int, at now: Date) -> Int {
         let subscription = subscriptions[index]
         if subscription.isRevoked { return 5 }
-        switch subscription.existing {
+        switch subscription.paymentStatus {
         case .paid: return 1
         case .over: return 2
         case .late(_, let grace, _): return grace.map { now < $0 } ?? false ? 4 : 3
@@ -492,7 +497,7 @@ struct ReferenceStore {
         for index in subscriptions.indices where subscriptions[index].last.id == id {
             if subscriptions[index].isOver { subscriptions[index].takenBackAfterwards.insert(id) }
             // Nobody tries to collect for what was given back.
-            if case .late = subscriptions[index].existing { subscriptions[index].existing = .over(reason: 2) }
+            if case .late = subscriptions[index].paymentStatus { subscriptions[index].paymentStatus = .over(reason: 2) }
         }
     }
 

@@ -82,7 +82,7 @@ extension StoreEndpoints {
             .get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now",
             refusals: [.tooManyTransactions]
         ) { call in
-            try await call.store.meet(.receipt)
+            try await call.store.applyInjectedFaults(to: .receipt)
             return try await receipt(call)
         },
         on(

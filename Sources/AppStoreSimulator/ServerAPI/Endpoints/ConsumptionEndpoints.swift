@@ -31,7 +31,7 @@ extension ServerAPIEndpoints {
 extension SimulatedAppStore {
     /// Keeps a report in place of an earlier one. Throws `ErrorCode` and `ServerRefusal`, and keeps nothing then.
     fileprivate func take(_ report: ConsumptionReport, of transaction: Int64) async throws {
-        let sale = try asked(of: transaction)
+        let sale = try findSale(transaction)
         guard !sale.transaction.isShared else { throw AppStoreServerAPI.ErrorCode.familyTransactionNotSupported }
         try report.check(for: sale.transaction.kind)
         try await database.write { try SimulatorDatabase($0).save(report, of: transaction, at: sale.now) }

@@ -7,7 +7,7 @@ extension ServerAPIEndpoints {
     /// Single transactions, orders, and the purchase of the app itself.
     static let transactions: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v1/transactions/{transactionId}", "Get Transaction Info", rate: 50) { call in
-            let sale = try call.store.asked(of: try call.number("transactionId"))
+            let sale = try call.store.findSale(try call.number("transactionId"))
             return try API.TransactionInfoResponse {
                 $0.signedTransactionInfo = try call.store.sign([sale.transaction], of: sale.account, at: sale.now)[0]
             }
@@ -16,7 +16,7 @@ extension ServerAPIEndpoints {
             "/inApps/v1/transactions/appTransactions/{anyTransactionId}", "Get App Transaction Info", rate: 50
         ) { call in
             let store = call.store
-            return try store.asked(ofCustomer: try call.number("anyTransactionId")) { _, account, now in
+            return try store.findCustomer(try call.number("anyTransactionId")) { _, account, now in
                 try API.AppTransactionInfoResponse {
                     $0.signedAppTransactionInfo = try store.signer.appTransaction(
                         of: account, version: store.configuration.applicationVersion, at: now)
@@ -25,7 +25,7 @@ extension ServerAPIEndpoints {
         },
         get("/inApps/v1/lookup/{orderId}", "Look Up Order ID", rate: 10) { try lookUp($0) },
         on(.post, "/inApps/v1/transactions/{transactionId}/finish", "Finish Transaction", rate: 50) { call in
-            let sale = try call.store.asked(of: try call.number("transactionId"))
+            let sale = try call.store.findSale(try call.number("transactionId"))
             try await call.store.database.write { sql in
                 _ = try SimulatorDatabase(sql).finish(sale.transaction.id, of: sale.account.id, at: sale.now)
             }
@@ -76,7 +76,7 @@ extension SimulatedAppStore {
     /// A transaction that was paid for, or would have been; `nil` for what the family shares, which nobody ordered.
     fileprivate func ordered(_ transaction: Int64) throws -> Sale? {
         do {
-            let sale = try asked(of: transaction)
+            let sale = try findSale(transaction)
             return sale.transaction.isShared ? nil : sale
         } catch is AppStoreServerAPI.ErrorCode {
             return nil

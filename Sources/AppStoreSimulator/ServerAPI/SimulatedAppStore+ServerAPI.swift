@@ -6,7 +6,7 @@ import StoreModel
 /// How the App Store Server API finds what it is asked about, and signs what it says.
 extension SimulatedAppStore {
     /// A transaction as it is now. Throws `ErrorCode` (`appTransactionIdNotSupported`, `transactionIdNotFound`).
-    func asked(of transaction: Int64) throws -> Sale {
+    func findSale(_ transaction: Int64) throws -> Sale {
         try read({ try $0.owner(ofTransaction: transaction) }) { db, account, now in
             guard let (record, state) = try db.transaction(transaction, at: now) else {
                 throw AppStoreServerAPI.ErrorCode.transactionIdNotFound
@@ -18,8 +18,8 @@ extension SimulatedAppStore {
     /// What is so now for the customer who has a transaction of that number, or got the app under it.
     ///
     /// Throws `ErrorCode.transactionIdNotFound`.
-    func asked<Value: Sendable>(
-        ofCustomer id: Int64, _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
+    func findCustomer<Value: Sendable>(
+        _ id: Int64, _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
     ) throws -> Value {
         try read({ try $0.owner(ofAny: id) }) { db, account, now in
             guard try account.appTransactionID == "\(id)" || db.transaction(id, at: now) != nil else {
