@@ -1,25 +1,35 @@
 import Primitives
 
-/// Changes to a catalogue: each gives a new one, read again from the changed file, so that what `lint` would refuse is
-/// refused here too.
+/// Changes to a catalogue. Each returns a catalogue that is read again from the changed file, and so refuses what
+/// `lint` refuses.
 extension Catalogue {
-    /// A catalogue of a document, written as Xcode would; `file` names it in findings.
+    /// Creates a catalogue from a document, written as Xcode would write it.
+    ///
+    /// - Parameters:
+    ///   - document: The content of a StoreKit configuration file.
+    ///   - file: The name of the file in error messages.
+    /// - Throws: An error that names everything wrong in the document, if it cannot be used.
     public init(document: JSONValue, file: String) throws {
         try self.init(parsing: JSONText(xcode: document).bytes, file: file)
     }
 
-    /// The catalogue with `value` at a place of its document (RFC 6901), or without what is there; nothing else in the
-    /// file changes.
+    /// Returns the catalogue with a changed value at a place of its document, or without the value there. The rest of
+    /// the file stays as it is.
     ///
     ///     try catalogue.replacing("\(item.pointer)/displayPrice", with: "5.99")
     ///
-    /// A member that is not there is added, an element can be added behind the last. Throws for a place
-    /// that does not exist, and when the changed catalogue cannot be used.
+    /// A member that does not exist is added, and an element can be added after the last.
+    ///
+    /// - Parameters:
+    ///   - pointer: The place, as a JSON Pointer (RFC 6901).
+    ///   - value: The new value; `nil` removes what is there.
+    /// - Returns: The changed catalogue.
+    /// - Throws: An error if the place does not exist, or if the changed catalogue cannot be used.
     public func replacing(_ pointer: String, with value: JSONValue?) throws -> Catalogue {
         try changed([(pointer, value)])
     }
 
-    /// The catalogue with other settings. What `change` leaves alone is left alone in the file.
+    /// Returns the catalogue with other settings. Settings that `change` does not touch stay as they are in the file.
     ///
     ///     try catalogue.changingSettings { $0.asksToBuy = true }
     package func changingSettings(_ change: (inout CatalogueSettings) -> Void) throws -> Catalogue {
@@ -51,7 +61,7 @@ extension Catalogue {
 
     // MARK: - Settings
 
-    /// What has to change in `settings`, by member or the way to it.
+    /// The differences in `settings`, each as a path below it and the new value.
     private func settingsEdits(to wanted: CatalogueSettings) -> [(String, JSONValue?)] {
         var edits: [(String, JSONValue?)] = []
         func edit<Value: Equatable>(
@@ -76,7 +86,7 @@ extension Catalogue {
         return edits + errorEdits(to: wanted.simulatedErrors)
     }
 
-    /// Error by error while the list names the same APIs in the same order, else the whole list.
+    /// The changed errors one by one if the list names the same APIs in the same order; otherwise the whole list.
     private func errorEdits(to wanted: [CatalogueSettings.SimulatedFailure]) -> [(String, JSONValue?)] {
         if wanted == settings.simulatedErrors { return [] }
         let list = document["settings"]?["_storeKitErrors"]?.arrayValue ?? []

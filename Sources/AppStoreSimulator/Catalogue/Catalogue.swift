@@ -2,32 +2,32 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What an app sells: an Xcode StoreKit configuration file (`.storekit`, versions 1 to 5).
+/// The products of an app: an Xcode StoreKit configuration file (`.storekit`, versions 1 to 5).
 ///
 ///     let catalogue = try Catalogue(parsing: bytes, file: "Darkroom.storekit")
 ///     catalogue.storeProducts.map(\.displayPrice)          // ["€14.99", …]
 ///     catalogue.settings.asksToBuy                         // false
 ///     catalogue.encoded() == bytes                         // true, for every file
 ///
-/// The file is the truth, the rest is read from it: fields that are not known stay where they are and are otherwise
-/// ignored, and a change (`changingSettings`, `replacing`) touches no more of the file than it must.
+/// The catalogue keeps the bytes of the file. Unknown fields stay where they are and are otherwise ignored, and a
+/// change (`changingSettings`, `replacing`) touches no more of the file than it has to.
 public struct Catalogue: Sendable, Equatable {
-    /// The file as a value: order, unknown fields and the text of numbers as they came.
+    /// The file as a JSON value. It keeps the order, unknown fields and the text of numbers.
     public let document: JSONValue
-    /// The version of the format as the file states it; `nil` when it does not.
+    /// The version of the format that the file states; `nil` if it states none.
     package let version: Version?
-    /// What the file asks of the store it is sold in.
+    /// The settings in the file for the store.
     package let settings: CatalogueSettings
-    /// The country's store in which it sells (`_storefront` and `_locale` of the settings).
+    /// The storefront of the file's settings (`_storefront` and `_locale`), or the one of `sold(in:)`.
     public let storefront: Storefront
-    /// Everything sold, in the order of the file: products, non-renewing subscriptions, then group by group.
+    /// The products in the order of the file: products, non-renewing subscriptions, then group by group.
     package let items: [CatalogueItem]
     /// The subscription groups in the order of the file.
     package let groups: [CatalogueGroup]
     package let policies: AppPolicies
-    /// The key with which the app's server signs promotional offers, where Xcode made one.
+    /// The key with which the app's server signs promotional offers, if Xcode made one.
     package let offersKey: OffersKey?
-    /// What the file left doubtful.
+    /// The findings that are warnings.
     package let warnings: [CatalogueFinding]
     let source: [UInt8]
     let file: String
@@ -59,64 +59,78 @@ public struct Catalogue: Sendable, Equatable {
         places = Dictionary(items.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Reads a catalogue; `file` names it in findings.
+    /// Reads a catalogue.
     ///
-    /// Throws when something in the file cannot be used. The description of the error names everything that is wrong.
+    /// - Parameters:
+    ///   - bytes: The content of a StoreKit configuration file.
+    ///   - file: The name of the file in error messages.
+    /// - Throws: An error that names everything wrong in the file, if it cannot be used.
     public init(parsing bytes: [UInt8], file: String) throws {
         var reader = CatalogueReader(file: file)
         guard let catalogue = reader.read(bytes) else { throw CatalogueError(findings: reader.findings) }
         self = catalogue
     }
 
-    /// The file, byte for byte as it was read but for what has been changed since.
+    /// Returns the bytes of the file as they were read, with the changes made since.
     public func encoded() -> [UInt8] { source }
 
-    /// Everything wrong or doubtful in a file, in its order; empty when there is nothing.
+    /// Returns all findings in a file, in its order.
     package static func lint(_ bytes: [UInt8], file: String) -> [CatalogueFinding] {
         var reader = CatalogueReader(file: file)
         _ = reader.read(bytes)
         return reader.findings
     }
 
-    /// Whether a JSON document is meant to be a catalogue, as opposed to a product list or a feature map.
+    /// Returns whether a JSON document is meant to be a catalogue, rather than a product list or a feature map.
+    ///
+    /// - Parameter document: The document.
+    /// - Returns: `true` if it has the members of a catalogue.
     public static func recognizes(_ document: JSONValue) -> Bool {
         ["products", "subscriptionGroups", "nonRenewingSubscriptions"].contains { document[$0] != nil }
     }
 
     package subscript(id: ProductID) -> CatalogueItem? { places[id].map { items[$0] } }
 
-    /// The subscription group of that id.
+    /// Returns the subscription group with an id.
     package func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id.hasSameBytes(as: id) } }
 
-    /// The subscriptions of a group in the order of the file.
+    /// Returns the subscriptions of a group in the order of the file.
     package func items(inGroup id: String) -> [CatalogueItem] { group(id)?.products.compactMap { self[$0] } ?? [] }
 
-    /// The same file sold in another country's store: every amount is that storefront's money, as in Xcode, and names
-    /// are in its language.
+    /// Returns the catalogue for another storefront. As in Xcode, every amount is in the storefront's currency, and
+    /// names are in its language.
     ///
     ///     catalogue.sold(in: Storefronts.storefront("JPN")!).storeProducts.first?.displayPrice     // "¥5"
+    ///
+    /// - Parameter storefront: The storefront.
+    /// - Returns: The same file, read for `storefront`.
     public func sold(in storefront: Storefront) -> Catalogue {
         if storefront == self.storefront { return self }
         var reader = CatalogueReader(file: file, soldIn: storefront)
-        // What could be read once can be read again: a storefront decides on no finding but the one about itself.
+        // Reading cannot fail: the storefront affects only the finding about itself.
         return reader.read(source) ?? self
     }
 
-    /// The products as the storefront shows them.
+    /// The products as the storefront presents them.
     public var storeProducts: [StoreProduct] {
         let writer = PriceWriter(storefront: storefront)
         return items.map { $0.storeProduct(in: storefront, writer) }
     }
 
-    /// Equal when the files say the same, however they are written.
+    /// Returns whether two catalogues have equal documents, in whatever way their files are written.
+    ///
+    /// - Parameters:
+    ///   - left: A catalogue.
+    ///   - right: Another catalogue.
+    /// - Returns: `true` if the documents are equal.
     public static func == (left: Catalogue, right: Catalogue) -> Bool {
         left.document == right.document && left.storefront == right.storefront && left.warnings == right.warnings
     }
 }
 
 extension Catalogue {
-    /// The app's product list (the JSON of the SDK's `StoreConfiguration`), in the order of the catalogue. Products of
-    /// an unknown type are left out: the list has no word for them.
+    /// The app's product list, in the order of the catalogue. It is the JSON of the SDK's `StoreConfiguration`, which
+    /// has no word for products of an unknown type and leaves them out.
     public var productList: JSONValue {
         .array(
             items.compactMap { item in
@@ -127,10 +141,10 @@ extension Catalogue {
             })
     }
 
-    /// Whether anything of a kind that is known is sold.
+    /// Whether the catalogue has no product of a known type.
     public var isEmpty: Bool { !items.contains(where: Self.isSold) }
 
-    /// Whether an item is of a kind that is known.
+    /// Whether a product has a known type.
     static func isSold(_ item: CatalogueItem) -> Bool { productTypes[item.kind] != nil }
 
     private static let productTypes: [ProductType: String] = [

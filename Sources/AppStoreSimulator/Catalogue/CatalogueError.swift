@@ -1,17 +1,17 @@
 import Primitives
 
-/// One thing wrong, or doubtful, in a catalogue.
+/// A finding in a catalogue: an error or a warning.
 package struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// Closed: with an error the catalogue cannot be used, with a warning it can.
+    /// The severity: a catalogue with an error cannot be used, one with a warning can. Closed.
     package enum Severity: String, Sendable, Hashable, Codable { case error, warning }
 
     package var severity: Severity
     package var code: Code
     /// The file as the caller named it.
     package var file: String
-    /// Where in the document (RFC 6901); empty for the whole.
+    /// The place in the document (RFC 6901); empty for the whole document.
     package var pointer: String
-    /// A sentence: what is wrong and what should stand there.
+    /// A sentence that says what is wrong, and what is expected.
     package var reason: String
 
     package init(severity: Severity, code: Code, file: String, pointer: String, reason: String) {
@@ -62,7 +62,8 @@ package struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConver
     }
 }
 
-/// Why a catalogue cannot be used: every finding of the file, errors and warnings. Equal when the errors' codes are.
+/// The error for a catalogue that cannot be used, with all findings of the file. Two are equal if the codes of their
+/// errors are.
 package struct CatalogueError: Error, Equatable, Sendable, CustomStringConvertible {
     package let findings: [CatalogueFinding]
 
@@ -70,7 +71,7 @@ package struct CatalogueError: Error, Equatable, Sendable, CustomStringConvertib
 
     package var errors: [CatalogueFinding] { findings.filter { $0.severity == .error } }
 
-    /// The first error as a sentence that names the file and the place, and how many more there are.
+    /// The first error with its file and place, and the number of further errors.
     package var description: String {
         guard let first = errors.first else { return "The catalogue cannot be used." }
         let more = errors.count - 1

@@ -1,15 +1,15 @@
 import Primitives
 import StoreModel
 
-/// A subscription group: of its products a customer has one at a time.
+/// A subscription group. A customer has one of its products at a time.
 package struct CatalogueGroup: Sendable, Hashable {
     package var id: String
-    /// The name in the file, which customers do not see.
+    /// The name in the file. Customers do not see it.
     package var name: String
     package var localizations: [CatalogueText]
-    /// Its products in the order of the file.
+    /// The products in the order of the file.
     package var products: [ProductID]
-    /// Where the group stands in the document (RFC 6901).
+    /// The place of the group in the document (RFC 6901).
     package var pointer: String
 
     package init(
@@ -22,7 +22,7 @@ package struct CatalogueGroup: Sendable, Hashable {
         self.pointer = pointer
     }
 
-    /// What a customer sees: the name in the language of `locale`, else the file's own.
+    /// Returns the name that customers see: the one for the language of `locale`, else `name`.
     package func displayName(for locale: String) -> String {
         localizations.best(for: locale).map(\.displayName).flatMap { $0.isEmpty ? nil : $0 } ?? name
     }
@@ -30,7 +30,7 @@ package struct CatalogueGroup: Sendable, Hashable {
 
 /// The app's licence agreement and privacy policies, which Xcode's store sheets show.
 package struct AppPolicies: Sendable, Hashable {
-    /// The licence agreement's text, or where it stands; empty for Apple's own.
+    /// The text or the URL of the licence agreement; empty for Apple's standard one.
     package var licenceAgreement: String
     package var policies: [Policy]
 

@@ -2,32 +2,32 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// One product of a catalogue.
+/// A product of a catalogue.
 package struct CatalogueItem: Sendable, Hashable {
     package var id: ProductID
     package var kind: ProductType
     package var price: Price
     package var referenceName: String?
-    /// Apple's number of the product, or the one Xcode made up.
+    /// Apple's number of the product, or the one that Xcode made up.
     package var internalID: String?
     package var localizations: [CatalogueText]
     package var isFamilyShareable: Bool
-    /// Present for auto-renewable subscriptions. Its offers are those of the plan that is paid up front.
+    /// The terms of an auto-renewable subscription. Its offers are those of the billing plan that is paid up front.
     package var subscription: SubscriptionTerms?
-    /// Of a subscription: every introductory offer, one for each way of billing.
+    /// Every introductory offer of a subscription, one for each billing plan.
     package var introductoryOffers: [CatalogueOffer]
-    /// Of a subscription: every promotional offer (`adHocOffers`), those with a repeated identifier included.
+    /// Every promotional offer of a subscription (`adHocOffers`), including those with a repeated identifier.
     package var promotionalOffers: [CatalogueOffer]
-    /// Offers redeemed with a code.
+    /// The offers that are redeemed with a code.
     package var offerCodes: [OfferCode]
-    /// Offers to customers whose subscription has expired.
+    /// The offers to customers whose subscription has expired.
     package var winBackOffers: [WinBackOffer]
-    /// The ways in which a subscription is billed (version 5); empty when the file has only the one price.
+    /// The billing plans of a subscription (version 5); empty if the file has a single price.
     package var billingPlans: [BillingPlan]
-    /// Where the product stands in the document (RFC 6901).
+    /// The place of the product in the document (RFC 6901).
     package var pointer: String
 
-    /// The texts for `locale`: the same locale, else the same language, else English, else the first there are.
+    /// Returns the texts for `locale`: the same locale, else the same language, else English, else the first ones.
     package func localization(for locale: String) -> CatalogueText? { localizations.best(for: locale) }
 
     func storeProduct(in storefront: Storefront, _ writer: PriceWriter) -> StoreProduct {
@@ -40,7 +40,7 @@ package struct CatalogueItem: Sendable, Hashable {
     }
 }
 
-/// A product's or a group's name in one language.
+/// The name of a product or a group in one language.
 package struct CatalogueText: Sendable, Hashable {
     package var locale: String
     package var displayName: String
@@ -54,7 +54,7 @@ package struct CatalogueText: Sendable, Hashable {
 }
 
 extension [CatalogueText] {
-    /// The same locale, else the same language, else English, else the first.
+    /// Returns the text for `locale`: the same locale, else the same language, else English, else the first one.
     func best(for locale: String) -> CatalogueText? {
         let wanted = Self.canonical(locale)
         return first { Self.canonical($0.locale) == wanted }
@@ -72,7 +72,7 @@ extension [CatalogueText] {
     }
 }
 
-/// Writes prices as a storefront does: `$4.99`, `4,99 €`, `¥980`.
+/// A formatter that writes prices as a storefront does: `$4.99`, `4,99 €`, `¥980`.
 struct PriceWriter {
     private let formatter: NumberFormatter
     private let currency: String

@@ -1,12 +1,12 @@
 import Primitives
 import StoreModel
 
-/// An introductory or promotional offer of a catalogue: what a customer sees, and what only the file says.
+/// An introductory or promotional offer: the offer that a customer sees, and the fields that only the file has.
 package struct CatalogueOffer: Sendable, Hashable {
     package var offer: Offer
     package var referenceName: String?
     package var internalID: String?
-    /// The way of billing to which the offer belongs.
+    /// The billing plan of the offer.
     package var billingPlan: BillingPlan.Kind
 
     package init(
@@ -24,14 +24,15 @@ package struct CatalogueOffer: Sendable, Hashable {
 
 /// An offer that a customer redeems with a code.
 package struct OfferCode: Sendable, Hashable {
-    /// Its id is the file's `offerID`, else the reference name, by which Apple's renewal info names such an offer.
+    /// The offer. Its id is the file's `offerID`, else the reference name, by which Apple's renewal info names such an
+    /// offer.
     package var offer: Offer
     package var referenceName: String?
     package var internalID: String?
     package var billingPlan: BillingPlan.Kind
-    /// Who may redeem it.
+    /// The customers who can redeem it.
     package var eligibility: Set<Customer>
-    /// Whether a customer who redeems it may have the introductory offer too.
+    /// Whether a customer who redeems it can have the introductory offer too.
     package var isStackable: Bool
 
     package init(
@@ -48,16 +49,16 @@ package struct OfferCode: Sendable, Hashable {
 
     package var id: String? { offer.id }
 
-    /// A customer seen from a subscription group.
+    /// A kind of customer, in relation to a subscription group.
     package struct Customer: RawRepresentable, Hashable, Sendable, Codable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Has never subscribed.
+        /// A customer who has never subscribed.
         package static let new = Customer(rawValue: "new")
-        /// Subscribes now.
+        /// A customer who subscribes now.
         package static let existing = Customer(rawValue: "existing")
-        /// Has subscribed, and no longer does.
+        /// A customer who subscribed in the past.
         package static let expired = Customer(rawValue: "expired")
         package static let all: Set<Customer> = [.new, .existing, .expired]
     }
@@ -69,8 +70,8 @@ package struct WinBackOffer: Sendable, Hashable {
     package var referenceName: String?
     package var internalID: String?
     package var billingPlan: BillingPlan.Kind
-    /// Whether those whose subscription has expired may have it. The format knows no other condition: how long somebody
-    /// subscribed, or has been gone, is App Store Connect's to say.
+    /// Whether customers whose subscription has expired can have the offer. The format has no other condition. App
+    /// Store Connect also considers how long a customer subscribed, or has been gone.
     package var isEligible: Bool
 
     package init(
@@ -87,12 +88,12 @@ package struct WinBackOffer: Sendable, Hashable {
     package var id: String? { offer.id }
 }
 
-/// A way in which a subscription is billed (version 5 of the format).
+/// A billing plan of a subscription (version 5 of the format).
 package struct BillingPlan: Sendable, Hashable {
     package var kind: Kind
-    /// What one bill comes to.
+    /// The price of one bill.
     package var price: Price
-    /// What all bills of the commitment come to.
+    /// The price of all bills of the commitment.
     package var commitmentPrice: Price?
     package var isEnabled: Bool
     package var internalID: String?
@@ -107,14 +108,14 @@ package struct BillingPlan: Sendable, Hashable {
         self.internalID = internalID
     }
 
-    /// Raw values are the file's. An open set: an unknown one is kept.
+    /// The kind of a billing plan. Raw values are those of the file. An open set: unknown values are kept.
     package struct Kind: RawRepresentable, Hashable, Sendable, Codable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The whole period at once.
+        /// The whole period is paid at once.
         package static let upFront = Kind(rawValue: "BILLED_UPFRONT")
-        /// Every month, with a commitment to the whole period.
+        /// Each month is paid, with a commitment to the whole period.
         package static let monthly = Kind(rawValue: "MONTHLY")
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What every field of a catalogue is read with: a value that does not fit leaves a finding.
+/// Functions that read the fields of a catalogue. An invalid value adds a finding.
 extension CatalogueReader {
     mutating func list(_ place: JSONPlace, _ name: String) -> [JSONPlace] {
         guard let member = place[name] else { return [] }
@@ -19,7 +19,7 @@ extension CatalogueReader {
         return member.value.stringValue
     }
 
-    /// A text that names something: in Unicode's form NFC, so that it has one spelling.
+    /// Reads a text that names something. It must be in Unicode's form NFC, so that it has one spelling.
     mutating func name(_ place: JSONPlace, _ name: String) -> String? {
         guard let text = text(place, name) else { return nil }
         if text.isInNormalFormC { return text }
@@ -46,15 +46,15 @@ extension CatalogueReader {
         return value
     }
 
-    mutating func period(_ place: JSONPlace, _ name: String, of whom: String) -> SubscriptionPeriod? {
+    mutating func period(_ place: JSONPlace, _ name: String, of owner: String) -> SubscriptionPeriod? {
         guard let text = text(place, name) else {
             if place[name] == nil {
-                fail(.missingField, "\(place.pointer)/\(name)", "the \(name) of \(whom) is missing")
+                fail(.missingField, "\(place.pointer)/\(name)", "the \(name) of \(owner) is missing")
             }
             return nil
         }
         guard let period = SubscriptionPeriod(iso8601: text) else {
-            fail(.badPeriod, "\(place.pointer)/\(name)", "\"\(text)\" is no period; write P1W, P1M, P1Y or the like")
+            fail(.badPeriod, "\(place.pointer)/\(name)", "\"\(text)\" is no period; write one such as P1W, P1M or P1Y")
             return nil
         }
         guard period.isSold else {
@@ -66,11 +66,11 @@ extension CatalogueReader {
         return period
     }
 
-    /// A decimal text from 0 to 1,000,000 with at most three decimals, the store's milliunits.
-    mutating func price(_ place: JSONPlace, _ name: String = "displayPrice", of whom: String) -> Price? {
+    /// Reads a decimal text from 0 to 1,000,000 with at most three decimals, which are the store's milliunits.
+    mutating func price(_ place: JSONPlace, _ name: String = "displayPrice", of owner: String) -> Price? {
         let pointer = "\(place.pointer)/\(name)"
         guard let member = place[name] else {
-            fail(.missingField, pointer, "the \(name) of \(whom) is missing")
+            fail(.missingField, pointer, "the \(name) of \(owner) is missing")
             return nil
         }
         let text: String? =
@@ -86,7 +86,7 @@ extension CatalogueReader {
         return Price(amount: amount, currency: storefront.currency)
     }
 
-    /// Names in several languages; an entry without a locale is left out.
+    /// Reads names in several languages. Leaves out an entry without a locale.
     mutating func texts(_ place: JSONPlace) -> [CatalogueText] {
         var texts: [CatalogueText] = []
         for entry in list(place, "localizations") {
@@ -105,7 +105,7 @@ extension CatalogueReader {
 }
 
 extension SubscriptionPeriod {
-    /// Whether a catalogue may have it: from a day to three years.
+    /// Whether a catalogue can have this period: from a day to three years.
     var isSold: Bool {
         let start = Date(timeIntervalSince1970: 0)
         let end = end(from: start)

@@ -1,8 +1,8 @@
 import Primitives
 import StoreModel
 
-/// `settings` of a catalogue. A setting that cannot be read is a warning, but for the storefront: the currency of every
-/// price hangs on it.
+/// Reads the `settings` of a catalogue. A setting that cannot be read is a warning, except the storefront, which
+/// decides about the currency of every price.
 extension CatalogueReader {
     mutating func readSettings(_ root: JSONPlace) {
         guard let place = root["settings"] else { return }
@@ -75,7 +75,9 @@ extension CatalogueReader {
             if !CatalogueSettings.SimulatedFailure.API.all.contains(api) {
                 warn(.unknownAPI, "\(entry.pointer)/name", "\(name) is no API that can be made to fail; it is ignored")
             } else if !seen.insert(api).inserted {
-                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) stands more than once; the first that is on counts")
+                warn(
+                    .unknownAPI, "\(entry.pointer)/name",
+                    "\(name) is in the list more than once; the first that is on is used")
             }
             settings.simulatedErrors.append(
                 .init(api: api, isEnabled: flag(entry, "enabled") ?? false, error: choice(entry)))

@@ -1,7 +1,7 @@
 import Primitives
 import StoreModel
 
-/// Subscription groups, their products and the products' offers.
+/// Reads subscription groups, their products and the products' offers.
 extension CatalogueReader {
     mutating func readGroups(_ places: [JSONPlace]) {
         var seen: [String: String] = [:]
@@ -17,7 +17,7 @@ extension CatalogueReader {
                 continue
             }
             if let first = seen[id] {
-                fail(.duplicateGroup, "\(place.pointer)/id", "the group \(id) stands already at \(first)")
+                fail(.duplicateGroup, "\(place.pointer)/id", "the group \(id) is already at \(first)")
                 continue
             }
             seen[id] = place.pointer
@@ -37,18 +37,18 @@ extension CatalogueReader {
 
     private mutating func readSubscription(_ place: JSONPlace, in group: inout CatalogueGroup) {
         guard let id = productID(place) else { return }
-        let whom = "the product \(id)"
+        let owner = "the product \(id)"
         if let type = text(place, "type"), type != "RecurringSubscription" {
             warn(.unknownType, "\(place.pointer)/type", "\(type) in a subscription group is read as a subscription")
         }
         if let stated = name(place, "subscriptionGroupID"), stated != group.id {
             warn(
                 .groupMismatch, "\(place.pointer)/subscriptionGroupID",
-                "\(whom) names the group \(stated) but stands in \(group.id), where it is sold")
+                "\(owner) names the group \(stated) but is in \(group.id), in which it is sold")
         }
         let internalID = internalID(place)
-        let price = price(place, of: whom)
-        let period = period(place, "recurringSubscriptionPeriod", of: whom)
+        let price = price(place, of: owner)
+        let period = period(place, "recurringSubscriptionPeriod", of: owner)
         if let period, !Self.periodsOnSale.contains(period) {
             warn(
                 .unusualPeriod, "\(place.pointer)/recurringSubscriptionPeriod",
@@ -87,7 +87,8 @@ extension CatalogueReader {
 
     // MARK: - Offers
 
-    /// Version 5 has a list, one offer for each way of billing, and keeps the older single field beside it.
+    /// Reads the introductory offers. Version 5 has a list, with one offer for each billing plan, beside the older
+    /// single field.
     private mutating func introductoryOffers(_ place: JSONPlace) -> [CatalogueOffer] {
         var plans: Set<BillingPlan.Kind> = []
         let listed = list(place, "introductoryOffers").compactMap { entry -> CatalogueOffer? in
@@ -128,7 +129,7 @@ extension CatalogueReader {
         return offers
     }
 
-    /// Everybody where the file does not say.
+    /// Reads the eligible customers: all, if the file does not say.
     private mutating func eligibility(_ place: JSONPlace) -> Set<OfferCode.Customer> {
         guard place["eligibility"] != nil else { return OfferCode.Customer.all }
         var customers: Set<OfferCode.Customer> = []
@@ -139,12 +140,14 @@ extension CatalogueReader {
             }
             let customer = OfferCode.Customer(rawValue: word)
             if !OfferCode.Customer.all.contains(customer) {
-                warn(.unknownEligibility, entry.pointer, "\(word) is not new, existing or expired; nobody is that")
+                warn(
+                    .unknownEligibility, entry.pointer,
+                    "\(word) is not new, existing or expired; no customer matches it")
             }
             customers.insert(customer)
         }
         if customers.isEmpty {
-            warn(.unknownEligibility, "\(place.pointer)/eligibility", "nobody is eligible for the offer")
+            warn(.unknownEligibility, "\(place.pointer)/eligibility", "no customer is eligible for the offer")
         }
         return customers
     }
@@ -153,11 +156,11 @@ extension CatalogueReader {
         var seen: Set<String> = []
         for (pointer, id) in offers {
             guard let id, !seen.insert(id).inserted else { continue }
-            warn(.duplicateOffer, pointer, "the offer \(id) stands more than once; the first is sold")
+            warn(.duplicateOffer, pointer, "the offer \(id) is in the file more than once; the first is sold")
         }
     }
 
-    /// An offer paid as one goes is billed whenever the product is.
+    /// Warns about a pay-as-you-go offer with another period than its product, because both are billed together.
     private mutating func warnAboutLengths(_ place: JSONPlace, _ period: SubscriptionPeriod) {
         let lists = ["introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers"]
         let offers = lists.flatMap { place[$0]?.elements ?? [] } + [place["introductoryOffer"]].compactMap(\.self)
@@ -169,11 +172,11 @@ extension CatalogueReader {
             else { continue }
             warn(
                 .offerPeriod, "\(offer.pointer)/subscriptionPeriod",
-                "paid as one goes, an offer is billed with the product, every \(period.iso8601), not \(stated.iso8601)")
+                "a pay-as-you-go offer is billed with its product, every \(period.iso8601), not \(stated.iso8601)")
         }
     }
 
-    /// Closed: where an offer's identifier comes from.
+    /// The origin of an offer's identifier. Closed.
     private enum Naming { case none, required, byReference }
 
     private mutating func offer(_ place: JSONPlace, named naming: Naming) -> CatalogueOffer? {
@@ -258,7 +261,7 @@ extension CatalogueReader {
 }
 
 extension SubscriptionPeriod {
-    /// The same length in days or months, so that a week is seven days and a year twelve months.
+    /// The same length in days or months: a week has seven days, a year twelve months.
     fileprivate var inSmallUnits: SubscriptionPeriod {
         switch unit {
         case .week: .days(7 * value)

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Reads a `.storekit` file and collects everything it finds wrong on the way.
+/// Reads a `.storekit` file and collects all findings.
 struct CatalogueReader {
     static let byteLimit = 16 << 20
     static let knownVersions = 1...5
@@ -19,7 +19,7 @@ struct CatalogueReader {
     private var places: [ProductID: String] = [:]
     var internalIDs: [String: String] = [:]
 
-    /// The country's store to sell in, whatever the file says.
+    /// The storefront to use instead of the one in the file.
     private let soldIn: Storefront?
 
     init(file: String, soldIn: Storefront? = nil) {
@@ -27,7 +27,7 @@ struct CatalogueReader {
         self.soldIn = soldIn
     }
 
-    /// `nil` when at least one finding is an error.
+    /// Returns the catalogue, or `nil` if a finding is an error.
     mutating func read(_ bytes: [UInt8]) -> Catalogue? {
         guard bytes.count <= Self.byteLimit else {
             fail(.tooLarge, "", "a catalogue has at most \(Self.byteLimit) bytes, this one has \(bytes.count)")
@@ -78,7 +78,8 @@ struct CatalogueReader {
             .init(severity: .warning, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
     }
 
-    /// A reason quotes the file, in which anything may stand: a text of any length, or one that moves a terminal's cursor.
+    /// Makes a reason readable. It quotes the file, which can contain very long texts and control characters of
+    /// terminals.
     private static func readable(_ reason: String) -> String {
         let isControl = CharacterSet.controlCharacters.contains
         let scalars = reason.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }
@@ -144,7 +145,7 @@ struct CatalogueReader {
         }
         guard kind != .autoRenewableSubscription else {
             return fail(
-                .wrongShape, "\(place.pointer)/type", "a recurring subscription stands in a subscription group")
+                .wrongShape, "\(place.pointer)/type", "a recurring subscription belongs in a subscription group")
         }
         let internalID = internalID(place)
         guard let price = price(place, of: "the product \(id)") else { return }
@@ -173,7 +174,7 @@ struct CatalogueReader {
             promotionalOffers: [], offerCodes: [], winBackOffers: [], billingPlans: [], pointer: place.pointer)
     }
 
-    /// The identifier of a product, unique in the file.
+    /// Reads the identifier of a product, which is unique in the file.
     mutating func productID(_ place: JSONPlace) -> ProductID? {
         guard place.isObject else {
             fail(.wrongShape, place.pointer, "a product is a JSON object")
@@ -191,20 +192,21 @@ struct CatalogueReader {
             return nil
         }
         if let first = places[id] {
-            fail(.duplicateProduct, pointer, "the product \(id) stands already at \(first)")
+            fail(.duplicateProduct, pointer, "the product \(id) is already at \(first)")
             return nil
         }
         places[id] = place.pointer
         return id
     }
 
-    /// The number by which Xcode tells products and offers apart.
+    /// Reads the number by which Xcode distinguishes products and offers.
     mutating func internalID(_ place: JSONPlace) -> String? {
         guard let id = text(place, "internalID") else { return nil }
         let pointer = "\(place.pointer)/internalID"
         if let first = internalIDs[id], !id.isEmpty {
             warn(
-                .duplicateInternalID, pointer, "the internalID \(id) stands already at \(first); Xcode wants it unique")
+                .duplicateInternalID, pointer, "the internalID \(id) is already at \(first); Xcode requires unique ones"
+            )
         }
         internalIDs[id] = internalIDs[id] ?? pointer
         return id

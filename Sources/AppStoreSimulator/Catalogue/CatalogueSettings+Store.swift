@@ -2,12 +2,12 @@ import Primitives
 import StoreModel
 
 extension CatalogueSettings {
-    /// What the file asks for, as settings of the simulated store by name: only what is not a store's default, and only
-    /// what this store can do.
+    /// The settings of the file as settings of the simulator, by name. Contains only settings that the simulator has,
+    /// and that differ from its defaults.
     ///
     ///     catalogue.settings.storeSettings      // ["askToBuy": true, "gracePeriod": "16d"]
     ///
-    /// Xcode names an error by a number whose meaning is not known: it becomes `unknown`.
+    /// Xcode names an error by a number without a known meaning; it becomes `unknown`.
     package var storeSettings: [String: JSONValue] {
         var values: [StoreSetting: JSONValue] = [:]
         if asksToBuy { values[.askToBuy] = true }
@@ -25,7 +25,7 @@ extension CatalogueSettings {
         return Dictionary(uniqueKeysWithValues: values.map { ($0.key.name, $0.value) })
     }
 
-    /// The APIs that Xcode and this store can both make fail.
+    /// The APIs that fail both in Xcode and in the simulator.
     private static let ownAPIs: [(SimulatedFailure.API, InjectedFaults.API)] = [
         (.loadProducts, .loadProducts), (.purchase, .purchase), (.sync, .appStoreSync),
         (.offerCodeRedeem, .offerCodeRedeem),

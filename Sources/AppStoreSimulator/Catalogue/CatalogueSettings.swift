@@ -1,36 +1,39 @@
 import Primitives
 import StoreModel
 
-/// How a catalogue wants its store to behave: what Xcode's *Editor* menu sets. Everything is off, and time is real, in
-/// a file that does not say otherwise.
+/// The settings of a catalogue for its store, as Xcode's *Editor* menu sets them. By default everything is off, and
+/// time is real.
 package struct CatalogueSettings: Sendable, Hashable {
-    /// ISO 3166-1 alpha-3, as the file has it; `nil` means the USA.
+    /// The country as an ISO 3166-1 alpha-3 code; `nil` means the USA.
     package var storefront: String?
     package var locale: String?
     package var timeRate = Rate.realTime
-    /// Every purchase waits for somebody's approval.
+    /// Whether every purchase waits for approval.
     package var asksToBuy = false
-    /// A purchase is interrupted until the customer has settled something with the store (`_billingIssuesEnabled`).
+    /// Whether a purchase is interrupted until the customer has resolved a problem with the store
+    /// (`_billingIssuesEnabled`).
     package var interruptsPurchases = false
-    /// No renewal can be paid (`_renewalBillingIssuesEnabled`).
+    /// Whether the payment of every renewal fails (`_renewalBillingIssuesEnabled`).
     package var failsRenewals = false
-    /// Access goes on for a while when a renewal cannot be paid. `GracePeriod` says how long: the file does not.
+    /// Whether access continues for a grace period after the payment of a renewal failed. The file does not have its
+    /// length; see `GracePeriod`.
     package var allowsGracePeriod = false
-    /// Every transaction fails with `transactionError` (until version 2; `simulatedErrors` since).
+    /// Whether every transaction fails with `transactionError` (up to version 2; later versions have
+    /// `simulatedErrors`).
     package var failsTransactions = false
-    /// `nil` when the file names none, which is an unknown error.
+    /// The error of failing transactions; `nil` means an unknown error.
     package var transactionError: TransactionError?
-    /// Errors that the store answers with, by the API that is called.
+    /// The errors that the store answers with, by API.
     package var simulatedErrors: [SimulatedFailure] = []
-    /// The store asks no questions of whoever buys.
+    /// Whether the store buys without a confirmation by the customer.
     package var hidesDialogs = false
-    /// Of a file that App Store Connect filled.
+    /// The team in a file that is synchronized with App Store Connect.
     package var developerTeamID: String?
     package var applicationInternalID: String?
 
     package init() {}
 
-    /// The failure that is switched on for `api`.
+    /// Returns the failure of `api` that is switched on.
     package func failure(of api: SimulatedFailure.API) -> SimulatedFailure? {
         simulatedErrors.first { $0.api == api && $0.isEnabled }
     }
@@ -41,7 +44,7 @@ extension CatalogueSettings {
     package struct SimulatedFailure: Sendable, Hashable {
         package var api: API
         package var isEnabled: Bool
-        /// Which error; `nil` when none has been chosen, which is an unknown error.
+        /// The chosen error; `nil` means an unknown error.
         package var error: Choice?
 
         package init(api: API, isEnabled: Bool, error: Choice? = nil) {
@@ -50,7 +53,7 @@ extension CatalogueSettings {
             self.error = error
         }
 
-        /// Raw values are the file's. An open set: an unknown one is kept.
+        /// The name of an API. Raw values are those of the file. An open set: unknown values are kept.
         package struct API: RawRepresentable, Hashable, Sendable, Codable {
             package let rawValue: String
             package init(rawValue: String) { self.rawValue = rawValue }
@@ -71,7 +74,7 @@ extension CatalogueSettings {
             ]
         }
 
-        /// An error as the file has it: a family of errors, and a place in Xcode's list of that family.
+        /// An error in the file: a family of errors, and an index in Xcode's list of that family.
         package struct Choice: Sendable, Hashable {
             /// `generic`, `purchase` or `verification`.
             package var family: String
@@ -84,7 +87,7 @@ extension CatalogueSettings {
         }
     }
 
-    /// How transactions fail (`_storeKitError`). Raw values are those of Apple's `SKError.Code`; an open set.
+    /// An error of transactions (`_storeKitError`). Raw values are those of Apple's `SKError.Code`. An open set.
     package struct TransactionError: RawRepresentable, Hashable, Sendable, Codable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
@@ -95,50 +98,50 @@ extension CatalogueSettings {
         package static let missingOfferParameters = TransactionError(rawValue: 13)
         package static let invalidOfferPrice = TransactionError(rawValue: 14)
 
-        /// Those with which Xcode can make a transaction fail.
+        /// The errors that Xcode offers for transactions.
         package static let all: [TransactionError] = [
             .unknown, .invalidOfferIdentifier, .invalidSignature, .missingOfferParameters, .invalidOfferPrice,
         ]
     }
 
-    /// How fast subscriptions renew. Raw values are those of Apple's `SKTestSession.TimeRate`.
+    /// A renewal rate. Raw values are those of Apple's `SKTestSession.TimeRate`.
     package struct Rate: RawRepresentable, Hashable, Sendable, Codable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
 
         package static let realTime = Rate(rawValue: 0)
 
-        /// Every rate Xcode has had, and the simulator's of the same speed, where there is one.
+        /// Every rate that Xcode has had, and the simulator's rate of the same speed, if there is one.
         static let known: [Int: String?] = [
             0: "real",
-            // An hour, half an hour, five minutes, a minute, 30 seconds, a second for a day (Xcode until 13.1).
+            // 1 to 6: an hour, half an hour, 5 min, 1 min, 30 s and 1 s for a day (Xcode until 13.1).
             1: nil, 2: nil, 3: nil, 4: nil, 5: "15m", 6: "30s",
-            // An hour, half an hour, 15 minutes, 5 minutes, 30 seconds for a month.
+            // 10 to 15: an hour, half an hour, 15 min, 5 min and 30 s for a month.
             10: nil, 11: nil, 12: "15m", 13: "5m", 15: "monthly-30s",
-            // 15 minutes, 5 minutes, a minute, 30, 10, 2 seconds for any period.
+            // 1000 to 1005: 15 min, 5 min, 1 min, 30 s, 10 s and 2 s for any period.
             1000: "15m", 1001: "5m", 1002: "1m", 1003: "30s", 1004: "10s", 1005: "2s",
         ]
 
         package var isKnown: Bool { Self.known.keys.contains(rawValue) }
 
-        /// The simulator's rate of that name or speed; `nil` when it has none.
+        /// The simulator's rate with that name or speed; `nil` if it has none.
         package var simulated: TimeRate? {
             Self.known[rawValue].flatMap(\.self).flatMap { TimeRate($0) }
         }
     }
 }
 
-/// How long access goes on after a renewal that could not be paid. App Store Connect offers three lengths, of which the
-/// longer two are six days for a weekly subscription; Xcode's is always the second.
+/// The length of the grace period after a failed renewal. App Store Connect offers three lengths, of which the longer
+/// two are six days for a weekly subscription. Xcode always uses the second.
 package enum GracePeriod: Int, Sendable, Hashable, Codable, CaseIterable {
     case threeDays = 3
     case sixteenDays = 16
     case twentyEightDays = 28
 
-    /// What Xcode's store uses.
+    /// The grace period of Xcode's store.
     package static let xcode = GracePeriod.sixteenDays
 
-    /// Days of grace for a subscription that renews every `period`.
+    /// Returns the days of grace for a subscription that renews every `period`.
     package func days(for period: SubscriptionPeriod) -> Int {
         let isWeekly = period == .weeks(1) || period == .days(7)
         return isWeekly ? min(rawValue, 6) : rawValue

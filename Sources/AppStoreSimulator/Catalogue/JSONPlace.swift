@@ -1,18 +1,18 @@
 import Foundation
 import Primitives
 
-/// A value of a document that somebody wrote, and where it stands.
+/// A value in a JSON document, and its place there.
 struct JSONPlace {
     let value: JSONValue
     let pointer: String
 
-    /// A member that is there and not null.
+    /// The member with a name; `nil` if it is absent or null.
     subscript(name: String) -> JSONPlace? {
         guard let value = value[name], !value.isNull else { return nil }
         return JSONPlace(value: value, pointer: JSONPointer.member(name, of: pointer))
     }
 
-    /// The elements of a list; `nil` for another kind.
+    /// The elements of a list; `nil` for another kind of value.
     var elements: [JSONPlace]? {
         value.arrayValue?.enumerated().map { JSONPlace(value: $1, pointer: "\(pointer)/\($0)") }
     }

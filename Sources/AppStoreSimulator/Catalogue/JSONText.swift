@@ -1,22 +1,24 @@
 import Primitives
 
-/// A JSON document as its own bytes, in which one value can be changed without touching the rest: white space, escapes
-/// and the order of what stands around it stay.
+/// A JSON document as bytes, in which one value can change without a change to the rest. White space, escapes and the
+/// order around it stay.
 struct JSONText {
     private(set) var bytes: [UInt8]
 
-    /// `bytes` must be a JSON document.
+    /// Creates a text from `bytes`, which must be a JSON document.
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// As Xcode writes a configuration file: two spaces for each level, a space on both sides of a colon, an empty line
-    /// in what is empty.
+    /// Writes a document as Xcode writes a configuration file: two spaces for each level, a space on both sides of a
+    /// colon, an empty line in an empty object or list.
     init(xcode document: JSONValue) {
         self.bytes = Style.xcode.render(document, at: [])
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Puts `value` at a place, or takes away what is there. A member that is new to its object goes to where the order
-    /// of names wants it, an element can be added behind the last. `false` when there is no such place.
+    /// Sets the value at a place, or removes it.
+    ///
+    /// A new member of an object is inserted in the order of the names; an element can be added after the last. Returns
+    /// `false` if the place does not exist.
     mutating func set(_ steps: [String], to value: JSONValue?) -> Bool {
         var position = skippingSpace(0)
         guard let last = steps.last else {
@@ -44,7 +46,7 @@ struct JSONText {
 
     // MARK: - Finding
 
-    /// An object or an array: where it stands and what is in it.
+    /// An object or an array: its range and its content.
     private struct Container {
         var range: Range<Int>
         var isObject: Bool
@@ -58,9 +60,9 @@ struct JSONText {
 
     private struct Entry {
         var name: String?
-        /// Where the name begins, or the element.
+        /// The start of the name, or of the element.
         var start: Int
-        /// Where the name ends.
+        /// The end of the name.
         var nameEnd: Int
         var value: Range<Int>
     }
@@ -90,7 +92,7 @@ struct JSONText {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
-    /// Where the value that begins at `start` ends.
+    /// Returns the end of the value that begins at `start`.
     private func valueEnd(_ start: Int) -> Int {
         var position = start
         var depth = 0
@@ -124,7 +126,7 @@ struct JSONText {
         return position + 1
     }
 
-    /// The white space at the beginning of the line in which `position` lies.
+    /// The white space at the start of the line that contains `position`.
     private func indentation(at position: Int) -> [UInt8] {
         let start = bytes[..<position].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         return Array(bytes[start..<position].prefix { $0 == 0x20 || $0 == 0x09 })
@@ -155,14 +157,14 @@ struct JSONText {
         }
     }
 
-    /// Behind the last, unless the names are in Xcode's order.
+    /// Returns the index for a new member: its place in the order of the names, or the end if they have no order.
     private func place(for name: String, in container: Container) -> Int {
         let names = container.entries.map { ($0.name ?? "").lowercased() }
         let isSorted = zip(names, names.dropFirst()).allSatisfy { $0 <= $1 }
         return isSorted ? names.firstIndex { $0 > name.lowercased() } ?? names.count : names.count
     }
 
-    /// The white space behind the first comma of a container that stands in one line.
+    /// The white space after the first comma of a container that is on one line.
     private func between(_ container: Container) -> [UInt8] {
         guard container.entries.count > 1 else { return [] }
         let gap = bytes[container.entries[0].value.upperBound..<container.entries[1].start]
@@ -188,7 +190,7 @@ struct JSONText {
 
     // MARK: - Style
 
-    /// How this document is written, as far as it shows.
+    /// The style of this document, as far as it can be derived.
     private var style: Style {
         var style = Style.xcode
         guard let lineEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
@@ -207,7 +209,7 @@ struct JSONText {
 }
 
 extension JSONText {
-    /// How new values are written.
+    /// The style of new values.
     struct Style {
         var isMultiline = true
         var unit = Array("  ".utf8)
@@ -216,7 +218,7 @@ extension JSONText {
 
         static let xcode = Style()
 
-        /// What stands between the brackets of an empty value.
+        /// The white space between the brackets of an empty value.
         func empty(at indentation: [UInt8]) -> [UInt8] { isMultiline ? lineBreak + lineBreak + indentation : [] }
 
         func render(_ value: JSONValue, named name: String?, at indentation: [UInt8]) -> [UInt8] {

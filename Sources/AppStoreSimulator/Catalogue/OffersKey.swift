@@ -1,9 +1,9 @@
-/// The key pair with which promotional offers are signed (`subscriptionOffersKeyPair`). The private half is a secret of a
-/// test only, and is kept out of every description all the same.
+/// The key pair for signing promotional offers (`subscriptionOffersKeyPair`). The private key is a secret of tests
+/// only. Descriptions leave it out all the same.
 package struct OffersKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The key's identifier, which a signature names.
     package var id: String
-    /// PKCS #8 in base64: a private key on P-256.
+    /// The private key on P-256, as PKCS #8 in base64.
     package var privateKey: String
 
     package init(id: String, privateKey: String) {

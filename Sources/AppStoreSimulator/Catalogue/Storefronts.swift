@@ -1,11 +1,11 @@
 import StoreModel
 
-/// The countries in which the App Store sells: Apple's number of each storefront, the currency of its prices and the
-/// locale in which it writes when a catalogue names none.
+/// The countries of the App Store: the number of each storefront, the currency of its prices, and the locale for a
+/// catalogue that names none.
 package enum Storefronts {
     package static let usa = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
 
-    /// The storefront of an ISO 3166-1 alpha-3 code in capitals; `nil` for a country that is not in the table.
+    /// Returns the storefront of an ISO 3166-1 alpha-3 code in capitals; `nil` for an unknown country.
     package static func storefront(_ countryCode: String, locale: String? = nil) -> Storefront? {
         guard let row = rows[countryCode] else { return nil }
         return Storefront(

@@ -1,19 +1,19 @@
-/// How fast virtual time runs.
+/// The speed of virtual time.
 ///
-/// `real` and `frozen`; or a length of real time in which a month of 30 days passes: `2s`, `10s`, `30s`, `1m`, `5m`,
-/// `15m`, and `monthly-30s`, which is `30s`. Those are the names of Xcode's renewal rates, but the clock has one speed for
-/// every period: at `30s` a week lasts 7 seconds and a year 6 minutes. Dates in what the store signs are true to the
+/// `real` and `frozen`, or the real time for a month of 30 days: `2s`, `10s`, `30s`, `1m`, `5m`, `15m`, and
+/// `monthly-30s`, which equals `30s`. These are the names of Xcode's renewal rates, but the clock has one speed for
+/// every period: at `30s` a week takes 7 seconds and a year 6 minutes. The dates in signed documents follow the
 /// calendar at any rate.
 public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
     /// The name, as given.
     public let description: String
-    /// Virtual seconds per real second; 0 is frozen.
+    /// The virtual seconds per real second; 0 is frozen.
     public let factor: Double
 
     public static let real = TimeRate(description: "real", factor: 1)
     public static let frozen = TimeRate(description: "frozen", factor: 0)
 
-    /// Every name there is.
+    /// All names of rates.
     public static let names = ["real", "frozen"] + lengths.map(\.name)
 
     private static let month = 30.0 * 86400
@@ -21,7 +21,9 @@ public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
         ("2s", 2), ("10s", 10), ("30s", 30), ("1m", 60), ("5m", 300), ("15m", 900), ("monthly-30s", 30),
     ]
 
-    /// `nil` for a name that is not among `names`.
+    /// Creates the rate with a name; `nil` for a name that is not in ``names``.
+    ///
+    /// - Parameter name: The name.
     public init?(_ name: String) {
         if let fixed = [Self.real, Self.frozen].first(where: { $0.description == name }) {
             self = fixed
@@ -32,7 +34,7 @@ public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The rate of that many virtual seconds per real second; of several names the first.
+    /// The rate of that many virtual seconds per real second. Of several names, uses the first.
     init(factor: Double) {
         let named = Self.names.compactMap { TimeRate($0) }.first { $0.factor == factor }
         self = named ?? TimeRate(description: "\(factor)", factor: factor)

@@ -1,13 +1,13 @@
 import Foundation
 import HTTPCore
 
-/// What a request says about the version it has and the part it wants (RFC 9110 sections 13 and 14).
+/// The version that a client has, and the part that it requests (RFC 9110 sections 13 and 14).
 struct ConditionalRequest: Sendable {
     private let headers: HTTPHeaders
 
     init(_ headers: HTTPHeaders) { self.headers = headers }
 
-    /// Whether the client has this version already: 304.
+    /// Whether the client already has this version, so that the status is 304.
     func isUnchanged(_ entityTag: String, modified: Int64) -> Bool {
         if let tags = headers["If-None-Match"] {
             return tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.contains {
@@ -24,7 +24,7 @@ struct ConditionalRequest: Sendable {
         case unsatisfiable
     }
 
-    /// The part that is wanted of `size` bytes. What is no range, several ranges, and a range of another version are the
+    /// The requested part of `size` bytes. An invalid range, several ranges, and a range of another version mean the
     /// whole, as section 14.2 allows.
     func range(of size: Int, _ entityTag: String, modified: Int64) -> Wanted {
         guard let text = headers["Range"], text.hasPrefix("bytes=") else { return .whole }
@@ -46,7 +46,7 @@ struct ConditionalRequest: Sendable {
         }
     }
 
-    /// Digits alone; a number too large for us is the largest.
+    /// Parses a number of digits alone. A number above `Int.max` becomes `Int.max`.
     private static func number(_ text: String) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -55,7 +55,7 @@ struct ConditionalRequest: Sendable {
     }
 }
 
-/// What a file is, by the end of its name.
+/// The media type of a file, by the end of its name.
 enum ContentType {
     static func of(_ name: String) -> String {
         guard let dot = name.lastIndex(of: "."), !name[dot...].contains("/") else { return binary }

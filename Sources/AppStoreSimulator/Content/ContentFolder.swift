@@ -10,19 +10,20 @@ import Primitives
     import Darwin
 #endif
 
-/// Serves the files of a folder below `/content/`, for apps that fetch what they sell.
+/// A handler that serves the files of a folder below `/content/`, for apps that download the content of products.
 ///
 ///     let content = try ContentFolder("/srv/packs")          // GET /content/film/pack.zip
 ///
-/// Answers GET and HEAD with `ETag`, `Last-Modified` and byte ranges (RFC 9110 sections 13 and 14). What is no regular file
-/// in the folder is 404: folders, devices, names with `..`, symbolic links that lead out.
+/// Answers GET and HEAD with `ETag`, `Last-Modified` and byte ranges (RFC 9110 sections 13 and 14). The status is 404
+/// for everything but regular files in the folder: for folders, devices, names with `..`, and symbolic links that lead
+/// out.
 package struct ContentFolder: HTTPHandler {
     package static let prefix = "/content/"
 
-    /// The folder itself, with no symbolic link in it.
+    /// The folder, without symbolic links.
     package let path: String
 
-    /// Throws `dataFolder` when there is no such folder.
+    /// Creates a handler. Throws `dataFolder` if the folder does not exist.
     package init(_ path: String) throws {
         guard let real = Self.resolved(path), let status = Self.status(real), status.isFolder else {
             throw SimulatorError(.dataFolder, "\(path) is not a folder; name one that content is served from.")
@@ -48,7 +49,7 @@ package struct ContentFolder: HTTPHandler {
         return .ready(file.response(to: request))
     }
 
-    /// The path inside the folder; `nil` for one that no file can have.
+    /// The path inside the folder; `nil` for a path that no file can have.
     private static func relativePath(of request: HTTPRequest) -> String? {
         guard request.path.hasPrefix(prefix) else { return nil }
         var segments: [String] = []
@@ -73,10 +74,10 @@ package struct ContentFolder: HTTPHandler {
     }
 }
 
-/// What the system says of a file.
+/// The metadata of a file from the system.
 struct FileStatus: Sendable, Hashable {
     let size: Int
-    /// Nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     let modified: Int64
     let inode: UInt64
     let isFolder: Bool
@@ -96,18 +97,18 @@ struct FileStatus: Sendable, Hashable {
     }
 }
 
-/// A file that is open for one answer.
+/// An open file for one response.
 final class ServedFile: Sendable {
     let status: FileStatus
     private let name: String
     private let descriptor: Int32
 
-    /// `nil` unless it is a regular file that lies in `folder`, which has no symbolic link in its own path.
+    /// Opens a regular file inside `folder`, whose path has no symbolic links. `nil` for anything else.
     init?(opening name: String, in folder: String) {
         guard let real = ContentFolder.resolved(folder + "/" + name),
             real.hasPrefix(folder == "/" ? folder : folder + "/")
         else { return nil }
-        // Not blocking: opening a pipe would wait for its writer.
+        // Without O_NONBLOCK, opening a pipe would wait for its writer.
         descriptor = open(real, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         var buffer = stat()
@@ -119,7 +120,7 @@ final class ServedFile: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Another file, or the same one changed, has another.
+    /// The entity tag. It changes with the file.
     var entityTag: String {
         "\"\(String(status.inode, radix: 16))-\(String(status.size, radix: 16))-\(String(status.modified, radix: 16))\""
     }

@@ -4,10 +4,12 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The form of every string in books that come from elsewhere, as in a state that is imported. Another string is refused
-/// before it is committed: the store would answer with names that its API does not allow, or not open after a restart.
+/// The valid form of the strings in a column of an imported state.
+///
+/// Another string is refused before the commit. Otherwise the store would answer with names that its API does not
+/// allow, or would not open after a restart.
 struct ColumnForm: Sendable {
-    /// The words after "should have" that describe what `accepts` accepts.
+    /// The words after "should have" in an error message about a string that `accepts` refuses.
     let rule: String
     let accepts: @Sendable (String) -> Bool
 
@@ -21,11 +23,11 @@ struct ColumnForm: Sendable {
         }
     }
 
-    /// Bytes of UTF-8 that a text has at most.
+    /// The maximum length of a text, in bytes of UTF-8.
     private static let longest = 1 << 20
 
     private static let product = name(of: ProductID.self)
-    /// Any name that has no type of its own.
+    /// The form of a name without a type of its own.
     private static let word = name(of: PaymentID.self)
     private static let text = ColumnForm(rule: "at most \(longest) bytes and no U+0000") { text in
         text.utf8.count <= longest && !text.utf8.contains(0)
@@ -33,7 +35,7 @@ struct ColumnForm: Sendable {
     private static let json = ColumnForm(rule: "JSON of at most \(longest) bytes") { text in
         text.utf8.count <= longest && (try? JSONValue(parsing: text)) != nil
     }
-    /// The control API answers with the product id in it.
+    /// The form of a notification's body. The control API returns the product id in it.
     private static let notification = ColumnForm(rule: "a notification of at most \(longest) bytes") { text in
         guard text.utf8.count <= longest, let body = try? NotificationBody(text: text) else { return false }
         return body.transaction?.productId.map { ProductID.isValid($0) } ?? true
@@ -58,7 +60,7 @@ struct ColumnForm: Sendable {
     }
     private static let kind = choice(
         [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
-    /// `gracePeriod`, or `withdrawn` and a product.
+    /// The form of a condition's name: `gracePeriod`, or for example `withdrawn` and a product.
     private static let condition = ColumnForm(rule: "a condition, and the product where it is one product's") { text in
         switch text.firstIndex(of: " ") {
         case let space?: ProductID.isValid(String(text[text.index(after: space)...]))
@@ -70,7 +72,7 @@ struct ColumnForm: Sendable {
         "product": product, "period": period, "currency": text, "storefront": country, "offer": json,
     ]
 
-    /// By table and column; every text column is here.
+    /// The forms by table and column. Contains every text column.
     static let all: [String: [String: ColumnForm]] = [
         "store": ["bundle": name(of: BundleID.self)],
         "condition": ["name": condition, "value": json],
@@ -117,7 +119,7 @@ struct ColumnForm: Sendable {
 }
 
 extension SimulatorDatabase {
-    /// Throws `unexpectedValue` for a string that the store does not write there.
+    /// Throws `unexpectedValue` for a string that the store does not write into its column.
     func checkStrings() throws {
         for (table, columns) in ColumnForm.all.sorted(by: { $0.key < $1.key }) where !columns.isEmpty {
             let forms = columns.sorted { $0.key < $1.key }
@@ -127,7 +129,7 @@ extension SimulatorDatabase {
                     guard let text: String = try row[name] as String?, !form.accepts(text) else { continue }
                     throw SQLError(
                         .unexpectedValue,
-                        "The store's books hold a string as \(name) of the table \(table) that should have \(form.rule)."
+                        "The simulator database has a string as \(name) of the table \(table) that should have \(form.rule)."
                     )
                 }
             }

@@ -1,34 +1,34 @@
 import SQLStorage
 
-/// The range of every number in books that come from elsewhere, as in a state that is imported. Another number is refused
-/// before it is committed.
+/// The valid ranges of the numbers in an imported state. Another number is refused before the commit.
 ///
-/// A store goes on counting from such a number, so what is read later has wider ranges (`readable`, `instant`). Arithmetic
-/// within those cannot overflow: two instants, a transaction's number and a count, a counter and one all have a sum.
+/// A store continues to count from these numbers, so that the ranges for reading are wider (`readable`, `instant`).
+/// Arithmetic within them cannot overflow: two instants, a transaction's number and a count, or a counter and one can
+/// be added.
 enum ColumnRange {
     static let flag: ClosedRange<Int64> = 0...1
-    /// Keys of rows, and counters.
+    /// The keys of rows, and counters.
     static let counter: ClosedRange<Int64> = 0...(1 << 53)
     static let key: ClosedRange<Int64> = 1...(1 << 53)
-    /// Any counter or number of a transaction, when it is read.
+    /// The range of a counter or a transaction's number when it is read.
     static let readable: ClosedRange<Int64> = 0...Int64.max / 2
     static let readableSale: ClosedRange<Int64> = 1...readable.upperBound / TransactionNumber.span
-    /// Microseconds since 1970: years of four digits, and what is before everything.
+    /// Microseconds since 1970: the years of four digits, and `distantPast`.
     static let instant: ClosedRange<Int64> = -62_135_769_600_000_000...253_402_300_799_999_999
-    /// An instant at which something happened: a day after the end of the clock's time at most.
+    /// The instant of a past event: at most a day after the end of the clock's time.
     static let event: ClosedRange<Int64> = instant.lowerBound...221_845_478_400_000_000
-    /// An instant that may lie ahead: a century after the end of the clock's time at most.
+    /// An instant that can be in the future: at most a century after the end of the clock's time.
     static let planned: ClosedRange<Int64> = instant.lowerBound...225_001_065_600_000_000
-    /// The number of a sale, and those of transactions, of which each sale has `TransactionNumber.span`.
+    /// The numbers of sales, and those of transactions. Each sale has `TransactionNumber.span` transactions.
     static let sale: ClosedRange<Int64> = 1...4_000_000_000_000
     static let transaction: ClosedRange<Int64> = 1...(sale.upperBound + 1) * TransactionNumber.span
-    /// Places of transactions within a sale, and how many there are.
+    /// The places of transactions within a sale, and their count.
     static let place: ClosedRange<Int64> = 0...TransactionNumber.span
     static let count: ClosedRange<Int64> = 1...TransactionNumber.span
-    /// Milliunits.
+    /// Prices in milliunits.
     static let price: ClosedRange<Int64> = 0...1_000_000_000_000
     static let quantity: ClosedRange<Int64> = 1...10
-    /// Of periods of an offer.
+    /// The number of periods of an offer.
     static let periods: ClosedRange<Int64> = 1...1000
     static let graceDays: ClosedRange<Int64> = 0...28
 
@@ -38,7 +38,7 @@ enum ColumnRange {
         "share_owner": transaction, "share_first": transaction, "share_from": event, "share_until": planned,
     ]
 
-    /// By table and column; every integer column is here.
+    /// The ranges by table and column. Contains every integer column.
     static let all: [String: [String: ClosedRange<Int64>]] = [
         "store": [
             "id": 1...1, "seed": any, "next_sale": sale, "next_device": counter, "clock_base": event,
@@ -92,12 +92,12 @@ enum ColumnRange {
         "promoted_purchase": ["account": key, "at": event],
     ]
 
-    /// Throws `unexpectedValue` for a number that the store does not write there.
+    /// Throws `unexpectedValue` for a number that the store does not write into that column.
     static func check(_ number: Int64, in range: ClosedRange<Int64>, as name: String) throws(SQLError) {
         guard !range.contains(number) else { return }
         throw SQLError(
             .unexpectedValue,
-            "The store's books hold \(number) as \(name); it should be \(range.lowerBound) to \(range.upperBound).")
+            "The simulator database has \(number) as \(name); it should be \(range.lowerBound) to \(range.upperBound).")
     }
 }
 
@@ -106,14 +106,15 @@ extension [String: ClosedRange<Int64>] {
 }
 
 extension SQLRow {
-    /// An integer column whose range is checked. Throws `unexpectedValue` for what is outside it.
+    /// Reads an integer column and checks its range. Throws `unexpectedValue` for a number outside it.
     func number(_ name: String, in range: ClosedRange<Int64>) throws -> Int64 {
         let number: Int64 = try self[name]
         try ColumnRange.check(number, in: range, as: name)
         return number
     }
 
-    /// The same for a column that may be NULL.
+    /// Reads an integer column that can be NULL, and checks its range. Throws `unexpectedValue` for a number outside
+    /// it.
     func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws -> Int64? {
         let number: Int64? = try self[name]
         if let number { try ColumnRange.check(number, in: range, as: name) }

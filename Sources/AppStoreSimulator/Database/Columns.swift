@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// How the records' smaller parts stand in columns.
+/// Conversions between columns and the parts of records.
 extension SQLValue {
     init(_ date: Date?) { self.init(date?.microseconds) }
     init(_ id: UUID?) { self.init(id?.uuidString) }
@@ -28,7 +28,7 @@ extension SQLRow {
 
     private static func date(_ count: Int64) throws -> Date {
         guard ColumnRange.instant.contains(count) else {
-            throw SQLError(.unexpectedValue, "The store's books hold the instant \(count), which no calendar has.")
+            throw SQLError(.unexpectedValue, "The simulator database has an invalid instant: \(count).")
         }
         return Date(microseconds: count)
     }
@@ -43,7 +43,7 @@ extension SQLRow {
         return try text.map { try OfferColumn($0).offer }
     }
 
-    /// Pairs of an instant and a token, which is empty where there was none.
+    /// Reads pairs of an instant and a token. The token is empty where there was none.
     func earlierTokens(_ name: String) throws -> [SubscriptionRecord.EarlierToken] {
         let text: String? = try self[name]
         return try text.map { try JSONValue(parsing: $0).arrayValue ?? [] }?.compactMap { pair in
@@ -55,12 +55,12 @@ extension SQLRow {
     func period(_ name: String) throws -> SubscriptionPeriod {
         let text: String = try self[name]
         guard let period = SubscriptionPeriod(iso8601: text), period.isSold else {
-            throw SQLError(.unexpectedValue, "The store's books hold the period \"\(text)\", which none sells.")
+            throw SQLError(.unexpectedValue, "The simulator database has an invalid period: \"\(text)\".")
         }
         return period
     }
 
-    /// The columns `product`, `period`, `price`, `currency`, `priced_at` and `storefront`, each after `prefix`.
+    /// Reads the columns `product`, `period`, `price`, `currency`, `priced_at` and `storefront`, each after `prefix`.
     func plan(_ prefix: String = "") throws -> Plan {
         Plan(
             productID: ProductID(unchecked: try self[prefix + "product"]), period: try period(prefix + "period"),
@@ -81,7 +81,7 @@ extension SQLRow {
 }
 
 extension Plan {
-    /// In the order of `SQLRow.plan`.
+    /// The values in the order of `SQLRow.plan`.
     var columns: [SQLValue] {
         [
             .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),
@@ -91,13 +91,13 @@ extension Plan {
 }
 
 extension Share? {
-    /// In the order of `SQLRow.share`.
+    /// The values in the order of `SQLRow.share`.
     var columns: [SQLValue] {
         [SQLValue(self?.ownerOriginalID), SQLValue(self?.first), SQLValue(self?.from), SQLValue(self?.until)]
     }
 }
 
-/// An offer as the books keep it: JSON.
+/// An offer as JSON, as the database stores it.
 private struct OfferColumn: Codable {
     var kind: Int
     var id: String?
@@ -122,14 +122,15 @@ private struct OfferColumn: Codable {
     var offer: AppliedOffer {
         get throws {
             guard let kind = AppliedOffer.Kind(rawValue: kind) else {
-                throw SQLError(.unexpectedValue, "The store's books hold the offer type \(kind), which is none.")
+                throw SQLError(.unexpectedValue, "The simulator database has an unknown offer type: \(kind).")
             }
             try ColumnRange.check(Int64(count), in: ColumnRange.periods, as: "the number of an offer's periods")
             if let price {
                 try ColumnRange.check(price.milliunits, in: ColumnRange.price, as: "the price of an offer")
             }
             guard period.isSold else {
-                throw SQLError(.unexpectedValue, "The store's books hold the offer period \(period.iso8601).")
+                throw SQLError(
+                    .unexpectedValue, "The simulator database has an invalid offer period: \(period.iso8601).")
             }
             return AppliedOffer(
                 kind: kind, id: id, paymentMode: .init(rawValue: mode), period: period, periodCount: count,

@@ -1,8 +1,8 @@
 import Foundation
 import StoreModel
 
-/// What a device is told of one stretch of time: what was sold to its account and is not delivered, how its subscriptions
-/// have changed, and the answers to its payments.
+/// The updates for one device in an interval: unfinished transactions, changed subscriptions, and answers to its
+/// payments.
 struct Feed: Sendable {
     struct Item: Sendable {
         var at: Date
@@ -15,28 +15,30 @@ struct Feed: Sendable {
         var failure: StoreFailure?
     }
 
-    /// Closed: the states of `StoreWire.Update`, which are the raw values.
+    /// The states of `StoreWire.Update`, which are the raw values. Closed.
     enum State: String, Sendable { case purchased, deferred, failed, revoked, renewalChanged }
 
-    /// Oldest first.
+    /// The updates, oldest first.
     private(set) var items: [Item] = []
-    /// The instant up to which it tells everything.
+    /// The instant up to which the feed is complete.
     private(set) var end: Date
-    /// The instant asked for, as of which it is told.
+    /// The end of the requested interval. The updates are signed as of this instant.
     let asked: Date
-    /// How each subscription of the account stands then.
+    /// The state of each of the account's subscriptions at `asked`.
     private(set) var subscriptions: [SubscriptionState] = []
-    /// When time alone does something to the account next.
+    /// The next instant at which time alone changes something for the account.
     private(set) var nextChange: Date?
-    /// Where each transaction is told, but for what is only said about how it goes on.
+    /// The index in `items` of each transaction, without the items of state `renewalChanged`.
     private var places: [Int64: Int] = [:]
 
-    /// Whether it holds nothing but sales, which are told until they are delivered.
+    /// Whether all items are sales. A sale is repeated until it is finished.
     var hasOnlySales: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
 
-    /// What happened after `start` and by `end`. Without a start, everything that is not delivered, and what the device has
-    /// not seen. Of more than `limit` items the first are sent, but never a part of what happened at one instant. No more
-    /// than that is computed, however much time has passed.
+    /// Collects what happened after `start` and by `end`. Without a start, collects all unfinished transactions, and
+    /// what the device has not seen.
+    ///
+    /// Of more than `limit` items it keeps the first, and never splits the items of one instant. It computes no more
+    /// than that, however much time has passed.
     init(_ db: SimulatorDatabase, for device: SimulatorDatabase.Device, after start: Date?, until end: Date, limit: Int)
         throws
     {
@@ -47,7 +49,7 @@ struct Feed: Sendable {
         let stored = try db.updates(for: device, after: reported, until: end)
         for record in try db.subscriptions(of: device.account.id) {
             subscriptions.append(SubscriptionState(of: record, under: conditions, at: end))
-            // One more says that there is more, and each of the news can move a sale to a later place.
+            // One more shows that the feed is incomplete, and each stored update can move a sale to a later place.
             try add(
                 subscriptions[subscriptions.count - 1], db, soldAfter: start, reported: reported,
                 limit: limit + 1 + stored.count)
@@ -55,7 +57,7 @@ struct Feed: Sendable {
         for purchase in try db.unfinishedPurchases(of: device.account.id, at: end)
         where purchase.purchaseDate <= end && start.map({ purchase.purchaseDate > $0 }) ?? true { add(purchase, nil) }
         for update in stored { try add(update, db, device) }
-        // Equal instants keep the order in which they were found.
+        // Stable: items of one instant keep their order.
         items = items.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
         guard items.count > limit else { return }
         let last = items[limit - 1].at
@@ -67,14 +69,13 @@ struct Feed: Sendable {
         _ subscription: SubscriptionState, _ db: SimulatorDatabase, soldAfter start: Date?, reported: Date, limit: Int
     ) throws {
         if let change = subscription.nextChange { nextChange = min(nextChange ?? change, change) }
-        // The books may know already what happens after the end; that is told next time.
         var sold = subscription.transactions(soldAfter: start, by: end, limit: 1)
         if !sold.isEmpty {
             let finished = try db.finished(of: subscription.record.originalID)
             sold = subscription.transactions(soldAfter: start, by: end, limit: limit, isLeftOut: finished.contains)
         }
         for transaction in sold { add(transaction, subscription) }
-        // Whoever is told of a sale is told how it goes on as well.
+        // A sale carries the renewal info as well.
         guard sold.isEmpty, subscription.changedAt > reported, subscription.changedAt <= end else { return }
         items.append(
             Item(
@@ -105,7 +106,7 @@ struct Feed: Sendable {
             return
         }
         if let index = places[id] {
-            // A payment that is answered again has its answer where it was asked again.
+            // A repeated payment is answered at the instant at which it was repeated.
             if let payment {
                 items[index].payment = payment
                 items[index].isAlreadyOwned = update.isAlreadyOwned
@@ -114,8 +115,7 @@ struct Feed: Sendable {
             return
         }
         guard let (transaction, subscription) = try db.transaction(id, at: end) else { return }
-        // What was sold without this device's asking is told until it is delivered, and then no more.
-        // So is what was taken back, given back and delivered anew.
+        // A sale without a payment of this device is repeated until it is finished.
         let isSale = update.state == .purchased || transaction.revocation == nil
         if isSale, payment == nil, try db.isFinished(transaction) { return }
         places[id] = items.count

@@ -2,9 +2,9 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// Subscribers in any number, and all that time has sold them: for measuring.
+/// Many subscribers and their renewals, for benchmarks.
 extension SimulatedAppStore {
-    /// Makes `count` accounts that subscribe to `product` now. Throws `unknownProduct` for what is no subscription.
+    /// Creates `count` accounts that subscribe to `product` now. Throws `unknownProduct` if it is no subscription.
     package func populate(_ count: Int, subscribingTo product: ProductID) async throws {
         guard configuration.catalogue[product]?.subscription != nil else {
             throw SimulatorError(.unknownProduct, "The store sells no subscription \(product).")
@@ -35,7 +35,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Computes every transaction of every subscription as of now, and signs each `interval`-th. Nothing is kept.
+    /// Computes every transaction of every subscription as of now, and signs each `interval`-th of them. Stores
+    /// nothing.
     package func readEverything(signingEach interval: Int) throws -> (transactions: Int, signed: Int) {
         let now = virtualClock.now()
         return try database.read { sql in

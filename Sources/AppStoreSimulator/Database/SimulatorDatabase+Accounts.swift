@@ -3,14 +3,14 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Where accounts shop, whom they share with, and which devices are theirs.
+/// The storefronts, families and devices of accounts.
 extension SimulatorDatabase {
-    /// The country in which an account shops; `nil`: the catalogue's.
+    /// The country of an account's storefront; `nil` means that of the catalogue.
     func country(of account: Account) throws -> String? {
         try account.storefront ?? setting(for: .storefront)?.stringValue
     }
 
-    /// What is set for the whole store, where something is.
+    /// The value of a setting of the whole store; `nil` if it is not set.
     func setting(for setting: StoreSetting) throws -> JSONValue? {
         guard let row = try sql.first("SELECT value FROM setting WHERE name = ?1", [.text(setting.name)]) else {
             return nil
@@ -48,7 +48,7 @@ extension SimulatorDatabase {
 
     // MARK: - What is shared
 
-    /// What an account bought for good itself, and has.
+    /// The purchases that an account made itself, still has, and that are no subscriptions or consumables.
     func shareablePurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND kind = ?2 AND share_owner IS NULL ORDER BY id",
@@ -56,7 +56,7 @@ extension SimulatorDatabase {
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 
-    /// What an account has of others' purchases, and from whom.
+    /// The purchases that others share with an account, and their owners.
     func sharedPurchases(with account: Int64, at now: Date) throws -> [(TransactionRecord, owner: Int64)] {
         try sql.query(
             """
@@ -73,7 +73,7 @@ extension SimulatorDatabase {
 
     // MARK: - Devices
 
-    /// Oldest first.
+    /// The devices of an account, oldest first.
     func devices(of account: Int64) throws -> [DeviceID] {
         try sql.query("SELECT id FROM device WHERE account = ?1 ORDER BY number", [.integer(account)])
             .map { DeviceID(unchecked: try $0["id"]) }
@@ -83,7 +83,7 @@ extension SimulatorDatabase {
         try sql.execute("DELETE FROM device WHERE id = ?1", [.text(device.rawValue)])
     }
 
-    /// Remembers that a signature was accepted. `false` when it was before.
+    /// Records the nonce of an accepted signature. Returns `false` if it was used before.
     func take(nonce: UUID) throws -> Bool {
         try sql.execute("INSERT OR IGNORE INTO nonce (id) VALUES (?1)", [.text(nonce.uuidString.lowercased())]) > 0
     }

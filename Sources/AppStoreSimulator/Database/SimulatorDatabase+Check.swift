@@ -3,10 +3,12 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Whether books that come from elsewhere can be worked with.
+/// The validation of an imported state.
 extension SimulatorDatabase {
-    /// Reads everything there is, as the store reads it later. Throws `SQLError`, `JSONError`, `DecodingError` and
-    /// `AppStorePayloadError` for what the store would not have written.
+    /// Reads every row in the way the store reads it later.
+    ///
+    /// Throws `SQLError`, `JSONError`, `DecodingError` or `AppStorePayloadError` for a row that the store would not
+    /// have written.
     func check(at now: Date) throws {
         for (table, columns) in ColumnRange.all.sorted(by: { $0.key < $1.key }) {
             try checkNumbers(of: columns.sorted { $0.key < $1.key }, in: table)
@@ -21,7 +23,7 @@ extension SimulatorDatabase {
             guard let last = record.runs.last,
                 record.runs.dropLast().reduce(last.periods(until: now), { $0 + $1.soldPeriods }) <= Self.longestHistory
             else {
-                throw SQLError(.unexpectedValue, "The subscription \(record.originalID) has gone on for too long.")
+                throw SQLError(.unexpectedValue, "The subscription \(record.originalID) has too many periods.")
             }
             _ = SubscriptionState(of: record, under: conditions, at: now)
         }
@@ -30,10 +32,10 @@ extension SimulatorDatabase {
         try sql.each("SELECT body FROM consumption", []) { _ = try JSONValue(parsing: $0["body"] as String) }
     }
 
-    /// How many periods of an imported subscription may have passed: every day of five centuries.
+    /// The maximum number of periods of an imported subscription: one each day for five centuries.
     private static let longestHistory = 200_000.0
 
-    /// The least and the largest number of each column, in one pass over the table.
+    /// Checks the minimum and maximum of each column, in one pass over the table.
     private func checkNumbers(of columns: [(key: String, value: ClosedRange<Int64>)], in table: String) throws {
         guard !columns.isEmpty else { return }
         let ends = columns.map { "min(\($0.key)) AS least_\($0.key), max(\($0.key)) AS most_\($0.key)" }
@@ -46,7 +48,7 @@ extension SimulatorDatabase {
         }
     }
 
-    /// A counter is not behind what was counted with it.
+    /// Checks that no counter is behind the numbers that were taken from it.
     private func checkCounters() throws {
         let behind = [
             ("next_device", "SELECT 1 FROM store, device WHERE number > next_device LIMIT 1"),
@@ -69,7 +71,7 @@ extension SimulatorDatabase {
         ]
         for (name, statement) in behind {
             guard try sql.first(statement) == nil else {
-                throw SQLError(.unexpectedValue, "The store's books count less in \(name) than there is.")
+                throw SQLError(.unexpectedValue, "The simulator database has more rows than its counter \(name) says.")
             }
         }
     }
@@ -77,11 +79,11 @@ extension SimulatorDatabase {
     private func checkSettings() throws {
         for (name, value) in try settings() {
             guard let setting = StoreSetting.named(name) else {
-                throw SQLError(.unexpectedValue, "The store's books hold the setting \(name), which is none.")
+                throw SQLError(.unexpectedValue, "The simulator database has an unknown setting: \(name).")
             }
-            // A secret is kept otherwise than it is set.
+            // A secret is stored in another form.
             guard setting.kind == .secret || (try? setting.value(of: value)) == value else {
-                throw SQLError(.unexpectedValue, "The store's books hold a setting \(name) that it does not take.")
+                throw SQLError(.unexpectedValue, "The simulator database has an invalid value of the setting \(name).")
             }
         }
     }
@@ -90,7 +92,7 @@ extension SimulatorDatabase {
 extension Run {
     fileprivate var soldPeriods: Double { Double(offset) + Double(count) }
 
-    /// How many periods have passed until `now`, about.
+    /// The approximate number of periods that have passed until `now`.
     fileprivate func periods(until now: Date) -> Double {
         let length = plan.period.end(from: Date(timeIntervalSince1970: 0)).timeIntervalSince1970
         return soldPeriods + max(0, now.timeIntervalSince(anchor)) / length

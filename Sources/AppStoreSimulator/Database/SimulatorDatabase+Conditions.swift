@@ -3,7 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What holds in the whole store, by name and date; a price increase and a withdrawal have the product in their name.
+/// The conditions of the whole store, by name and date. The name of a price increase or a withdrawal includes the
+/// product.
 extension SimulatorDatabase {
     func conditions() throws -> Conditions {
         var conditions = Conditions()
@@ -28,7 +29,7 @@ extension SimulatorDatabase {
                             milliunits: try Self.number(value["price"], in: ColumnRange.price, as: name),
                             currency: value["currency"]?.stringValue ?? ""),
                         needsConsent: value["needsConsent"]?.boolValue ?? false))
-            default: throw SQLError(.unexpectedValue, "The store's books hold the condition \(name), which is none.")
+            default: throw SQLError(.unexpectedValue, "The simulator database has an unknown condition: \(name).")
             }
         }
         return conditions
@@ -38,7 +39,7 @@ extension SimulatorDatabase {
         _ value: JSONValue?, in range: ClosedRange<Int64>, as name: String
     ) throws(SQLError) -> Int64 {
         guard let number = value?.intValue else {
-            throw SQLError(.unexpectedValue, "The store's books hold no number as \(name).")
+            throw SQLError(.unexpectedValue, "The simulator database has no number as \(name).")
         }
         try ColumnRange.check(Int64(number), in: range, as: name)
         return Int64(number)
@@ -65,7 +66,7 @@ extension SimulatorDatabase {
             ], at: increase.at)
     }
 
-    /// Every subscription may go on otherwise from then on, and has to be looked at.
+    /// Sets a condition, and checks every subscription again because it can affect its renewals.
     private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",

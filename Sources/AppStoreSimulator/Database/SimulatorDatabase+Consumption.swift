@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// What the app's server said about the use of purchases.
+/// The consumption information that the app's server sent.
 extension SimulatorDatabase {
     func save(_ report: ConsumptionReport, of transaction: Int64, at now: Date) throws {
         try sql.execute(

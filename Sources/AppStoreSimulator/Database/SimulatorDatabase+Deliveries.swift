@@ -3,33 +3,35 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// One sending of a notification, written down and not ended yet.
+/// An attempt to send a notification that was recorded and has not ended.
 struct Sending: Sendable, Hashable {
     var notification: Int64
     var uuid: String
     var lane: Int64
     var attempt: Int
     var signedPayload: String
-    /// When it is tried again if it fails.
+    /// The instant of the next attempt if this one fails.
     var next: Date?
 }
 
-/// Everything up to an instant that was written down by then.
+/// The notifications that were written up to an instant.
 struct DeliveryMark: Sendable, Hashable {
     var lastNotification: Int64
     var now: Date
 }
 
 extension NotificationRecord {
-    /// Notifications about one purchase are sent one after another; those about none have a lane for themselves.
+    /// The lane of the notification. Notifications about one purchase are sent one after another; those about no
+    /// purchase share a lane.
     var lane: Int64 { original ?? 0 }
 }
 
-/// How notifications are sent.
+/// The delivery of notifications.
 extension SimulatorDatabase {
     // MARK: - Beginning and ending
 
-    /// Writes down, before anything is sent, what is sent now: what is due by `now` in as many lanes as are free.
+    /// Records the attempts that begin now, before anything is sent: notifications that are due by `now`, in free
+    /// lanes.
     func beginSendings(
         _ rules: SendingRules, outside busy: Set<Int64>, upTo width: Int, signer: StoreSigner, at now: Date
     ) throws -> [Sending] {
@@ -48,7 +50,7 @@ extension SimulatorDatabase {
         _ record: NotificationRecord, _ rules: SendingRules, _ signer: StoreSigner, at now: Date
     ) throws -> Sending {
         let number = record.attempts + 1
-        // What happens on a clock that stands still may be ahead of it.
+        // The event can be later than the time of a stopped clock.
         let begun = max(now, record.at.wholeMilliseconds)
         let next = rules.due(ifFailing: number, begun: begun, hasArrived: try hasArrived(record.id))
         let signed = try record.signed ?? signer.sign(record.body)
@@ -63,8 +65,10 @@ extension SimulatorDatabase {
             next: next)
     }
 
-    /// Writes down what came of a sending; unless it failed, the notification is sent no more, or, as the rules may want
-    /// it, once more at once. Does nothing where the books were replaced meanwhile.
+    /// Records the result of an attempt.
+    ///
+    /// After a success the notification is not sent again, unless the rules repeat it at once. Does nothing if the
+    /// database was replaced meanwhile.
     func end(
         _ sending: Sending, _ result: AppStoreServerAPI.SendAttemptResult, _ rules: SendingRules, at now: Date
     ) throws {
@@ -79,31 +83,32 @@ extension SimulatorDatabase {
             ])
         guard changed > 0, result == .success else { return }
         let due = rules.repeats(sending.attempt, result) ? now : nil
-        // What somebody asked to be sent again meanwhile still is.
+        // Keeps a resend that was requested meanwhile.
         try sql.execute(
             "UPDATE notification SET due = ?3 WHERE id = ?1 AND due IS ?2",
             [.integer(sending.notification), SQLValue(sending.next), SQLValue(due)])
     }
 
-    /// What was being sent when the store ended: nobody knows what came of it.
+    /// Ends the attempts that were under way when the store closed. Their results are unknown.
     func endLostSendings() throws {
         try sql.execute(
             "UPDATE attempt SET result = ?1 WHERE result IS NULL",
             [.text(AppStoreServerAPI.SendAttemptResult.other.rawValue)])
     }
 
-    /// Whatever is sent again is signed anew: the books came from a store that may have another root.
+    /// Removes all signatures, so that notifications are signed anew: an imported state can come from a store with
+    /// another root.
     func forgetSignatures() throws { try sql.execute("UPDATE notification SET signed = NULL WHERE signed IS NOT NULL") }
 
-    /// Lets a notification be sent when `record` says, whatever became of it before.
+    /// Sends a notification again at the instant that `record` names, whatever the earlier results.
     func sendAgain(_ record: NotificationRecord) throws {
         try sql.execute("UPDATE notification SET due = ?2 WHERE id = ?1", [.integer(record.id), SQLValue(record.due)])
     }
 
     // MARK: - What is due
 
-    /// The first notification to send by `now` of a lane that is not busy. What was never sent is due at once, also where
-    /// it happened a moment ahead of the clock.
+    /// The first notification to send by `now` in a lane that is not busy. A notification that was never sent is due at
+    /// once, even if its instant is ahead of the clock.
     private func firstDue(by now: Date, outside busy: Set<Int64>) throws -> NotificationRecord? {
         let lanes = " AND coalesce(original, 0) NOT IN (\(busy.map(String.init).joined(separator: ", ")))"
         let new = try sql.first(
@@ -117,7 +122,7 @@ extension SimulatorDatabase {
         return (new.due ?? now, new.id) < (old.due ?? now, old.id) ? new : old
     }
 
-    /// The notification that follows one which was never sent, in its lane; `nil` where it was sent before it already.
+    /// The next notification in the lane of one that was never sent; `nil` if the next one was already sent.
     private func neighbourToSwap(with first: NotificationRecord) throws -> NotificationRecord? {
         guard first.attempts == 0, let account = first.account, let original = first.original else { return nil }
         let next = try sql.first(
@@ -130,14 +135,14 @@ extension SimulatorDatabase {
         return next?.attempts == 0 ? next : nil
     }
 
-    /// When something is to be sent again after `now`; what is due already waits for its lane.
+    /// The instant of the next retry after `now`. Notifications that are due already wait for their lanes.
     func nextRetry(after now: Date) throws -> Date? {
         try sql.first(
             "SELECT due FROM notification WHERE due > ?1 AND attempts > 0 ORDER BY due LIMIT 1",
             [.integer(now.microseconds)])?.date("due")
     }
 
-    /// How many notifications are to be sent again.
+    /// The number of notifications that wait for a retry.
     func countRetries() throws -> Int {
         try sql.first("SELECT count(*) AS count FROM notification WHERE due IS NOT NULL AND attempts > 0")?["count"]
             ?? 0
@@ -149,7 +154,7 @@ extension SimulatorDatabase {
         DeliveryMark(lastNotification: try nextNotification() - 1, now: now)
     }
 
-    /// Whether something that was due at `mark` has not been attempted since.
+    /// Whether a notification that was due at `mark` has not been attempted since.
     func isUnderWay(_ mark: DeliveryMark) throws -> Bool {
         try sql.first(
             """

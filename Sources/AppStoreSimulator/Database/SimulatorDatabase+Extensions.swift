@@ -2,9 +2,9 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// Renewal dates that the app's server moved.
+/// The renewal dates that the app's server extended.
 extension SimulatorDatabase {
-    /// How often a subscription's was moved since then.
+    /// The number of extensions of a subscription since a date.
     func extensions(of original: Int64, since date: Date) throws -> Int {
         let row = try sql.first(
             "SELECT count(*) AS count FROM extension WHERE original = ?1 AND at > ?2",
@@ -45,7 +45,7 @@ extension SimulatorDatabase {
             ])
     }
 
-    /// The subscriptions that had a period of a product, or may have had one since they were last written down.
+    /// The subscriptions that had a period of a product, or can have had one since they were last written.
     func subscriptions(everHaving product: ProductID) throws -> [Int64] {
         try sql.query(
             """

@@ -2,7 +2,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// Orders that wait.
+/// The orders that wait.
 extension SimulatorDatabase {
     func insert(_ held: HeldOrder) throws {
         let order = held.order
@@ -30,22 +30,22 @@ extension SimulatorDatabase {
         try sql.first("SELECT * FROM held WHERE number = ?1", [.integer(number)]).map(Self.held)
     }
 
-    /// An account's, oldest first.
+    /// The waiting orders of an account, oldest first.
     func held(of account: Int64) throws -> [HeldOrder] {
         try sql.query("SELECT * FROM held WHERE account = ?1 ORDER BY number", [.integer(account)]).map(Self.held)
     }
 
-    /// All there are, oldest first.
+    /// All waiting orders, oldest first.
     func held() throws -> [HeldOrder] { try sql.query("SELECT * FROM held ORDER BY number").map(Self.held) }
 
-    /// The order of a payment, while it waits.
+    /// The waiting order of a payment.
     func held(_ payment: PaymentID, of account: Int64) throws -> HeldOrder? {
         try sql.first(
             "SELECT * FROM held WHERE account = ?1 AND payment = ?2", [.integer(account), .text(payment.rawValue)]
         ).map(Self.held)
     }
 
-    /// Its outcome is told to that device.
+    /// Sets the device that receives the outcome of a waiting order.
     func set(device: DeviceID, ofHeld number: Int64) throws {
         try sql.execute("UPDATE held SET device = ?2 WHERE number = ?1", [.integer(number), .text(device.rawValue)])
     }
@@ -53,7 +53,8 @@ extension SimulatorDatabase {
     private static func held(_ row: SQLRow) throws -> HeldOrder {
         let reason: String = try row["reason"]
         guard let reason = HeldOrder.Reason(rawValue: reason) else {
-            throw SQLError(.unexpectedValue, "The store's books hold an order that waits for \(reason), which is none.")
+            throw SQLError(
+                .unexpectedValue, "The simulator database has an order with an unknown reason to wait: \(reason).")
         }
         let kind: Int? = try row["offer_kind"]
         let payment: String? = try row["payment"]

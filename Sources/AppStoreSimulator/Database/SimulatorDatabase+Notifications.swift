@@ -2,11 +2,11 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// What the app's server is told, and how it was sent.
+/// The notifications for the app's server, and the subscriptions that are watched for them.
 extension SimulatorDatabase {
     // MARK: - What time does
 
-    /// Up to when the server was told what time did to a subscription.
+    /// The instant up to which a subscription's changes by time were reported to the server.
     func reported(of original: Int64) throws -> Date? {
         try sql.first("SELECT told FROM watch WHERE original = ?1", [.integer(original)])?.date("told")
     }
@@ -24,17 +24,17 @@ extension SimulatorDatabase {
             [.integer(now.microseconds)])
     }
 
-    /// Looks at one subscription as soon as possible.
+    /// Makes a subscription due, so that it is checked as soon as possible.
     func setDue(_ original: Int64) throws {
         try sql.execute("UPDATE watch SET due = 0 WHERE original = ?1", [.integer(original)])
     }
 
     func watchNone() throws { try sql.execute("DELETE FROM watch") }
 
-    /// Whatever goes on has to be looked at, because something has changed for all.
+    /// Makes every running subscription due, after a change that affects all.
     func lookAtAll() throws { try sql.execute("UPDATE watch SET due = 0 WHERE due > 0") }
 
-    /// The subscriptions to look at by `now`, at most `limit`, those that have waited longest first.
+    /// The subscriptions that are due by `now`, at most `limit`, those that have waited longest first.
     func watched(dueBy now: Date, limit: Int) throws -> [Int64] {
         try sql.query(
             "SELECT original FROM watch WHERE due <= ?1 ORDER BY due, original LIMIT ?2",
@@ -42,14 +42,14 @@ extension SimulatorDatabase {
         ).map { try $0["original"] }
     }
 
-    /// When the next one is to be looked at.
+    /// The instant at which the next subscription is due.
     func nextWatch() throws -> Date? {
         try sql.first("SELECT due FROM watch WHERE due IS NOT NULL ORDER BY due LIMIT 1")?.date("due")
     }
 
     // MARK: - Notifications
 
-    /// The number of a notification that is written now.
+    /// The number of the next notification.
     func nextNotification() throws -> Int64 {
         let last: Int64? = try sql.first("SELECT max(id) AS id FROM notification")?["id"]
         try ColumnRange.check(last ?? 0, in: ColumnRange.readable, as: "the number of a notification")
@@ -104,7 +104,7 @@ extension SimulatorDatabase {
             due: record.due?.wholeMilliseconds)
     }
 
-    /// The account that has an app transaction of that number, or a transaction. Throws `unknownTransaction`.
+    /// The account of an app transaction or a transaction. Throws `unknownTransaction`.
     func known(havingAny id: TransactionID) throws -> Account {
         if let account = try account(appTransactionID: id.rawValue) { return account }
         guard let number = id.number else {

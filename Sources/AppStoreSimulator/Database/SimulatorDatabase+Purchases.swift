@@ -2,7 +2,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// What is bought once.
+/// The purchases of products that are no subscriptions.
 extension SimulatorDatabase {
     func insert(_ record: TransactionRecord, share: Share?) throws {
         try sql.execute(
@@ -25,13 +25,13 @@ extension SimulatorDatabase {
         try sql.first("SELECT * FROM purchase WHERE id = ?1", [.integer(id)]).map { try purchase($0, at: now) }
     }
 
-    /// All of an account's, oldest first.
+    /// The purchases of an account, oldest first.
     func purchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query("SELECT * FROM purchase WHERE account = ?1 ORDER BY purchased_at, id", [.integer(account)])
             .map { try purchase($0, at: now) }
     }
 
-    /// What members of the family have of something bought once, taken back or not.
+    /// The shares that family members have of a purchase, including revoked ones.
     func shares(ofPurchase id: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE share_owner = ?1 AND share_until IS NULL ORDER BY id", [.integer(id)]
@@ -44,7 +44,7 @@ extension SimulatorDatabase {
         ).map { try purchase($0, at: now) }
     }
 
-    /// What an account has for good, or until the app says otherwise: what is not used up and was not taken back.
+    /// The purchases that an account owns: consumables and revoked purchases are left out.
     func ownedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND kind <> ?2 ORDER BY id",
@@ -52,7 +52,7 @@ extension SimulatorDatabase {
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 
-    /// The transaction by which an account has a product that is bought once.
+    /// The transaction by which an account owns a product.
     func owned(_ product: ProductID, by account: Int64, at now: Date) throws -> TransactionRecord? {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND product = ?2 ORDER BY id",
@@ -77,11 +77,10 @@ extension SimulatorDatabase {
                 milliunits: try row.number("price", in: ColumnRange.price), currency: try row["currency"]),
             storefront: try row["storefront"], sharedAt: share?.from)
         if let until = share?.until, until <= now {
-            // What is shared is lost with the family.
             record.revocation = Revocation(at: until, kind: .familyRevoke)
             return record
         }
-        // It is lost as well when its owner loses it.
+        // The owner's revocation ends the share as well.
         let own = try revocations(of: id)[id]
         let owners = try share.flatMap { try revocations(of: $0.ownerOriginalID)[$0.ownerOriginalID]?.shared }
         let known = [own, owners].compactMap(\.self)

@@ -3,7 +3,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// A customer's wish to have the money back.
+/// A customer's request for a refund.
 struct RefundRequest: Sendable, Hashable {
     var transaction: Int64
     var at: Date
@@ -11,7 +11,7 @@ struct RefundRequest: Sendable, Hashable {
 }
 
 extension SimulatorDatabase {
-    /// Who asks again asks anew.
+    /// Inserts a request, or replaces an earlier one for the same transaction.
     func insert(_ request: RefundRequest) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO refund_request (purchase, at, reason) VALUES (?1, ?2, ?3)",
@@ -20,12 +20,12 @@ extension SimulatorDatabase {
             ])
     }
 
-    /// What is given back waits for no decision any more.
+    /// Closes the request for a transaction that is refunded.
     func grant(_ transaction: Int64) throws {
         try sql.execute("DELETE FROM refund_request WHERE purchase = ?1", [.integer(transaction)])
     }
 
-    /// `false` where nothing waits for a decision.
+    /// Declines a request. Returns `false` if no request is open.
     func decline(_ transaction: Int64, at now: Date) throws -> Bool {
         try sql.execute(
             "UPDATE refund_request SET declined_at = ?2 WHERE purchase = ?1 AND declined_at IS NULL",

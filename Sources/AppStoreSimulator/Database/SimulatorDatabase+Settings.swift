@@ -3,9 +3,9 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What was set for the whole store, but for what is dated (`Conditions`).
+/// The settings of the whole store, without those that depend on a date (`Conditions`).
 extension SimulatorDatabase {
-    /// By name.
+    /// The settings by name.
     func settings() throws -> [String: JSONValue] {
         try sql.query("SELECT name, value FROM setting").reduce(into: [:]) { settings, row in
             let text: String = try row["value"]
@@ -13,7 +13,7 @@ extension SimulatorDatabase {
         }
     }
 
-    /// How a switch of the whole store stands.
+    /// Whether a setting of the whole store is on.
     func isOn(_ setting: StoreSetting) throws -> Bool { try settings()[setting.name]?.boolValue ?? false }
 
     func save(_ setting: StoreSetting, _ value: JSONValue) throws {
@@ -21,7 +21,7 @@ extension SimulatorDatabase {
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [.text(setting.name), .text(value.text())])
     }
 
-    /// What a new store's catalogue asks for.
+    /// Applies the settings of a new store's catalogue.
     func save(_ asked: [String: JSONValue], at now: Date) throws {
         for (name, value) in asked.sorted(by: { $0.key < $1.key }) {
             guard let setting = StoreSetting.named(name), setting != .timeRate, setting != .storefront else { continue }
@@ -29,7 +29,7 @@ extension SimulatorDatabase {
         }
     }
 
-    /// Keeps a setting where it belongs.
+    /// Stores a setting in its table or as a condition.
     func apply(_ setting: StoreSetting, _ value: JSONValue, at now: Date) throws {
         switch setting {
         case .gracePeriod: try setGracePeriod(days: StoreSetting.days(in: value), at: now)
@@ -45,7 +45,7 @@ extension SimulatorDatabase {
 }
 
 extension StoreSetting {
-    /// `16d` is 16, `off` 0.
+    /// The number of days: `16d` is 16, `off` is 0.
     static func days(in value: JSONValue) -> Int { value.stringValue.flatMap { Int($0.dropLast()) } ?? 0 }
 
     static func gracePeriod(days: Int) -> JSONValue { days == 0 ? "off" : .string("\(days)d") }

@@ -34,7 +34,7 @@ extension SimulatorDatabase {
         for (place, run) in record.runs.enumerated() { try save(run, at: place, of: record.originalID) }
     }
 
-    /// Of the runs before the last only those that an event closes change.
+    /// Saves a run. Of the runs before the last, an event changes only those that it closes.
     private func save(_ run: Run, at place: Int, of original: Int64) throws {
         try sql.execute(
             """
@@ -57,7 +57,7 @@ extension SimulatorDatabase {
         try sql.first("SELECT * FROM subscription WHERE original = ?1", [.integer(originalID)]).map(subscription)
     }
 
-    /// An account's own, not what others share with it.
+    /// The account's own subscription in a group, without shares.
     func subscription(in group: String, of account: Int64) throws -> SubscriptionRecord? {
         try sql.first(
             "SELECT * FROM subscription WHERE account = ?1 AND group_id = ?2 AND share_owner IS NULL",
@@ -65,7 +65,7 @@ extension SimulatorDatabase {
         ).map(subscription)
     }
 
-    /// What others share with an account in a group, or have shared with it.
+    /// The subscriptions in a group that others share or have shared with an account.
     func shares(in group: String, with account: Int64) throws -> [SubscriptionRecord] {
         try sql.query(
             """
@@ -80,13 +80,13 @@ extension SimulatorDatabase {
             .map(subscription)
     }
 
-    /// The shares that members of the family have of a subscription.
+    /// The shares that family members have of a subscription.
     func shares(of originalID: Int64) throws -> [SubscriptionRecord] {
         try sql.query("SELECT * FROM subscription WHERE share_owner = ?1 ORDER BY original", [.integer(originalID)])
             .map(subscription)
     }
 
-    /// Every subscription, in the order of the original transactions, one at a time.
+    /// Passes every subscription to `body`, one at a time, in the order of the original transactions.
     func eachSubscription(_ body: (SubscriptionRecord) throws -> Void) throws {
         try sql.each("SELECT * FROM subscription ORDER BY original", []) { try body(try subscription($0)) }
     }
@@ -104,20 +104,19 @@ extension SimulatorDatabase {
             hasUsedIntroductoryOffer: try row["used_introductory"], startedAt: try row.date("started_at"),
             changedAt: try row.date("changed_at"), share: share)
         if let share {
-            // What is shared is not shared again.
             let row = try sql.first(
                 "SELECT * FROM subscription WHERE original = ?1 AND share_owner IS NULL",
                 [.integer(share.ownerOriginalID)])
             guard let owner = try row.map(subscription) else { throw Self.empty }
             record.takeShare(of: owner)
-            // What only this member lost.
+            // A revocation of this member alone.
             record.revocations.merge(try revocations(of: original)) { _, own in own }
         } else {
             record.runs = try runs(of: original)
             record.revocations = try revocations(of: original)
         }
         guard !record.runs.isEmpty else {
-            throw SQLError(.unexpectedValue, "The store's books hold the subscription \(original) without a period.")
+            throw SQLError(.unexpectedValue, "The simulator database has no period of the subscription \(original).")
         }
         return record
     }
@@ -126,13 +125,14 @@ extension SimulatorDatabase {
         let rows = try sql.query("SELECT * FROM run WHERE original = ?1 ORDER BY place", [.integer(original)])
         return try rows.enumerated().map { index, row in
             guard try row["place"] == index else {
-                throw SQLError(.unexpectedValue, "The store's books hold the subscription \(original) with a gap.")
+                throw SQLError(.unexpectedValue, "The simulator database has a gap in the subscription \(original).")
             }
             let first = Int(try row.number("first", in: ColumnRange.place))
             let offset = Int(try row.number("offset", in: ColumnRange.place))
             let count = Int(try row.number("count", in: ColumnRange.count))
             guard max(offset, first) + count <= Int(TransactionNumber.span) else {
-                throw SQLError(.unexpectedValue, "The store's books hold \(count) periods at once, which none sells.")
+                throw SQLError(
+                    .unexpectedValue, "The simulator database has an invalid number of periods of one sale: \(count).")
             }
             return Run(
                 base: try row.number("base", in: ColumnRange.readable), first: first, anchor: try row.date("anchor"),
@@ -161,7 +161,7 @@ extension SimulatorDatabase {
         try sql.query("SELECT * FROM revocation WHERE original = ?1", [.integer(original)]).reduce(into: [:]) {
             let kind: String = try $1["kind"]
             guard let kind = Revocation.Kind(rawValue: kind) else {
-                throw SQLError(.unexpectedValue, "The store's books hold the revocation type \(kind), which is none.")
+                throw SQLError(.unexpectedValue, "The simulator database has an unknown revocation type: \(kind).")
             }
             $0[try $1["id"]] = Revocation(
                 at: try $1.date("at"), kind: kind, reason: try $1["reason"], percentage: try $1["percentage"],

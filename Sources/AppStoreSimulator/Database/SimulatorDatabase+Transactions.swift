@@ -3,7 +3,7 @@ import SQLStorage
 import StoreModel
 
 extension SimulatorDatabase {
-    /// A transaction, and the subscription that it is of; `nil` when it was not sold by `now`.
+    /// A transaction and the state of its subscription; `nil` if it was not sold by `now`.
     func transaction(_ id: Int64, at now: Date) throws -> (TransactionRecord, SubscriptionState?)? {
         if let purchase = try purchase(id, at: now) { return (purchase, nil) }
         guard let record = try subscription(having: id) else { return nil }
@@ -11,13 +11,13 @@ extension SimulatorDatabase {
         return state.transaction(id).map { ($0, state) }
     }
 
-    /// How an account's subscriptions stand, oldest first.
+    /// The states of an account's subscriptions, oldest first.
     func states(of account: Int64, at now: Date) throws -> [SubscriptionState] {
         let conditions = try conditions()
         return try subscriptions(of: account).map { SubscriptionState(of: $0, under: conditions, at: now) }
     }
 
-    /// All of an account's, in the order in which they were bought.
+    /// The transactions of an account, in the order of their purchase.
     ///
     /// Throws `tooManyTransactions` for more than `limit`, before one is computed.
     func transactions(
@@ -31,7 +31,7 @@ extension SimulatorDatabase {
         return Self.inOrder(try purchases(of: account, at: now), states.map { ($0, $0.transactions) })
     }
 
-    /// Those that no device of the account has finished, in the order in which they were bought.
+    /// The transactions that no device of the account has finished, in the order of their purchase.
     ///
     /// Throws `tooManyTransactions` for more than `limit`, before one is computed.
     func unfinishedTransactions(
@@ -70,7 +70,7 @@ extension SimulatorDatabase {
                 + "API for the history, which it gives page by page, or begin anew and move the clock less.")
     }
 
-    /// What gives an account access: the current period of each subscription, and what was bought for good.
+    /// The transactions that give an account access: the current period of each subscription, and owned purchases.
     func entitlements(of account: Int64, at now: Date) throws -> [(TransactionRecord, SubscriptionState?)] {
         let active = try states(of: account, at: now)
             .filter(\.isActive).map { ($0.latest, Optional($0)) }

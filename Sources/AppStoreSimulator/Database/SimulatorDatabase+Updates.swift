@@ -2,7 +2,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// What devices are told besides what time does by itself.
+/// The stored updates for devices, without the changes that time makes.
 extension SimulatorDatabase {
     struct StoredUpdate: Sendable, Hashable {
         var id: Int64
@@ -31,7 +31,7 @@ extension SimulatorDatabase {
             """, [.integer(update.accountID), .text(payment.rawValue)])
     }
 
-    /// The last answer a payment had; `nil` for a payment that was never made.
+    /// The latest answer to a payment; `nil` if the payment was never made.
     func answer(to payment: PaymentID, of account: Int64) throws -> StoredUpdate? {
         try sql.first(
             """
@@ -41,7 +41,7 @@ extension SimulatorDatabase {
         ).map(Self.storedUpdate)
     }
 
-    /// What a device is told of what happened after one instant and by another, oldest first.
+    /// The updates for a device after one instant and up to another, oldest first.
     func updates(for device: Device, after start: Date, until end: Date) throws -> [StoredUpdate] {
         try sql.query(
             """
@@ -63,7 +63,7 @@ extension SimulatorDatabase {
         let reason: String? = try row["failure_reason"]
         guard let state = UpdateRecord.State(rawValue: state) else {
             throw SQLError(
-                .unexpectedValue, "The store's news hold the state \(state), which this version does not know.")
+                .unexpectedValue, "The simulator database has an update with an unknown state: \(state).")
         }
         return StoredUpdate(
             id: try row["id"], at: try row.date("at"),

@@ -4,7 +4,7 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The store's books within one read or write of the database: rows in, records out.
+/// The simulator database within one read or write: converts between rows and records.
 struct SimulatorDatabase {
     let sql: any SQLConnection
 
@@ -15,13 +15,13 @@ struct SimulatorDatabase {
         var name: AccountName
         var appTransactionID: String
         var createdAt: Date
-        /// When something last happened to it.
+        /// The instant of the account's latest event.
         var lastEvent: Date
         var family: FamilyName?
-        /// The country where it shops; `nil`: the catalogue's.
+        /// The country of the account's storefront. `nil` means that of the catalogue.
         var storefront: String?
         var canMakePayments: Bool
-        /// Whether its purchases wait for approval, or are interrupted; `nil`: as the store's settings say.
+        /// Whether the account's purchases wait for approval, or are interrupted. `nil` means the setting of the store.
         var asksToBuy: Bool?
         var isInterrupted: Bool?
     }
@@ -29,9 +29,9 @@ struct SimulatorDatabase {
     struct Device: Sendable, Hashable {
         var id: DeviceID
         var account: Account
-        /// Everything up to then is known to the device, but for what is unfinished.
+        /// The instant up to which the device has received everything except unfinished transactions.
         var seen: Date
-        /// What binds documents to it.
+        /// The identifier that binds signed documents to the device.
         var stamp: DeviceStamp?
     }
 
@@ -58,13 +58,13 @@ struct SimulatorDatabase {
         try sql.query("SELECT * FROM account WHERE family = ?1 ORDER BY id", [.text(family.rawValue)]).map(Self.account)
     }
 
-    /// An account and the rest of its family.
+    /// An account, followed by the rest of its family.
     func household(_ account: Account) throws -> [Account] {
         guard let family = account.family else { return [account] }
         return [account] + (try accounts(inFamily: family)).filter { $0.id != account.id }
     }
 
-    /// What happens to it is later than all that holds in the store by now.
+    /// Adds an account. Its events are later than every condition that the store has by now.
     func add(account name: AccountName, appTransactionID: String, at now: Date) throws {
         try sql.execute(
             """
@@ -74,7 +74,7 @@ struct SimulatorDatabase {
             [.text(name.rawValue), .text(appTransactionID), .integer(now.microseconds)])
     }
 
-    /// What a tester set of an account.
+    /// Saves the properties of an account that a tester can set.
     func save(_ account: Account) throws {
         try sql.execute(
             """
@@ -94,12 +94,12 @@ struct SimulatorDatabase {
         }
     }
 
-    /// What concerns the whole store has happened to each of its accounts.
+    /// Sets the latest event of every account, after a change that affects the whole store.
     func setLastEvent(ofAll date: Date) throws {
         try sql.execute("UPDATE account SET last_at = ?1", [.integer(date.microseconds)])
     }
 
-    /// When something last happened to anybody.
+    /// The instant of the latest event of any account.
     func lastEvent() throws -> Date {
         let row = try sql.first("SELECT max(last_at) AS last FROM account")
         let last: Int64? = try row?["last"]
@@ -129,14 +129,14 @@ struct SimulatorDatabase {
         }
     }
 
-    /// A device starts with what is unfinished and with what happens from now on.
+    /// Adds a device. Its updates begin with unfinished transactions and with changes after `now`.
     func add(device id: DeviceID, number: Int64, account: Int64, at now: Date) throws {
         try sql.execute(
             "INSERT INTO device (id, number, account, seen) VALUES (?1, ?2, ?3, ?4)",
             [.text(id.rawValue), .integer(number), .integer(account), .integer(now.microseconds)])
     }
 
-    /// A device that changes hands starts anew.
+    /// Moves a device to another account. Its updates begin anew.
     func move(_ device: DeviceID, to account: Int64, at now: Date) throws {
         try sql.execute(
             "UPDATE device SET account = ?2, seen = ?3 WHERE id = ?1",
@@ -149,7 +149,7 @@ struct SimulatorDatabase {
             [.text(device.rawValue), .integer(seen.microseconds)])
     }
 
-    /// Marks a transaction as delivered. `false` when the account has no such transaction by `now`.
+    /// Marks a transaction as finished. Returns `false` if the account has no such transaction by `now`.
     func finish(_ id: Int64, of account: Int64, at now: Date) throws -> Bool {
         if try sql.execute(
             "UPDATE purchase SET is_finished = 1 WHERE id = ?1 AND account = ?2", [.integer(id), .integer(account)]) > 0
@@ -165,7 +165,7 @@ struct SimulatorDatabase {
         return true
     }
 
-    /// Marks a transaction as one to be delivered.
+    /// Marks a transaction as unfinished, so that it is delivered again.
     func unfinish(_ id: Int64) throws {
         try sql.execute("UPDATE purchase SET is_finished = 0 WHERE id = ?1", [.integer(id)])
         guard let record = try subscription(having: id) else { return }
@@ -179,7 +179,7 @@ struct SimulatorDatabase {
 
     // MARK: - Transactions
 
-    /// The subscription that a transaction is of; `nil` for what was bought once, or never.
+    /// The subscription of a transaction; `nil` for a purchase that is no subscription, and for an unknown id.
     func subscription(having id: Int64) throws -> SubscriptionRecord? {
         let base = TransactionNumber.base(of: id)
         if let record = try subscription(base) { return record }
@@ -187,7 +187,7 @@ struct SimulatorDatabase {
         return try row.flatMap { try subscription($0["original"]) }
     }
 
-    /// The transaction that a transaction goes back to.
+    /// The original transaction of a transaction.
     func original(of id: Int64) throws -> Int64 { try subscription(having: id)?.originalID ?? id }
 
     // MARK: - Numbers and time
@@ -201,7 +201,7 @@ struct SimulatorDatabase {
         try sql.execute("UPDATE store SET next_sale = ?1", [.integer(numbers.sale)])
     }
 
-    /// A number for a new device, given out once.
+    /// Returns a new, unique number for a device.
     func nextDevice() throws -> Int64 {
         try sql.execute("UPDATE store SET next_device = next_device + 1")
         guard let row = try sql.first("SELECT next_device FROM store") else { throw Self.empty }
@@ -219,7 +219,7 @@ struct SimulatorDatabase {
         }
         let rate: Double = try row["clock_rate"]
         guard (0...1e9).contains(rate) else {
-            throw SQLError(.unexpectedValue, "The store's books hold the time rate \(rate), which none has.")
+            throw SQLError(.unexpectedValue, "The simulator database has an invalid time rate: \(rate).")
         }
         return ClockAnchor(
             base: try row.date("clock_base"), reading: try row.date("clock_reading"), rate: rate,
@@ -235,9 +235,9 @@ struct SimulatorDatabase {
             ])
     }
 
-    static let empty = SQLError(.unexpectedValue, "The store's books are empty; use another data folder.")
+    static let empty = SQLError(.unexpectedValue, "The simulator database is empty; use another data folder.")
 
-    /// What time it is by the clock as the books have it, never earlier than `clock` has said itself.
+    /// The virtual time according to the stored clock. Never earlier than an instant that `clock` returned.
     func now(_ clock: AnchoredClock) throws -> Date {
         let anchor = try self.clock()
         let now = anchor.reading(at: clock.base.now())

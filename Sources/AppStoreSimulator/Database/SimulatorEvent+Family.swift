@@ -1,15 +1,16 @@
 import Foundation
 import StoreModel
 
-/// What members of a family have of each other's purchases: rows of their own that refer to the owner's.
+/// Family Sharing: a member's share of a purchase is a row of its own that refers to the owner's purchase.
 ///
-/// Who buys a product that may be shared shares it at once, who joins shares and gets what there is. A member's own
-/// subscription goes on beside a share of the same group; what is bought once is shared with those who do not have it.
+/// A shareable product is shared with the family when it is bought, and a new member gets what the others share. A
+/// member's own subscription continues beside a share of the same group. A product that is bought once is shared only
+/// with members who do not have it.
 extension SimulatorEvent {
-    /// Makes the shares of the families concerned what they should be now.
+    /// Updates the shares of the families concerned.
     ///
-    /// A plan that may not be shared ends the shares when it begins, at a renewal too. One that may be shared and begins at
-    /// a renewal is shared from the next event of the family on.
+    /// A plan that is not shareable ends the shares when it begins, also at a renewal. A shareable plan that begins at
+    /// a renewal is shared from the family's next event on.
     mutating func settleShares() throws {
         guard accounts.count > 1 else { return }
         for family in Set(try accounts.compactMap { try db.account($0.id)?.family }).sorted() {
@@ -37,7 +38,6 @@ extension SimulatorEvent {
         let missing = isShared ? others.filter { other in !open.contains { $0.accountID == other } } : []
         let changed = open.filter { $0.share?.until != end }
         guard !missing.isEmpty || !changed.isEmpty else { return }
-        // A share begins with a period that is written down.
         let owner = state.condensed
         try record([.subscription(owner)])
         for share in changed { try close(share, at: end) }
@@ -53,7 +53,7 @@ extension SimulatorEvent {
 
     private mutating func share(_ purchase: TransactionRecord, with other: Int64) throws {
         guard try db.owned(purchase.productID, by: other, at: now) == nil else { return }
-        // What the store took back from one member alone stays so.
+        // A share that the store revoked for one member alone stays revoked.
         guard try !db.shares(ofPurchase: purchase.id, at: now).contains(where: { $0.accountID == other }) else {
             return
         }
@@ -67,7 +67,7 @@ extension SimulatorEvent {
         try record([.purchase(shared, share: share), reported(.purchased, shared.id, shared.productID, other)])
     }
 
-    /// Takes back what `leavers` have of the others, and the others of them.
+    /// Ends the shares that `leavers` have of the others, and those that the others have of them.
     mutating func endShares(of leavers: Set<Int64>) throws {
         for account in accounts {
             for record in try db.subscriptions(of: account.id) where isOpen(record) {
@@ -89,7 +89,7 @@ extension SimulatorEvent {
         record.share.map { $0.until.map { $0 > now } ?? true } ?? false
     }
 
-    /// Lets a share end then; whoever loses something now is told.
+    /// Lets a share end at `end`. Reports a revocation to a member who loses access now.
     private mutating func close(_ share: SubscriptionRecord, at end: Date?) throws {
         let state = state(of: share)
         var ended = share

@@ -4,21 +4,22 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// One entry in the books: what somebody does, at one instant that is later than everything said before.
+/// An event in the store: the changes that one action makes, at one instant that is later than everything reported
+/// before.
 struct SimulatorEvent {
     let db: SimulatorDatabase
     let now: Date
-    /// Those whom it concerns: who acts, then the rest of their family.
+    /// The accounts that the event concerns: the one that acts, then the rest of its family.
     let accounts: [SimulatorDatabase.Account]
     let conditions: Conditions
     private(set) var rules: StoreRules
     private let numbersBefore: Numbers
-    /// What the app's server is told of it; `nil` while nobody is.
+    /// Writes the notifications for the app's server; `nil` while none are sent.
     private let notifications: EventNotifications?
-    /// What devices are told of it.
+    /// The updates for devices.
     private var updates: [UpdateRecord] = []
 
-    /// `writer`: who writes down what the app's server is told, if anybody does.
+    /// Starts an event at `now`. `writer` writes the notifications for the app's server; `nil` while none are sent.
     init(
         _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date, catalogue: Catalogue,
         _ writer: NotificationWriter?
@@ -35,7 +36,7 @@ struct SimulatorEvent {
         }
     }
 
-    /// Who acts.
+    /// The account that acts.
     var account: SimulatorDatabase.Account { accounts[0] }
 
     func state(of record: SubscriptionRecord) -> SubscriptionState {
@@ -49,8 +50,8 @@ struct SimulatorEvent {
             state: try item?.subscription.flatMap { try state(of: product, in: $0.groupID, account) })
     }
 
-    /// An account's own subscription in a group; but what the family shares with it where it has none that runs, and asks
-    /// for what it has already.
+    /// Returns the account's own subscription in a group. If that one is not running, and the family shares an active
+    /// subscription of `product`, returns the shared one.
     private func state(of product: ProductID, in group: String, _ account: Int64) throws -> SubscriptionState? {
         let own = try db.subscription(in: group, of: account).map(state)
         if own?.isActive == true || own?.status == .billingRetry { return own }
@@ -64,14 +65,14 @@ struct SimulatorEvent {
         return outcome.decision
     }
 
-    /// Answers an order that is not even looked at.
+    /// Refuses an order before the store's rules see it, and reports the failure to the device.
     mutating func refuse(_ order: Order, _ failure: StoreFailure) throws {
         var update = StoreRules.update(order, .failed)
         update.failure = failure
         try record([.update(update)])
     }
 
-    /// Keeps an order that is to wait, if there is anything to wait for.
+    /// Holds an order for `reason`. An order that would be refused, or costs nothing, does not wait.
     mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> StoreRules.Decision {
         let existing = try existing(for: order.productID, of: order.accountID)
         let outcome = rules.hold(order, for: reason, existing, at: now)
@@ -88,7 +89,7 @@ struct SimulatorEvent {
 
     mutating func decline(_ held: HeldOrder) throws { try record(rules.decline(held)) }
 
-    /// Why an order cannot be taken, whoever gives it.
+    /// Returns why an order cannot be accepted; `nil` if it can.
     func refusal(of order: Order) -> StoreFailure? { rules.refusal(of: order) }
 
     mutating func record(_ changes: [StoreChange]) throws {
@@ -111,7 +112,8 @@ struct SimulatorEvent {
 
     mutating func nextNumber() -> Int64 { rules.numbers.next() }
 
-    /// Tells the app's server of a transaction what cannot be seen in the books. Nothing while nobody is told.
+    /// Writes a notification about `sale` that does not follow from a change in the database. Does nothing while no
+    /// notifications are sent.
     func notify(
         _ type: StoreNotification.Kind, _ subtype: StoreNotification.Subtype? = nil, of sale: Sale,
         reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
@@ -120,7 +122,7 @@ struct SimulatorEvent {
             StoreNotification(type, subtype, sale.transaction), sale.state, of: sale.account, at: now, reason: reason)
     }
 
-    /// Tells it that nobody consents any more to the use of the app by whoever acts.
+    /// Writes the notification that a parent withdrew the consent to the use of the app by this account.
     func notifyOfRescindedConsent() throws {
         try notifications?.writer.writeRescindConsent(of: account, at: now)
     }

@@ -1,19 +1,19 @@
 import SQLStorage
 
-/// The tables of the store's books. Instants are microseconds since 1970 in virtual time, prices are milliunits.
+/// The tables of the simulator database. Instants are microseconds since 1970 in virtual time, prices are milliunits.
 ///
-/// What time does by itself has no rows: periods follow from `run`, and from nothing else.
+/// Renewals have no rows: the periods of a subscription are computed from the table `run` alone.
 enum SimulatorSchema {
     static let migrations = [
-        SQLMigration("0001 books", [.sqlite: db]), SQLMigration("0002 notifications", [.sqlite: notifications]),
+        SQLMigration("0001 books", [.sqlite: initial]), SQLMigration("0002 notifications", [.sqlite: notifications]),
         SQLMigration("0003 deliveries", [.sqlite: deliveries]), SQLMigration("0004 server api", [.sqlite: serverAPI]),
         SQLMigration("0005 promoted purchases", [.sqlite: promotedPurchases]),
     ]
 
-    /// What the tables look like now.
+    /// The name of the current version of the tables.
     static var version: String { migrations.map(\.name).last ?? "" }
 
-    private static let db = """
+    private static let initial = """
         CREATE TABLE store (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             bundle TEXT NOT NULL,

@@ -1,32 +1,32 @@
 import Foundation
 import Primitives
 
-/// Keeps what is told and what happens apart in time, account by account: whatever happens is later than everything
-/// that was told before, so that one instant says what somebody knows.
+/// Chooses the timestamps of events and reports, so that each event of an account is later than everything reported to
+/// it before. One instant then identifies everything that a device has received.
 ///
-/// On a clock that stands still an event is a microsecond later than what was told; on a running one it takes nothing.
+/// While the clock is stopped, an event is a microsecond later than the last report. On a running clock it has the time
+/// of the clock.
 final class Timestamps: Sendable {
-    /// Something that is being written, and may be run more than once until it is.
+    /// The identity of an event that is being written. A write can be repeated until it is committed.
     struct Ticket: Sendable, Hashable { fileprivate let number: Int }
 
     private struct PendingEvent {
-        /// `nil`: all of them.
+        /// The accounts that the event concerns; `nil` means all.
         var accounts: [Int64]?
         var instant: Date
     }
 
     private struct State {
-        /// The latest instant of which an account was told something.
+        /// The latest instant that was reported to each account.
         var reported: [Int64: Date] = [:]
-        /// When what is being written happens. Several entries of one account may share a commit.
+        /// The events that are not yet committed. Several events of an account can share a commit.
         var pending: [Ticket: PendingEvent] = [:]
         var tickets = 0
-        /// No event is earlier: somebody may have been told about it in an earlier run.
+        /// The earliest instant of a new event: an earlier run can have reported everything before it.
         var floor: Date
 
         mutating func remember(_ account: Int64, _ instant: Date) {
             if reported.count >= Timestamps.remembered {
-                // Every event to come is later than whatever is forgotten.
                 floor = max(floor, Timestamps.next(reported.values.max() ?? instant))
                 reported = [:]
             }
@@ -39,8 +39,9 @@ final class Timestamps: Sendable {
 
     init(floor: Date) { state = Locked(State(floor: floor)) }
 
-    /// The instant of which `account` can be told everything that is in the books afterwards; `reading` is the clock, or
-    /// the account's last event if that is later.
+    /// Returns the instant for a report to `account`: every event up to it is in a later read of the database.
+    ///
+    /// `reading` is the time of the clock, or of the account's latest event if that is later.
     func report(_ account: Int64, _ reading: Date) -> Date {
         state.withLock { state in
             let pending = state.pending.values.filter { $0.accounts?.contains(account) ?? true }.map(\.instant).min()
@@ -51,7 +52,7 @@ final class Timestamps: Sendable {
         }
     }
 
-    /// Somebody else is told what happened to `account` until `instant`, within an entry in the books.
+    /// Notes that everything about `account` up to `instant` was reported to the app's server, within a write.
     func reported(_ account: Int64, until instant: Date) {
         state.withLock { $0.remember(account, instant) }
     }
@@ -63,7 +64,8 @@ final class Timestamps: Sendable {
         }
     }
 
-    /// The instant of an event that is about to be written for `accounts`; `last` is that of their latest one.
+    /// Returns the timestamp of an event of `accounts` that is about to be written. `last` is the latest event of any
+    /// of them.
     func beginEvent(_ accounts: [Int64], clock: Date, last: Date, as ticket: Ticket) -> Date {
         state.withLock { state in
             let reported = max(last, accounts.compactMap { state.reported[$0] }.max() ?? last)
@@ -73,7 +75,7 @@ final class Timestamps: Sendable {
         }
     }
 
-    /// The same for what concerns every account.
+    /// Returns the timestamp of an event that concerns every account.
     func beginStoreEvent(clock: Date, last: Date, as ticket: Ticket) -> Date {
         state.withLock { state in
             let reported = max(last, state.reported.values.max() ?? last)
@@ -83,7 +85,7 @@ final class Timestamps: Sendable {
         }
     }
 
-    /// The books were replaced: what was told before is of no account any more, and no event is earlier than `floor`.
+    /// Forgets all reports, because the database was replaced. New events are later than `floor`.
     func forget(floor: Date) {
         state.withLock { state in
             state.reported = [:]
@@ -91,26 +93,29 @@ final class Timestamps: Sendable {
         }
     }
 
-    /// What was entered is in the books, or was given up.
+    /// Ends an event that was committed or abandoned.
     func endEvent(_ ticket: Ticket) { state.withLock { $0.pending[ticket] = nil } }
 
-    /// The millisecond of which something is signed at an instant. Signatures of one millisecond have their order as well:
-    /// each microsecond counts as a millisecond, and what is told just before the next one's event comes before it.
+    /// Returns the millisecond that is written into a document signed at an instant.
+    ///
+    /// Documents of one millisecond keep their order: each microsecond counts as a millisecond. A report just before an
+    /// event's microsecond is signed with an earlier millisecond than the event.
     static func signed(_ instant: Date) -> Int64 {
         let (whole, part) = instant.microseconds.quotientAndRemainder(dividingBy: 1000)
         return whole + (part >= 990 ? part - 999 : part)
     }
 
-    /// That instant, or the first one after it that is signed as of `millisecond`.
+    /// Returns `instant`, or the first instant after it that is signed with `millisecond`.
     private static func raise(_ instant: Date, to millisecond: Int64) -> Date {
         let missing = millisecond - signed(instant)
         let raised = instant.microseconds + max(0, missing)
-        // A millisecond has room for so many; the rest goes where they are signed.
+        // A millisecond has 900 places for events. Later ones move to the milliseconds that they are signed with.
         return raised % 1000 < 900 && missing < 900
             ? Date(microseconds: raised) : Date(microseconds: max(millisecond, signed(instant)) * 1000)
     }
 
-    /// Neither goes beyond what can be written down.
+    /// The next microsecond, limited to the range of `Int64`.
     static func next(_ instant: Date) -> Date { Date(microseconds: min(instant.microseconds, .max - 1) + 1) }
+    /// The previous microsecond, limited to the range of `Int64`.
     static func before(_ instant: Date) -> Date { Date(microseconds: max(instant.microseconds, .min + 1) - 1) }
 }
