@@ -11,7 +11,9 @@ public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
     public let factor: Double
 
     public static let real = TimeRate(description: "real", factor: 1)
+    /// Virtual time runs at the speed of real time.
     public static let frozen = TimeRate(description: "frozen", factor: 0)
+    /// Virtual time moves only when a test advances it.
 
     /// All names of rates.
     public static let names = ["real", "frozen"] + lengths.map(\.name)

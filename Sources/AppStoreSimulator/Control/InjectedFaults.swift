@@ -1,33 +1,36 @@
 import Primitives
 import StoreModel
 
-/// Errors and slowness on demand, per API of the client side; made of the store's settings.
+/// The errors and latencies that the store's settings inject into the APIs of devices.
 ///
 ///     let faults = InjectedFaults(["errors.purchase": "networkError", "latency.purchase": 0.5])
 ///     faults.answer(to: .purchase)      // 0.5 seconds, then StoreFailure unreachable
 public struct InjectedFaults: Sendable, Hashable {
-    /// Closed: what a device asks the store. Raw values are the names in settings.
+    /// An API that a device calls. Closed. Raw values are the names in settings.
     public enum API: String, Sendable, CaseIterable {
         case signIn, device, loadProducts, purchase, updates, finish, appStoreSync, receipt, offerCodeRedeem, messages
     }
 
-    /// Closed: the errors that Xcode can inject, by Apple's names (`StoreKitError`, `Product.PurchaseError`).
+    /// An error that Xcode can inject, by Apple's name (`StoreKitError`, `Product.PurchaseError`). Closed.
     public enum Kind: String, Sendable, CaseIterable {
         case unknown, userCancelled, networkError, systemError, notAvailableInStorefront, notEntitled
         case invalidQuantity, productUnavailable, purchaseNotAllowed, ineligibleForOffer, invalidOfferIdentifier,
             invalidOfferPrice, invalidOfferSignature, missingOfferParameters
     }
 
-    /// What becomes of a question.
+    /// The fault that is injected into a call.
     public struct Answer: Sendable, Hashable {
-        /// Seconds of real time before anything else.
+        /// The real time before the answer, in seconds.
         public var delay = 0.0
+        /// The error with which the call fails; `nil` if it succeeds.
         public var failure: StoreFailure?
     }
 
     private var answers: [API: Answer] = [:]
 
-    /// From settings by name; what is no error or latency is passed over.
+    /// Creates faults from settings by name. Ignores other settings and invalid values.
+    ///
+    /// - Parameter settings: The settings, such as `errors.purchase` and `latency.purchase`.
     public init(_ settings: [String: JSONValue] = [:]) {
         for api in API.allCases {
             let kind = settings[StoreSetting.errors(api).name]?.stringValue.flatMap(Kind.init)
@@ -38,18 +41,20 @@ public struct InjectedFaults: Sendable, Hashable {
         }
     }
 
+    /// Returns the fault for a call of `api`.
     public func answer(to api: API) -> Answer { answers[api] ?? Answer() }
 
+    /// Whether no fault is injected.
     public var isEmpty: Bool { answers.isEmpty }
 }
 
 extension InjectedFaults.API {
-    /// The errors that can be injected here.
+    /// The errors that can be injected into this API.
     public var errors: [InjectedFaults.Kind] {
         self == .purchase ? InjectedFaults.Kind.allCases : InjectedFaults.Kind.generic
     }
 
-    /// What the device does, to go on before "is answered".
+    /// A description of the call, which continues with "is answered".
     var summary: String {
         switch self {
         case .signIn: "signing in"
@@ -67,7 +72,7 @@ extension InjectedFaults.API {
 }
 
 extension InjectedFaults.Kind {
-    /// Apple's `StoreKitError`; the rest are errors of a purchase.
+    /// The cases of Apple's `StoreKitError`. The other errors are those of a purchase.
     static let generic: [Self] = [
         .unknown, .userCancelled, .networkError, .systemError, .notAvailableInStorefront, .notEntitled,
     ]

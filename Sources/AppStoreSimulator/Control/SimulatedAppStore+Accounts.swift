@@ -4,11 +4,18 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Who shops: accounts and their families.
+/// Accounts and families.
 extension SimulatedAppStore {
-    /// Creates an account. Without options it is in the catalogue's storefront, may pay and needs no approval.
+    /// Creates an account. Without options it is in the catalogue's storefront, can make payments and needs no
+    /// approval.
     ///
-    /// Throws `accountExists`, and `unknownStorefront` for a country that is none of ISO 3166-1 alpha-3.
+    /// - Parameters:
+    ///   - name: The name of the account.
+    ///   - storefront: The country of its storefront, as an ISO 3166-1 alpha-3 code.
+    ///   - canMakePayments: Whether it can make payments.
+    ///   - askToBuy: Whether its purchases wait for approval. `nil` means the setting of the store.
+    ///   - interruptedPurchases: Whether its purchases are interrupted. `nil` means the setting of the store.
+    /// - Throws: `SimulatorError` (`accountExists`; `unknownStorefront` for an unknown country).
     public func createAccount(
         _ name: AccountName, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
         interruptedPurchases: Bool? = nil
@@ -20,7 +27,7 @@ extension SimulatedAppStore {
                 interruptedPurchases: interruptedPurchases))
     }
 
-    /// Throws `accountExists`, `unknownStorefront`.
+    /// Creates an account. Throws `accountExists`, `unknownStorefront`.
     package func createAccount(_ name: AccountName, with options: StoreControlWire.AccountChange) async throws {
         try options.check()
         try await database.write { [virtualClock] sql in
@@ -37,7 +44,11 @@ extension SimulatedAppStore {
         }
     }
 
-    /// An account with everything that is set for it. Throws `unknownAccount`.
+    /// Returns an account with its settings.
+    ///
+    /// - Parameter name: The name of the account.
+    /// - Returns: The account.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func account(_ name: AccountName) throws -> StoreControlWire.Account {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -45,7 +56,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// All accounts in the order of their names.
+    /// Returns all accounts in the order of their names.
+    ///
+    /// - Returns: The accounts.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func accountList() throws -> [StoreControlWire.Account] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -53,10 +67,18 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Changes what is set for an account; its devices hear of another storefront. Returns it as it is then.
+    /// Changes the settings of an account, and reports a new storefront to its devices.
     ///
-    /// What was bought stays in the country of its purchase, and so do its renewals. Throws `unknownAccount`,
-    /// `unknownStorefront`.
+    /// Earlier purchases and their renewals stay in the country of their purchase.
+    ///
+    /// - Parameters:
+    ///   - account: The name of the account.
+    ///   - storefront: The country of its storefront, as an ISO 3166-1 alpha-3 code. `nil` changes nothing, as below.
+    ///   - canMakePayments: Whether it can make payments.
+    ///   - askToBuy: Whether its purchases wait for approval.
+    ///   - interruptedPurchases: Whether its purchases are interrupted.
+    /// - Returns: The changed account.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownStorefront`).
     @discardableResult
     public func change(
         _ account: AccountName, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
@@ -83,10 +105,16 @@ extension SimulatedAppStore {
 
     // MARK: - Families
 
-    /// Six are a family (Apple: What is Family Sharing?).
+    /// The maximum number of members of a family (Apple: What is Family Sharing?).
     static let familySize = 6
 
-    /// A family with its organizer as the first member. Throws `familyExists`, `unknownAccount`, `inAnotherFamily`.
+    /// Creates a family with its organizer as the first member.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the family.
+    ///   - organizer: The account of the organizer.
+    /// - Returns: The family.
+    /// - Throws: `SimulatorError` (`familyExists`, `unknownAccount`, `inAnotherFamily`).
     @discardableResult
     public func createFamily(_ name: FamilyName, organizer: AccountName) async throws -> StoreControlWire.Family {
         try await recordEvent({ try $0.known(organizer) }) { event in
@@ -101,7 +129,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// All families in the order of their names.
+    /// Returns all families in the order of their names.
+    ///
+    /// - Returns: The families.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func families() throws -> [StoreControlWire.Family] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -109,9 +140,14 @@ extension SimulatedAppStore {
         }
     }
 
-    /// The account shares with the family, and has what the others share, from now on.
+    /// Adds an account to a family. It shares its purchases with the others, and gets their shared purchases.
     ///
-    /// Throws `unknownFamily`, `unknownAccount`, `inAnotherFamily`, `familyFull` (six are a family).
+    /// - Parameters:
+    ///   - family: The name of the family.
+    ///   - account: The account that joins.
+    /// - Returns: The family.
+    /// - Throws: `SimulatorError` (`unknownFamily`, `unknownAccount`, `inAnotherFamily`; `familyFull` for a family of
+    ///   six).
     @discardableResult
     public func join(_ family: FamilyName, _ account: AccountName) async throws -> StoreControlWire.Family {
         try await recordEvent(all: { db in
@@ -131,10 +167,14 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Takes back what the account had from the others, and from them what it shared. When the organizer leaves, the
-    /// family ends: its answer has no members.
+    /// Removes an account from a family, and ends the shares that it has and gives. If the organizer leaves, the family
+    /// ends.
     ///
-    /// Throws `unknownFamily`, `unknownAccount`, `notInFamily`.
+    /// - Parameters:
+    ///   - family: The name of the family.
+    ///   - account: The account that leaves.
+    /// - Returns: The family. It has no members if it ended.
+    /// - Throws: `SimulatorError` (`unknownFamily`, `unknownAccount`, `notInFamily`).
     @discardableResult
     public func leave(_ family: FamilyName, _ account: AccountName) async throws -> StoreControlWire.Family {
         try await recordEvent({ db in
@@ -205,7 +245,7 @@ extension SimulatorDatabase {
         return family
     }
 
-    /// Throws `inAnotherFamily`.
+    /// Adds an account to a family. Throws `inAnotherFamily`.
     fileprivate func add(_ account: Account, to family: Family) throws {
         if let other = account.family {
             throw SimulatorError(
@@ -218,8 +258,10 @@ extension SimulatorDatabase {
     }
 }
 
-/// Accounts that share, by name.
+/// The name of a family.
 public struct FamilyName: Identifier {
+    /// The name as a string.
     public let rawValue: String
+    /// Creates a name without a check of its form.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }

@@ -2,7 +2,7 @@ import AppStorePayloads
 import Foundation
 import StoreModel
 
-/// A renewal date that was moved for nothing.
+/// An extension of a subscription's renewal date.
 struct RenewalExtension: Sendable, Hashable {
     var original: Int64
     var webOrderLineItemID: Int64?
@@ -10,19 +10,19 @@ struct RenewalExtension: Sendable, Hashable {
     var effectiveDate: Date
 }
 
-/// Why a renewal date is not moved. Closed: Apple has an error for each.
+/// The reason to refuse an extension. Closed. Apple has an error for each.
 enum ExtensionRefusal: Error, Hashable {
-    /// There is no such subscription.
+    /// The subscription does not exist.
     case unknown
-    /// Nothing that was paid for runs.
+    /// The subscription has no active period that was paid for.
     case ineligible
-    /// It was moved twice within a year.
+    /// The subscription was extended twice within a year.
     case tooOften
-    /// Only its owner's can be moved.
+    /// The subscription is shared by a family member; only the owner's can be extended.
     case familyShared
 }
 
-/// What came of moving the renewal dates of all subscribers of a product.
+/// The result of the extension for all subscribers of a product.
 struct MassExtension: Sendable, Hashable {
     var product: ProductID
     var request: String
@@ -32,12 +32,11 @@ struct MassExtension: Sendable, Hashable {
 }
 
 extension SimulatedAppStore {
-    /// How often, and within how many days, the same renewal date can be moved.
+    /// The maximum number of extensions of a subscription within `extensionYear`.
     private static let extensionsPerYear = 2
     private static let extensionYear = 365.0 * 86400
 
-    /// Lets the current period of a subscription end later; asked again, the same request extends it once. Throws
-    /// `ExtensionRefusal`.
+    /// Extends the current period of a subscription. A repeated request extends it once. Throws `ExtensionRefusal`.
     func extendRenewal(
         of original: TransactionID, byDays days: Int, request: String
     ) async throws -> RenewalExtension {
@@ -73,8 +72,8 @@ extension SimulatedAppStore {
         return extended
     }
 
-    /// Does the same for everybody who subscribes to a product now, in these countries (ISO 3166-1 alpha-3; `nil`: in all).
-    /// The same request again moves nothing.
+    /// Extends the current period of all active subscribers of a product, in some countries (ISO 3166-1 alpha-3; `nil`
+    /// means all). A repeated request extends nothing.
     func extendRenewals(
         of product: ProductID, byDays days: Int, request: String, in storefronts: [String]?
     ) async throws -> MassExtension {
@@ -118,7 +117,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// What came of a mass extension; `nil` for one that nobody asked for.
+    /// Returns the result of a mass extension; `nil` if there was no such request.
     func renewalExtension(of product: ProductID, request: String) throws -> MassExtension? {
         try database.read { try SimulatorDatabase($0).massExtension(of: product, request) }
     }

@@ -4,9 +4,12 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A store's state as a file: what was made once can be the start of many tests.
+/// Export and import of the store's state, so that many tests can begin with the same state.
 extension SimulatedAppStore {
-    /// Everything the store knows, certificates and keys excepted: accounts, devices, purchases, settings, the clock.
+    /// Exports the state: accounts, devices, purchases, settings and the clock, without certificates and keys.
+    ///
+    /// - Returns: The state as JSON.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func exportState() async throws -> JSONValue {
         let now = virtualClock.now()
         let tables = try database.read { sql in
@@ -23,13 +26,18 @@ extension SimulatedAppStore {
         ]
     }
 
-    /// Replaces everything by what another store exported: what was given before is gone, the clock reads what it read there
-    /// and goes on at this store's speed, and signatures are this store's.
+    /// Replaces the state by one that another store exported.
     ///
-    /// Throws `invalidValue` and `otherBundle`, and changes nothing then.
+    /// The clock continues from the exported time at this store's speed. Documents are signed with this store's
+    /// certificates.
+    ///
+    /// - Parameter state: The exported state.
+    /// - Throws: `SimulatorError` (`invalidValue` for an invalid state, `otherBundle` for another app's). Then nothing
+    ///   changes.
     public func importState(_ state: JSONValue) async throws {
         let fixture = try StoreFixture(state)
-        // Once in the document and once in the books: with another one there, the store could not be opened again.
+        // The bundle id is in the document and in the table `store`; another one there would keep the store from
+        // opening again.
         for bundle in [fixture.bundleID, fixture.rows["store"]?.first?["bundle"]?.stringValue].compactMap(\.self) {
             guard bundle.hasSameBytes(as: configuration.bundleID.rawValue) else {
                 throw SimulatorError(
@@ -70,7 +78,7 @@ extension SimulatedAppStore {
     }
 }
 
-/// A state that was exported, as far as it can be told without the books.
+/// An exported state, with the checks that need no database.
 private struct StoreFixture: Sendable {
     static let format = "souk-store"
 
@@ -108,7 +116,7 @@ private struct StoreFixture: Sendable {
 }
 
 extension SQLRow {
-    /// Without what is NULL.
+    /// The columns that are not NULL.
     fileprivate var json: JSONValue {
         .object(
             JSONMembers(
@@ -118,7 +126,6 @@ extension SQLRow {
                     case .integer(let number): (name, .number(number))
                     case .real(let number): (name, .number(number))
                     case .text(let text): (name, .string(text))
-                    // The books have none.
                     case .blob(let bytes): (name, .string(Hex.encode(bytes)))
                     }
                 }))
@@ -126,7 +133,7 @@ extension SQLRow {
 }
 
 extension SQLConnection {
-    /// The tables of the books, those that others refer to first.
+    /// The tables of the database, in an order in which references point to earlier tables.
     fileprivate func tableNames() throws -> [String] {
         try query(
             """
@@ -136,7 +143,7 @@ extension SQLConnection {
         ).map { try $0["name"] }
     }
 
-    /// Rows of a fixture; columns are named by the table alone.
+    /// Inserts rows. Only columns of the table are valid names.
     fileprivate func insert(_ rows: [JSONMembers], into table: String) throws {
         let columns = try query("SELECT name, type FROM pragma_table_info(?1)", [.text(table)])
         let types = Dictionary(
@@ -163,8 +170,10 @@ extension SQLConnection {
 }
 
 extension SQLValue {
-    /// The value of a column of that type. `nil` where the JSON type is not the column's: SQLite would turn a number into
-    /// a text and a text of digits into a number, and checks of the document would not see what the books hold.
+    /// Converts a JSON value to the type of a column; `nil` for another JSON type.
+    ///
+    /// SQLite would convert between numbers and texts of digits, so that the stored value could differ from the checked
+    /// one.
     fileprivate init?(fixture value: JSONValue, type: String) {
         switch (type, value) {
         case ("TEXT", .string(let text)):

@@ -2,14 +2,20 @@ import Foundation
 import StoreKitAdapter
 import StoreModel
 
-/// What the store has to say to its customers.
+/// Messages of the store to its customers.
 extension SimulatedAppStore {
-    /// What the customer said to a message of the store.
+    /// Answers a message of the store for the customer.
     ///
-    /// A price increase is accepted or declined; shown, it stays open, because its answer is a tester's to give
-    /// (`answerPriceIncrease`). A billing issue and a win-back offer are open until they are shown or declined, or until
-    /// there is no more reason for them. Throws `unknownDevice`, `unknownMessage`, and `StoreFailure` `unsupported` for an
-    /// answer that the message does not take.
+    /// A price increase is accepted or declined. When it is only shown it stays open, so that a test can answer it with
+    /// `answerPriceIncrease`. A billing issue and a win-back offer are open until they are shown or declined, or until
+    /// their reason ends.
+    ///
+    /// - Parameters:
+    ///   - message: The id of the message.
+    ///   - answer: The customer's answer.
+    ///   - device: The device.
+    /// - Throws: `SimulatorError` (`unknownDevice`, `unknownMessage`); `StoreFailure` (`unsupported`) for an answer
+    ///   that the message does not allow, or another one that the settings inject.
     public func answer(
         _ message: StoreMessage.ID, with answer: StoreMessage.Answer, from device: DeviceID
     ) async throws {
@@ -38,12 +44,12 @@ extension SimulatedAppStore {
     }
 }
 
-/// A message and the subscription that is the reason for it.
+/// A message and the subscription that is its reason.
 struct OpenMessage: Sendable {
     var message: StoreMessage
     var state: SubscriptionState
 
-    /// Those that follow from how subscriptions stand, whatever the customer has answered.
+    /// Returns the messages that follow from the states of subscriptions, including answered ones.
     static func all(of states: [SubscriptionState], _ catalogue: Catalogue) -> [OpenMessage] {
         states.flatMap { state in reasons(state, catalogue).map { OpenMessage(state, $0, since: $1) } }
     }
@@ -56,7 +62,7 @@ struct OpenMessage: Sendable {
     }
 
     private static func reasons(_ state: SubscriptionState, _ catalogue: Catalogue) -> [(StoreMessage.Reason, Date)] {
-        // What somebody else pays for is not this customer's to settle.
+        // Only the owner of a shared subscription can act on it.
         guard state.record.share == nil else { return [] }
         var reasons: [(StoreMessage.Reason, Date)] = []
         if let asked = state.increase?.askedAt, !state.hasConsented { reasons.append((.priceIncreaseConsent, asked)) }
@@ -71,7 +77,7 @@ struct OpenMessage: Sendable {
 }
 
 extension SimulatorDatabase {
-    /// What an account's customer has put aside, and when.
+    /// The messages that an account has answered, and when.
     func answeredMessages(of account: Int64) throws -> [StoreMessage.ID: Date] {
         try sql.query("SELECT id, at FROM answered_message WHERE account = ?1", [.integer(account)])
             .reduce(into: [:]) { $0[try $1["id"]] = try $1.date("at") }

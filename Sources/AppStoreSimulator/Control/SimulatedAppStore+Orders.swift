@@ -4,11 +4,17 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Orders: those of devices and of testers, those that wait for somebody, and offer codes.
+/// Orders of devices and testers, orders that wait, and offer codes.
 extension SimulatedAppStore {
-    /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing: while it waits, it
-    /// is deferred again and its outcome told to this device; from another device of the account, perhaps the same app
-    /// after a crash, its outcome is told there. Throws `unknownDevice`, and what the settings inject.
+    /// Adds a payment. Its outcome is one of the device's updates.
+    ///
+    /// A repeated payment buys nothing. While it waits, the device gets the deferral and later the outcome. If it comes
+    /// from another device of the account, for example from a reinstalled app, that device gets the outcome.
+    ///
+    /// - Parameters:
+    ///   - payment: The payment.
+    ///   - id: The device.
+    /// - Throws: `SimulatorError` (`unknownDevice`), or the `StoreFailure` that the settings inject.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
         try await applyInjectedFaults(to: .purchase)
         try await recordEvent({ try $0.known(id).account }) { [offers, base = configuration.baseClock] event in
@@ -28,10 +34,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Buys as a device of the account would that nobody holds; every device of the account hears of it. What waits for
-    /// somebody is `deferred` or `interrupted`, under the number that its transaction will have.
+    /// Buys a product for an account, without one of its devices. Each of them gets an update.
     ///
-    /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
+    /// A purchase that waits is `deferred` or `interrupted`, under the id that its transaction will have. Throws
+    /// `unknownAccount`, and `StoreFailure` if the store refuses the order.
     @discardableResult
     package func buy(
         _ request: StoreControlWire.Buy, for name: AccountName
@@ -47,13 +53,22 @@ extension SimulatedAppStore {
         return try describe(outcome)
     }
 
-    /// Buys a product for an account, without one of its devices; each of them gets an update. Returns the transaction. A
-    /// purchase that waits is `deferred` or `interrupted`, under the number that its transaction gets.
+    /// Buys a product for an account, without one of its devices. Each of them gets an update.
     ///
     ///     try await simulator.buy("monthly", for: "anna")
     ///
-    /// An offer is promotional unless `offerKind` says otherwise. With `simulatesAskToBuy` the purchase waits for approval,
-    /// whatever the account's own setting. Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
+    /// A purchase that waits is `deferred` or `interrupted`, under the id that its transaction will have.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - name: The account.
+    ///   - quantity: The quantity.
+    ///   - offerID: The identifier of an offer.
+    ///   - offerKind: The kind of the offer. `nil` means a promotional offer.
+    ///   - appAccountToken: The app account token.
+    ///   - simulatesAskToBuy: Whether the purchase waits for approval, whatever the setting of the account.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownAccount`); `StoreFailure` if the store refuses the order.
     @discardableResult
     public func buy(
         _ product: ProductID, for name: AccountName, quantity: Int = 1, offerID: String? = nil,
@@ -68,8 +83,14 @@ extension SimulatedAppStore {
 
     // MARK: - Orders that wait
 
-    /// Ends the waiting of a purchase that asks to buy. Throws `unknownTransaction`, `notPending`, and `StoreFailure` when
-    /// the store no longer sells what is approved.
+    /// Approves or declines a purchase that waits for approval.
+    ///
+    /// - Parameters:
+    ///   - transaction: The id of the waiting purchase.
+    ///   - approving: Whether it is approved.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `notPending`); `StoreFailure` if the store no longer sells the
+    ///   product.
     @discardableResult
     public func answerAskToBuy(
         _ transaction: TransactionID, approving: Bool
@@ -91,8 +112,12 @@ extension SimulatedAppStore {
         }
     }
 
-    /// The customer has settled what interrupted the purchase: it goes through. Throws `unknownTransaction`, `notPending`,
-    /// and `StoreFailure` when the store no longer sells it.
+    /// Resolves the problem that interrupted a purchase, and completes it.
+    ///
+    /// - Parameter transaction: The id of the waiting purchase.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `notPending`); `StoreFailure` if the store no longer sells the
+    ///   product.
     @discardableResult
     public func resolveInterruption(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
         try await end(transaction, waitingFor: .interruption) { event, held in
@@ -116,7 +141,11 @@ extension SimulatedAppStore {
         return try describe(outcome)
     }
 
-    /// The purchases that wait, oldest first; of one account when it is named. Throws `unknownAccount`.
+    /// Returns the purchases that wait, oldest first.
+    ///
+    /// - Parameter account: The account; `nil` means all.
+    /// - Returns: The purchases.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func pendingOrders(of account: AccountName? = nil) throws -> [StoreControlWire.PendingOrder] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -134,10 +163,15 @@ extension SimulatedAppStore {
 
     // MARK: - Offer codes
 
-    /// Redeems an offer code as a device of the account would that nobody holds; every device hears of it.
+    /// Redeems an offer code for an account, without one of its devices. Each of them gets an update.
     ///
-    /// The code is the identifier of an offer for codes; where several products have one of that name, `PRODUCT:OFFER`.
-    /// Throws `unknownAccount`, and `StoreFailure` (`invalidCode`, `ineligibleForOffer`).
+    /// - Parameters:
+    ///   - code: The identifier of an offer with codes. If several products have it, `PRODUCT:OFFER`.
+    ///   - product: The product of the offer; `nil` means any.
+    ///   - appAccountToken: The app account token.
+    ///   - account: The account.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownAccount`); `StoreFailure` (`invalidCode`, `ineligibleForOffer`).
     @discardableResult
     public func redeem(
         _ code: String, of product: ProductID? = nil, appAccountToken: UUID? = nil, for account: AccountName
@@ -155,7 +189,13 @@ extension SimulatedAppStore {
                 request.code, of: request.productID, binding: request.appAccountToken, { try $0.known(account) }))
     }
 
-    /// As `redeem`, by a device: the outcome is among its updates.
+    /// Redeems an offer code on a device. The outcome is one of its updates.
+    ///
+    /// - Parameters:
+    ///   - redemption: The code, and an app account token.
+    ///   - device: The device.
+    /// - Throws: `SimulatorError` (`unknownDevice`); `StoreFailure` (`invalidCode`, `ineligibleForOffer`), or the one
+    ///   that the settings inject.
     public func redeem(_ redemption: OfferCodeRedemption, from device: DeviceID) async throws {
         try await applyInjectedFaults(to: .offerCodeRedeem)
         guard let code = redemption.code else {
@@ -192,16 +232,16 @@ extension SimulatedAppStore {
     }
 }
 
-/// What came of an order, for whoever gave it by hand.
+/// The outcome of an order without a device.
 enum OrderOutcome: Sendable {
     case sale(Sale)
-    /// Nothing was sold under the number that was set aside: it waits, or was declined.
+    /// The order waits or was declined. It has the id that was reserved for its transaction.
     case unsold(Int64, ProductID, _ state: String)
     case refused(StoreFailure)
 }
 
 extension HeldOrder.Reason {
-    /// As the control API says it.
+    /// The name in the control API.
     var state: String {
         switch self {
         case .approval: "deferred"
@@ -211,7 +251,7 @@ extension HeldOrder.Reason {
 }
 
 extension Order {
-    /// An offer whose kind nobody knows is none that the product has.
+    /// Sets the offer of the order. An offer of an unknown kind is treated as one that the product does not have.
     mutating func ask(for offer: String?, of kind: PaymentOffer.Kind?) {
         offerID = offer
         offerKind =
@@ -225,7 +265,7 @@ extension Order {
 }
 
 extension SimulatorEvent {
-    /// Sells what was ordered, unless it has to wait.
+    /// Sells an order, or holds it if it has to wait.
     mutating func take(_ order: Order, asksToBuy: Bool) throws -> StoreRules.Decision {
         if try asksToBuy || account.asksToBuy ?? db.isOn(.askToBuy) { return try hold(order, for: .approval) }
         if try account.isInterrupted ?? db.isOn(.interruptedPurchases) {
@@ -234,7 +274,7 @@ extension SimulatorEvent {
         return try sell(order)
     }
 
-    /// Answers a payment that was answered before, where that is of use.
+    /// Repeats the answer to a payment: for a deferred one, and for another device.
     mutating func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
         let held = try answer.payment.flatMap { try db.held($0, of: account.id) }
         let waits = held?.reason == .approval
@@ -255,7 +295,7 @@ extension SimulatorEvent {
 }
 
 extension Catalogue {
-    /// The product and the offer that a code is for: `OFFER`, or `PRODUCT:OFFER` where several products have one.
+    /// Returns the product and the offer of a code: `OFFER`, or `PRODUCT:OFFER` if several products have one.
     ///
     /// Throws `invalidCode`.
     func offer(forCode code: String, of product: ProductID?) throws(StoreFailure) -> (ProductID, String) {

@@ -5,13 +5,19 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// Purchases that begin in the store itself, on the app's page, and that the app goes on with.
+/// Promoted purchases: they begin on the app's page in the App Store, and the app completes them.
 extension SimulatedAppStore {
-    /// The customer taps a product on the app's page in the store. Nothing is sold by it: the first device of the account
-    /// that takes it goes on with it, now or when the app is next started. The same product again is the same purchase.
+    /// Begins a promoted purchase: the customer taps a product on the app's page in the App Store.
     ///
-    /// Throws `unknownAccount`, `unknownProduct`, and `StoreFailure` `invalidOffer` for what is no win-back offer of the
-    /// product.
+    /// It sells nothing. The first device of the account that takes the purchase completes it, now or when the app is
+    /// next started. The same product again is the same purchase.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - offerID: The identifier of a win-back offer.
+    ///   - name: The account.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownProduct`); `StoreFailure` (`invalidOffer`) if the product
+    ///   has no such win-back offer.
     public func promote(_ product: ProductID, offerID: String? = nil, for name: AccountName) async throws {
         try await promote(StoreControlWire.Promotion(productID: product, offerID: offerID), for: name)
     }
@@ -29,8 +35,13 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Hands what the customer began in the store over to a device, which goes on with it. Throws `unknownDevice`, and
-    /// `unknownPromotedPurchase` when there is none, or no more.
+    /// Takes a promoted purchase, so that the device completes it.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - device: The device.
+    /// - Returns: The promoted purchase.
+    /// - Throws: `SimulatorError` (`unknownDevice`; `unknownPromotedPurchase` if there is none, or if it was taken).
     public func takePromotedPurchase(
         of product: ProductID, for device: DeviceID
     ) async throws -> PromotedPurchase {
@@ -54,7 +65,7 @@ extension SimulatorDatabase {
         var id: ProductID { purchase.productID }
     }
 
-    /// What an account's customer has begun in the store and no device has taken, oldest first.
+    /// The promoted purchases of an account that no device has taken, oldest first.
     func promotedPurchases(of account: Int64) throws -> [OpenPromotion] {
         try sql.query(
             "SELECT product, offer, at FROM promoted_purchase WHERE account = ?1 ORDER BY at, product",

@@ -4,7 +4,11 @@ import StoreModel
 
 /// The devices that are signed in.
 extension SimulatedAppStore {
-    /// The devices that are signed in to an account, oldest first. Throws `unknownAccount`.
+    /// Returns the devices that are signed in to an account, oldest first.
+    ///
+    /// - Parameter account: The account.
+    /// - Returns: The ids of the devices.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func deviceIDs(of account: AccountName) throws -> [DeviceID] {
         try devices(of: account).map { DeviceID(unchecked: $0.deviceID) }
     }
@@ -17,7 +21,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// From now on the device is unknown; its app has to sign in anew. Throws `unknownDevice`.
+    /// Signs a device out. It is then unknown, and its app has to sign in anew.
+    ///
+    /// - Parameter device: The device.
+    /// - Throws: `SimulatorError` (`unknownDevice`).
     public func signOut(_ device: DeviceID) async throws {
         let account = try await database.write { sql in
             let db = SimulatorDatabase(sql)
@@ -28,8 +35,12 @@ extension SimulatedAppStore {
         signal.raise([account])
     }
 
-    /// The device belongs to another account from now on: it hears of that account's purchases, and shows its storefront.
-    /// Throws `unknownDevice`, `unknownAccount`.
+    /// Moves a device to another account. It gets that account's updates and storefront from now on.
+    ///
+    /// - Parameters:
+    ///   - device: The device.
+    ///   - account: The new account.
+    /// - Throws: `SimulatorError` (`unknownDevice`, `unknownAccount`).
     public func switchAccount(of device: DeviceID, to account: AccountName) async throws {
         let (before, after) = try await database.write { [virtualClock] sql in
             let db = SimulatorDatabase(sql)

@@ -4,9 +4,12 @@ import Primitives
 import SQLStorage
 import StoreKitAdapter
 
-/// What holds for the whole store.
+/// The settings of the whole store.
 extension SimulatedAppStore {
-    /// Lets time run at another speed from now on, until the store is opened anew.
+    /// Changes the speed of virtual time, until the store is opened again.
+    ///
+    /// - Parameter rate: The rate.
+    /// - Throws: `SQLError` if the database cannot be written.
     public func setTimeRate(_ rate: TimeRate) async throws {
         guard virtualClock.anchor.rate != rate.factor else { return }
         _ = try await moveClock { anchor, _, _ in anchor.rate = rate.factor }
@@ -14,7 +17,10 @@ extension SimulatedAppStore {
 
     // MARK: - Settings
 
-    /// Every setting with its value, in the order of `StoreSetting.all`.
+    /// Returns every setting with its value, in the order of ``StoreSetting/all``.
+    ///
+    /// - Returns: The settings.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func settings() throws -> [StoreControlWire.Setting] {
         let (set, conditions) = try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -33,7 +39,13 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Sets one, from now on. Returns it as it is kept. Throws `invalidValue` for a value that the setting does not take.
+    /// Changes a setting.
+    ///
+    /// - Parameters:
+    ///   - setting: The setting.
+    ///   - given: The new value.
+    /// - Returns: The setting with the value as it is stored.
+    /// - Throws: `SimulatorError` (`invalidValue`) for a value that the setting does not take.
     @discardableResult
     public func set(_ setting: StoreSetting, to given: JSONValue) async throws -> StoreControlWire.Setting {
         let value = try setting.value(of: given)
@@ -48,7 +60,8 @@ extension SimulatedAppStore {
 
     // MARK: - Errors and slowness
 
-    /// Takes errors and slowness from the books. Of several who set something at once, whoever is last looks once more.
+    /// Reads the injected faults from the database, and again until they no longer change: several callers can change
+    /// settings at once.
     func followSettings() throws {
         func read() throws -> [String: JSONValue] { try database.read { try SimulatorDatabase($0).settings() } }
         var known = try read()
@@ -61,14 +74,14 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Lets the answer to a device wait, or fails it, as the settings want it.
+    /// Delays or fails a call of a device as the settings demand.
     func applyInjectedFaults(to api: InjectedFaults.API) async throws {
         let answer = faults.withLock { $0.answer(to: api) }
         if answer.delay > 0 { await pause(for: answer.delay) }
         if let failure = answer.failure { throw failure }
     }
 
-    /// Waits so many seconds of real time, but no longer than until the store closes.
+    /// Waits for some seconds of real time, at most until the store closes.
     func pause(for seconds: Double) async {
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(seconds)
@@ -77,6 +90,6 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Nobody raises it.
+    /// A signal that is never raised.
     private static let delayed: Int64 = -2
 }

@@ -4,17 +4,30 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// What becomes of a subscription. Each names it by a product of its group, throws `unknownAccount` and
-/// `unknownSubscription`, and returns its latest transaction.
+/// Changes to a subscription. Each function names it by a product of its group, and returns its latest transaction.
 extension SimulatedAppStore {
-    /// Sells the next period now instead of when it is due. Throws `notNow` where the store would not sell it: auto-renewal
-    /// is off, its payments fail, the product is withdrawn, or a higher price has not been agreed to.
+    /// Renews a subscription now instead of when it is due.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - account: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `notNow` if the store would not sell the
+    ///   period, because auto-renewal is off, payments fail, the product is withdrawn, or the customer has not agreed
+    ///   to a higher price).
     @discardableResult
     public func renew(_ product: ProductID, for account: AccountName) async throws -> StoreControlWire.Transaction {
         try await change(product, for: account) { event, state in try event.rules.renew(state, at: event.now) }
     }
 
-    /// Turns auto-renewal on again, to `plan` if one is given. Throws `otherGroup`.
+    /// Turns auto-renewal on again.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - plan: The product of the next period. `nil` means the present one.
+    ///   - account: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `otherGroup` for a plan of another group).
     @discardableResult
     public func resume(
         _ product: ProductID, renewingTo plan: ProductID? = nil, for account: AccountName
@@ -24,13 +37,26 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Ends the current period now.
+    /// Ends the current period of a subscription now.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - account: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
     @discardableResult
     public func expire(_ product: ProductID, for account: AccountName) async throws -> StoreControlWire.Transaction {
         try await change(product, for: account) { StoreRules.expire($1, at: $0.now) }
     }
 
-    /// Lets its payments fail from now on: at the next renewal comes the grace period, if there is one, then billing retry.
+    /// Lets the payments of a subscription fail from now on. The next renewal leads to the grace period, if there is
+    /// one, and then to billing retry.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - account: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
     @discardableResult
     public func failBilling(
         _ product: ProductID, for account: AccountName
@@ -38,8 +64,14 @@ extension SimulatedAppStore {
         try await change(product, for: account) { StoreRules.setPaymentsFail(true, $1, at: $0.now) }
     }
 
-    /// Lets its payments work again; what is being retried is paid now. Throws `notNow` while the setting `renewalsFail` is
-    /// on, which nobody can pay.
+    /// Lets the payments of a subscription work again. A payment in billing retry is paid now.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - account: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `notNow` while the setting `renewalsFail`
+    ///   is on).
     @discardableResult
     public func resolveBilling(
         _ product: ProductID, for account: AccountName
@@ -53,7 +85,15 @@ extension SimulatedAppStore {
         }
     }
 
-    /// The customer's answer to a higher price; who does not agree no longer renews. Throws `nothingToAnswer`.
+    /// Answers a price increase for the customer. Without consent the subscription does not renew.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - agrees: Whether the customer agrees to the higher price.
+    ///   - account: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `nothingToAnswer` if no price increase
+    ///   waits for an answer).
     @discardableResult
     public func answerPriceIncrease(
         of product: ProductID, agreeing agrees: Bool, for account: AccountName
@@ -67,7 +107,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Changes the account's running subscription of `product`, or that is to become it. Returns its latest transaction.
+    /// Changes the account's running subscription of `product`, or the one that renews to it. Returns its latest
+    /// transaction.
     func change(
         _ product: ProductID, for name: AccountName,
         _ change: @escaping @Sendable (SimulatorEvent, SubscriptionState) throws -> SubscriptionRecord?
@@ -81,7 +122,11 @@ extension SimulatedAppStore {
         return try describe(sale)
     }
 
-    /// All subscriptions of an account, those that share a family's among them, oldest first. Throws `unknownAccount`.
+    /// Returns all subscriptions of an account, including shared ones, oldest first.
+    ///
+    /// - Parameter account: The account.
+    /// - Returns: The subscriptions.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func subscriptions(of account: AccountName) async throws -> [StoreControlWire.Subscription] {
         let (sales, owners) = try read({ try $0.known(account) }) { db, account, now in
             let conditions = try db.conditions()
@@ -105,10 +150,14 @@ extension SimulatedAppStore {
 
     // MARK: - For all who subscribe
 
-    /// A higher price from the next renewal on. Throws `unknownProduct`, `invalidValue` for a price that is not higher.
+    /// Increases the price of a subscription from each customer's next renewal on.
     ///
-    /// `price` is a decimal such as `5.99`, in the currency of the catalogue's storefront. A subscription whose customer does
-    /// not agree ends, unless `needsConsent` is false.
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - price: The new price as a decimal such as `5.99`, in the currency of the catalogue's storefront.
+    ///   - needsConsent: Whether a subscription ends if its customer does not agree.
+    /// - Throws: `SimulatorError` (`unknownProduct`; `invalidValue` for a price that is not higher, and for a product
+    ///   that is no subscription).
     public func increasePrice(of product: ProductID, to price: String, needsConsent: Bool = true) async throws {
         try await increasePrice(
             of: product, StoreControlWire.NewPrice(price: price, needsConsent: needsConsent))
@@ -139,14 +188,22 @@ extension SimulatedAppStore {
         return StoreControlWire.PriceIncrease(increase)
     }
 
-    /// The increases there were, oldest first.
+    /// Returns the price increases, oldest first.
+    ///
+    /// - Returns: Each product, the instant of its increase, the new price, and whether it needs consent.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func priceIncreases() throws -> [(productID: ProductID, at: Date, price: Price, needsConsent: Bool)] {
         try database.read { sql in
             try SimulatorDatabase(sql).conditions().priceIncreases.map(StoreControlWire.PriceIncrease.init)
         }.map { ($0.productID, $0.at, $0.price, $0.needsConsent) }
     }
 
-    /// Sells a product no longer, or again; its subscriptions end with their period. Throws `unknownProduct`.
+    /// Withdraws a product from sale, or sells it again. Its subscriptions end with their current periods.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - isWithdrawn: Whether it is withdrawn.
+    /// - Throws: `SimulatorError` (`unknownProduct`).
     public func setWithdrawn(_ product: ProductID, _ isWithdrawn: Bool) async throws {
         _ = try item(product)
         try await recordStoreEvent { db, now in
@@ -162,7 +219,7 @@ extension SimulatedAppStore {
         return item
     }
 
-    /// The products as they are sold now: at their latest price, and without those that are withdrawn.
+    /// Returns the products on sale now, at their latest prices and without withdrawn ones.
     func current(_ products: [StoreProduct], in storefront: Storefront) throws -> [StoreProduct] {
         let conditions = try database.read { try SimulatorDatabase($0).conditions() }
         guard !conditions.priceIncreases.isEmpty || !conditions.withdrawals.isEmpty else { return products }

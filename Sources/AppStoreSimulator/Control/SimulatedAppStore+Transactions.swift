@@ -4,12 +4,18 @@ import Foundation
 import StoreKitAdapter
 import StoreModel
 
-/// What becomes of single transactions. Each throws `unknownTransaction`.
+/// Changes to single transactions.
 extension SimulatedAppStore {
-    /// Gives the price back, whole or in part; devices hear of it. Throws `alreadyRevoked`, `invalidValue` for a percentage
-    /// that is none, and `notNow` for a family member's share, which nobody paid for.
+    /// Refunds a transaction, in full or in part, and reports it to the account's devices.
     ///
-    /// `percentage` is how much of the price is given back, rounded to three decimals; without it the whole.
+    /// - Parameters:
+    ///   - transaction: The id of the transaction.
+    ///   - reason: The reason of the refund.
+    ///   - percentage: The refunded part of the price, from 0.001 to 100, rounded to three decimals. `nil` means the
+    ///     full price.
+    /// - Returns: The refunded transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `alreadyRevoked`; `invalidValue` for an invalid percentage;
+    ///   `notNow` for a family member's share, which has no price).
     @discardableResult
     public func refund(
         _ transaction: TransactionID, reason: AppStoreServerAPI.RevocationReason = .other, percentage: Double? = nil
@@ -36,7 +42,11 @@ extension SimulatedAppStore {
             transaction, reason: request.reason == .appIssue ? .issueWithinApp : .other, percentage: request.percentage)
     }
 
-    /// Takes access away without giving money back, as when a family no longer shares. Throws `alreadyRevoked`.
+    /// Revokes a transaction without a refund, as when a family stops sharing.
+    ///
+    /// - Parameter transaction: The id of the transaction.
+    /// - Returns: The revoked transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `alreadyRevoked`).
     @discardableResult
     public func revoke(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
         try await takeBack(transaction) { Revocation(at: $0.now, kind: .familyRevoke) }
@@ -57,8 +67,11 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Takes a refund back: access goes on until the period's end, and the transaction has to be delivered once more.
-    /// Throws `notRefunded`.
+    /// Reverses a refund. Access continues until the end of the period, and the transaction is delivered again.
+    ///
+    /// - Parameter transaction: The id of the transaction.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `notRefunded`).
     @discardableResult
     public func reverseRefund(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
         try await change(transaction) { event, sale in
@@ -73,8 +86,14 @@ extension SimulatedAppStore {
         }
     }
 
-    /// A customer asks for a refund; the app's server is asked what was consumed. Whoever decides calls `refund` or
-    /// `declineRefund`. Throws `alreadyRevoked`, and `notNow` for a family member's share.
+    /// Requests a refund for the customer, and sends a consumption request to the app's server. Call `refund` or
+    /// `declineRefund` to decide.
+    ///
+    /// - Parameters:
+    ///   - transaction: The id of the transaction.
+    ///   - reason: The customer's reason.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `alreadyRevoked`; `notNow` for a family member's share).
     @discardableResult
     public func requestRefund(
         of transaction: TransactionID, reason: AppStoreServerAPI.ConsumptionRequestReason = .other
@@ -93,7 +112,11 @@ extension SimulatedAppStore {
         try await requestRefund(of: transaction, reason: (request.reason ?? .other).consumptionRequestReason)
     }
 
-    /// Declines the refund that a customer asked for. Throws `alreadyRevoked`, and `notNow` where none waits for a decision.
+    /// Declines a refund request.
+    ///
+    /// - Parameter transaction: The id of the transaction.
+    /// - Returns: The transaction.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `alreadyRevoked`; `notNow` if no request is open).
     @discardableResult
     public func declineRefund(of transaction: TransactionID) async throws -> StoreControlWire.Transaction {
         try await change(transaction) { event, sale in
@@ -117,7 +140,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Changes a transaction of whichever account it is of, and returns it as it is then.
+    /// Changes a transaction of any account, and returns the changed transaction.
     private func change(
         _ id: TransactionID, _ body: @escaping @Sendable (inout SimulatorEvent, Sale) throws -> Void
     ) async throws -> StoreControlWire.Transaction {
@@ -131,8 +154,11 @@ extension SimulatedAppStore {
         return try describe(sale)
     }
 
-    /// The transactions that no device of the account has finished, oldest first. Throws `unknownAccount`, and
-    /// `tooManyTransactions` for more than `transactionLimit`.
+    /// Returns the transactions that no device of the account has finished, oldest first.
+    ///
+    /// - Parameter account: The account.
+    /// - Returns: The transactions.
+    /// - Throws: `SimulatorError` (`unknownAccount`; `tooManyTransactions` for more than ``transactionLimit``).
     public func unfinishedTransactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
         let sales = try read({ try $0.known(account) }) { db, account, now in
             try db.unfinishedTransactions(of: account.id, at: now).map {
@@ -156,12 +182,12 @@ extension StoreControlWire.RefundRequest.Reason {
 }
 
 extension TransactionID {
-    /// As the books have it; `nil` for what no store of this kind gave out.
+    /// The id as the database stores it; `nil` for an id that a simulator does not give.
     var number: Int64? { Int64(rawValue) }
 }
 
 extension SimulatorDatabase {
-    /// The account whose transaction of that number is, or is to become. Throws `unknownTransaction`.
+    /// The account of a transaction or of a waiting purchase. Throws `unknownTransaction`.
     func known(having id: Int64) throws -> Account {
         let row = try sql.first(
             "SELECT account FROM purchase WHERE id = ?1 UNION SELECT account FROM held WHERE number = ?1",
@@ -175,14 +201,14 @@ extension SimulatorDatabase {
 }
 
 extension SimulatorEvent {
-    /// A transaction of the account that acts; `nil` when it has none of that number by now.
+    /// A transaction of the account that acts; `nil` if it has no such transaction by now.
     func knownSale(of id: Int64) throws -> Sale? {
         try db.transaction(id, at: now).map {
             Sale(transaction: $0, state: $1, account: account, now: now)
         }
     }
 
-    /// What members of the family have of a transaction now.
+    /// The shares that family members have of a transaction now.
     func shares(of sale: Sale) throws -> [TransactionRecord] {
         let transaction = sale.transaction
         guard !transaction.isShared else { return [] }
@@ -191,7 +217,6 @@ extension SimulatorEvent {
         }
         return try db.shares(of: transaction.originalID).compactMap { record in
             guard isOpen(record) else { return nil }
-            // A member's period is paid when its owner's is.
             let date = transaction.purchaseDate
             return state(of: record).transactions(soldAfter: Timestamps.before(date), by: date, limit: 1)
                 .first { $0.purchaseDate == date && $0.productID == transaction.productID }

@@ -3,97 +3,115 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Something that can be set for the whole store, and what values it takes. `Documentation/Formats.md` lists them.
+/// A setting of the whole store. `Documentation/Formats.md` lists the settings and their values.
 public struct StoreSetting: Sendable, Hashable {
-    /// As it is written: `gracePeriod`, `errors.purchase`, …
+    /// The name, such as `gracePeriod` or `errors.purchase`.
     public let name: String
     package let kind: Kind
+    /// A description in a phrase.
     public let summary: String
 
-    /// Closed: the kinds of value there are.
+    /// The kind of a setting's value. Closed.
     package enum Kind: Sendable, Hashable {
         /// A truth value.
         case flag
-        /// One of these texts.
+        /// One of some texts.
         case choice([String])
-        /// A country's store, ISO 3166-1 alpha-3, that the simulator knows.
+        /// The country of a known storefront, as an ISO 3166-1 alpha-3 code.
         case storefront
         /// A number of seconds, 0 to 60.
         case seconds
         /// An absolute http or https URL.
         case url
-        /// A text that is kept, listed and exported as its SHA-256 only.
+        /// A text that is stored, listed and exported as its SHA-256 only.
         case secret
         /// The number of an error of the App Store Server API.
         case serverError
     }
 
+    /// The length of the grace period after a failed renewal.
     public static let gracePeriod = StoreSetting(
         name: "gracePeriod", kind: .choice(["off", "3d", "16d", "28d"]),
         summary: "how long access goes on after a renewal that could not be paid")
+    /// Whether every purchase of every account waits for approval.
     public static let askToBuy = StoreSetting(
         name: "askToBuy", kind: .flag, summary: "every purchase of every account waits for approval")
+    /// Whether every purchase of every account is interrupted.
     public static let interruptedPurchases = StoreSetting(
         name: "interruptedPurchases", kind: .flag,
         summary: "every purchase of every account stops until the customer has settled something with the store")
+    /// Whether the payment of every renewal fails.
     public static let renewalsFail = StoreSetting(
         name: "renewalsFail", kind: .flag, summary: "no renewal can be paid")
+    /// The storefront of accounts without one of their own.
     public static let storefront = StoreSetting(
         name: "storefront", kind: .storefront, summary: "where accounts shop that have no storefront of their own")
+    /// The speed of virtual time.
     public static let timeRate = StoreSetting(
         name: "timeRate", kind: .choice(TimeRate.names), summary: "how fast virtual time runs")
 
+    /// The URL that receives App Store Server Notifications. An event without one is never sent.
     public static let notificationsURL = StoreSetting(
         name: "notificationsURL", kind: .url,
         summary: "where App Store Server Notifications are sent; nothing that happens without one is ever sent")
+    /// Whether failed notifications are sent again, as in production, or not, as in the sandbox.
     public static let notificationRetries = StoreSetting(
         name: "notificationRetries", kind: .choice(["production", "sandbox"]),
         summary:
             "whether a notification that does not arrive is sent again, as in production, or never, as in the sandbox")
+    /// Whether all notifications of a skipped time are sent, or only the latest of several equal ones in a row.
     public static let notifySkippedTime = StoreSetting(
         name: "notifySkippedTime", kind: .choice(["latest", "all"]),
         summary: "of several equal notifications in a row that time causes at once, which are sent")
+    /// Whether each notification that has arrived is sent once more.
     public static let notificationDuplicates = StoreSetting(
         name: "notificationDuplicates", kind: .flag,
         summary: "a notification that has arrived is sent once more at once")
+    /// Whether the later one of two waiting notifications of a purchase is sent first.
     public static let notificationsOutOfOrder = StoreSetting(
         name: "notificationsOutOfOrder", kind: .flag,
         summary: "of two notifications of one purchase that wait, the later one is sent first")
+    /// The app's shared secret, which is the password of `/verifyReceipt`.
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
         summary: "the app's shared secret, the password that /verifyReceipt asks for")
+    /// The environment of `/verifyReceipt`.
     public static let verifyReceiptEnvironment = StoreSetting(
         name: "verifyReceiptEnvironment", kind: .choice(["sandbox", "production"]),
         summary: "whose address /verifyReceipt is")
+    /// The status with which `/verifyReceipt` answers.
     public static let verifyReceiptErrors = StoreSetting(
         name: "errors.verifyReceipt", kind: .choice(["off"] + ReceiptStatus.injectable.map { "\($0.rawValue)" }),
         summary: "the status with which /verifyReceipt answers")
 
+    /// The environment whose rate limits the App Store Server API has.
     public static let serverAPIRateLimit = StoreSetting(
         name: "serverAPIRateLimit", kind: .choice(ServerRules.RateLimit.allCases.map(\.rawValue)),
         summary: "whose limits of requests per hour the App Store Server API has")
+    /// The error with which the App Store Server API answers.
     public static let serverAPIError = StoreSetting(
         name: "errors.serverAPI", kind: .serverError,
         summary: "the error with which the App Store Server API is answered")
+    /// The real time before an answer of the App Store Server API, in seconds.
     public static let serverAPILatency = StoreSetting(
         name: "latency.serverAPI", kind: .seconds,
         summary: "seconds of real time before the App Store Server API is answered")
 
-    /// The error with which the store answers an API, `off` being none.
+    /// Returns the setting for the error with which the store answers `api`; `off` means none.
     public static func errors(_ api: InjectedFaults.API) -> StoreSetting {
         StoreSetting(
             name: "errors.\(api.rawValue)", kind: .choice(["off"] + api.errors.map(\.rawValue)),
             summary: "the error with which \(api.summary) is answered")
     }
 
-    /// How long the store takes to answer an API, in seconds of real time.
+    /// Returns the setting for the real time before an answer of `api`, in seconds.
     public static func latency(_ api: InjectedFaults.API) -> StoreSetting {
         StoreSetting(
             name: "latency.\(api.rawValue)", kind: .seconds,
             summary: "seconds of real time before \(api.summary) is answered")
     }
 
-    /// Every setting there is.
+    /// All settings.
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
@@ -103,9 +121,10 @@ public struct StoreSetting: Sendable, Hashable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
+    /// Returns the setting called `name`.
     public static func named(_ name: String) -> StoreSetting? { byName[exactly: name] }
 
-    /// What it is until it is set.
+    /// The value of the setting while it is not set.
     var off: JSONValue {
         switch kind {
         case .flag: false
@@ -115,12 +134,14 @@ public struct StoreSetting: Sendable, Hashable {
         }
     }
 
-    /// Whether it is anything but what it is until it is set.
+    /// Whether the setting has another value than `off`.
     func isSet(in settings: [String: JSONValue]) -> Bool { settings[name].map { $0 != off } ?? false }
 
-    /// The value as it is kept. Texts are read as people type them: `on`, `true` and `16d`, `0.5`.
+    /// Converts a value to the form in which it is stored. Reads texts as people type them: `on`, `true`, `16d`, `0.5`.
     ///
-    /// Throws `invalidValue` with what the setting takes.
+    /// - Parameter given: A value.
+    /// - Returns: The stored form.
+    /// - Throws: `SimulatorError` (`invalidValue`) with the values that the setting takes.
     public func value(of given: JSONValue) throws -> JSONValue {
         switch kind {
         case .flag:
@@ -157,9 +178,10 @@ public struct StoreSetting: Sendable, Hashable {
         throw SimulatorError(.invalidValue, "The setting \(name) takes \(rule).")
     }
 
+    /// The maximum latency that can be injected, in seconds.
     public static let longestLatency = 60.0
 
-    /// What it takes, in words.
+    /// A description of the values that the setting takes.
     public var rule: String {
         switch kind {
         case .flag: "true or false"
