@@ -4,24 +4,34 @@ import StoreKitAdapter
 import StoreModel
 
 extension SimulatedAppStore {
-    /// Signs a device in and connects it without HTTP. Throws `unknownAccount`.
+    /// Signs in a device and connects it without HTTP.
+    ///
+    /// - Parameter account: The account.
+    /// - Returns: The connection.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func connection(account: AccountName) async throws -> InProcessStoreConnection {
         InProcessStoreConnection(store: self, device: DeviceID(unchecked: try await signIn(account: account).deviceID))
     }
 
-    /// Connects a device that is signed in, as after another launch of the app. Throws `unknownDevice`.
+    /// Connects a device that is signed in, as after another launch of the app.
+    ///
+    /// - Parameter device: The device.
+    /// - Returns: The connection.
+    /// - Throws: `SimulatorError` (`unknownDevice`).
     public func connection(device: DeviceID) throws -> InProcessStoreConnection {
         _ = try self.device(device)
         return InProcessStoreConnection(store: self, device: device)
     }
 }
 
-/// A device of a simulated store in the same process.
+/// The connection of a device to a simulated store in the same process.
 public final class InProcessStoreConnection: StoreConnection {
+    /// The id of the device.
     public let device: DeviceID
+    /// The updates for the device.
     public let updates: AsyncStream<StoreUpdate>
     private let store: SimulatedAppStore
-    private let notifications: StoreNotices
+    private let streams: StoreNotices
     private let listener: Task<Void, Never>
 
     init(store: SimulatedAppStore, device: DeviceID) {
@@ -29,13 +39,13 @@ public final class InProcessStoreConnection: StoreConnection {
         self.device = device
         let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
         self.updates = updates
-        let notifications = StoreNotices()
-        self.notifications = notifications
-        if let storefront = try? store.device(device).storefront { notifications.tell(storefront) }
+        let streams = StoreNotices()
+        self.streams = streams
+        if let storefront = try? store.device(device).storefront { streams.tell(storefront) }
         listener = Task {
-            await Self.listen(to: store, device, into: continuation, reportingTo: notifications)
+            await Self.listen(to: store, device, into: continuation, reportingTo: streams)
             continuation.finish()
-            notifications.finish()
+            streams.finish()
         }
     }
 
@@ -49,9 +59,9 @@ public final class InProcessStoreConnection: StoreConnection {
         try await asking { try await store.state(of: device).storefront }
     }
 
-    public var storefrontUpdates: AsyncStream<Storefront> { notifications.storefronts }
-    public var messages: AsyncStream<[StoreMessage]> { notifications.messages }
-    public var promotedPurchases: AsyncStream<PromotedPurchase> { notifications.promotedPurchases }
+    public var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
+    public var messages: AsyncStream<[StoreMessage]> { streams.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { streams.promotedPurchases }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         guard !ids.isEmpty else { return ProductAnswer(products: []) }
@@ -89,7 +99,10 @@ public final class InProcessStoreConnection: StoreConnection {
         }
     }
 
-    /// How the customer got the app, signed for this device: a JWS of `AppTransaction`.
+    /// Returns the app transaction of the account, signed for this device.
+    ///
+    /// - Returns: A JWS of `AppTransaction`.
+    /// - Throws: `StoreFailure`.
     public func appTransaction() async throws -> String { try asking { try store.appTransaction(of: device) } }
 
     public func close() async {
@@ -105,7 +118,7 @@ public final class InProcessStoreConnection: StoreConnection {
         do { return try question() } catch { throw Self.failure(error) }
     }
 
-    /// A store's refusal as the port has it.
+    /// Converts an error of the store to the errors of `StoreConnection`.
     private static func failure(_ error: any Error) -> any Error {
         switch error {
         case is CancellationError, is StoreFailure: error
@@ -114,10 +127,10 @@ public final class InProcessStoreConnection: StoreConnection {
         }
     }
 
-    /// Ends when the task is cancelled or the store is closed.
+    /// Passes the device's updates on until the task is cancelled or the store is closed.
     private static func listen(
         to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation,
-        reportingTo notifications: StoreNotices
+        reportingTo streams: StoreNotices
     ) async {
         var cursor: String?
         var storefront: Storefront?
@@ -128,20 +141,20 @@ public final class InProcessStoreConnection: StoreConnection {
                 guard !Task.isCancelled else { return }
                 if let now = answer.storefront {
                     storefront = now
-                    notifications.tell(now)
+                    streams.tell(now)
                 }
-                notifications.tell(answer.messages ?? [])
+                streams.tell(answer.messages ?? [])
                 for promoted in answer.promotedPurchases ?? [] {
                     do {
-                        notifications.tell(try await store.takePromotedPurchase(of: promoted.productID, for: device))
+                        streams.tell(try await store.takePromotedPurchase(of: promoted.productID, for: device))
                     } catch let error as SimulatorError where error.code == .unknownPromotedPurchase {
-                        // Another device was quicker.
+                        // Another device was faster.
                     }
                 }
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
             } catch let error as SimulatorError where error.code == .unknownDevice {
-                // Signed out: nothing is told to it any more.
+                // The device is signed out.
                 return
             } catch {
                 let base = store.configuration.baseClock

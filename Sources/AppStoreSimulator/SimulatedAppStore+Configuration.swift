@@ -7,61 +7,76 @@ import StoreKitAdapter
 import StoreModel
 
 extension SimulatedAppStore {
-    /// What a store is made of.
+    /// The configuration of a simulated store.
     public struct Configuration: Sendable {
-        /// What it sells.
+        /// The products that the store sells.
         public var catalogue: Catalogue
-        /// The app that it sells for.
+        /// The bundle id of the app.
         public var bundleID: BundleID
-        /// The folder of everything it keeps; made if it is not there.
+        /// The folder for everything that the store keeps. It is created if it does not exist.
         public var dataDirectory: String
-        /// How fast virtual time runs from now on.
+        /// The speed of virtual time.
         public var timeRate = TimeRate.real
-        /// The virtual instant at which a new store begins; `nil`: what the base clock reads.
+        /// The virtual time at which a new store begins; `nil` means the time of `baseClock`.
         public var start: Date?
-        /// The clock under virtual time, and the one that limits long polls.
+        /// The real-time clock, which drives virtual time and limits long polls.
         public var baseClock: any WallClock = SystemClock()
-        /// Makes a new store's numbers and device ids repeatable; `nil`: by chance.
+        /// Makes the numbers and device ids of a new store repeatable; `nil` means random ones.
         public var seed: UInt64?
+        /// The source of random numbers.
         public var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
-        /// The longest that a long poll waits, in seconds.
+        /// The maximum duration of a long poll, in seconds.
         public var longestWait = 30.0
-        /// The version of the app that the devices run, as receipts and app transactions name it.
+        /// The version of the app on the devices, for receipts and app transactions.
         public var applicationVersion = "1.0"
-        /// Names under which the handler is called beside `localhost`, `127.0.0.1` and `[::1]`, without scheme and port.
-        /// A request under any other name is refused, because it may come from a web page.
+        /// Host names of the handler besides `localhost`, `127.0.0.1` and `[::1]`, without scheme and port. A request
+        /// for another name is refused, because it can come from a web page.
         public var hostNames: [String] = []
-        /// Files that are served below `/content/`.
+        /// The files that are served below `/content/`.
         package var content: ContentFolder?
-        /// Where notifications are sent from now on, an http or https URL; `nil`: where the setting says.
+        /// The http or https URL that receives notifications from now on; `nil` means the one in the settings.
         public var notificationsURL: String?
-        /// What they are sent over; `nil`: they are written down and not sent.
+        /// The transport of notifications; `nil` means that they are stored and not sent.
         public var notificationTransport: (any HTTPTransport)?
-        /// How long one may take to arrive, in real time.
+        /// The timeout of one notification, in real time.
         public var notificationTimeout = Duration.seconds(30)
-        /// Where the books are kept; `nil`: in SQLite in the data folder. Closed with the store.
+        /// The simulator database; `nil` means SQLite in the data folder. The store closes it.
         public var database: (any SQLDatabase)?
 
+        /// Creates a configuration.
+        ///
+        /// - Parameters:
+        ///   - catalogue: The products that the store sells.
+        ///   - bundleID: The bundle id of the app.
+        ///   - dataDirectory: The folder for everything that the store keeps.
         public init(catalogue: Catalogue, bundleID: BundleID = "com.example.souk", dataDirectory: String) {
             self.catalogue = catalogue
             self.bundleID = bundleID
             self.dataDirectory = dataDirectory
         }
 
-        /// Serves the files of a folder below `/content/`. Throws `SimulatorError` for a folder that cannot be read.
+        /// Serves the files of a folder below `/content/`.
+        ///
+        /// - Parameter folder: The path of the folder.
+        /// - Throws: `SimulatorError` (`dataFolder`) if the folder cannot be read.
         public mutating func serveContent(from folder: String) throws { content = try ContentFolder(folder) }
     }
 
-    /// What others need to trust the store and to ask it.
+    /// The certificates and keys that clients need to verify the store's documents and to call its server API.
     public struct Summary: Sendable, Hashable {
+        /// The bundle id of the app.
         public let bundleID: BundleID
         /// The path of the root certificate, in DER.
         public let rootCertificate: String
-        /// SHA-256 of the root certificate, in hexadecimal.
+        /// The SHA-256 of the root certificate, in hexadecimal.
         public let rootFingerprint: String
+        /// The key for the App Store Server API.
         public let serverAPI: ServerAPIKey
 
-        /// The first line of `souk simulate`, for a store that listens at `url`.
+        /// Returns the first line that `souk simulate` prints.
+        ///
+        /// - Parameter url: The URL at which the store listens.
+        /// - Returns: The line as JSON.
         public func announcement(listeningAt url: String) -> JSONValue {
             [
                 "listening": .string(url), "bundleID": .string(bundleID.rawValue),
@@ -76,7 +91,7 @@ extension SimulatedAppStore {
     }
 }
 
-/// Makes a new store's books, or takes up those there are.
+/// Creates the simulator database of a new store, or reads an existing one.
 struct StoreInitializer: Sendable {
     private let configuration: SimulatedAppStore.Configuration
     private let seed: UInt64
@@ -86,7 +101,7 @@ struct StoreInitializer: Sendable {
         seed = configuration.seed ?? configuration.random()
     }
 
-    /// Returns where the clock stands, and whether the books were made now.
+    /// Returns the state of the clock, and whether the database is new.
     func open(_ db: SimulatorDatabase) throws -> (ClockAnchor, isNew: Bool) {
         let base = configuration.baseClock.now().wholeMilliseconds
         guard let row = try db.sql.first("SELECT bundle FROM store") else {
@@ -110,7 +125,8 @@ struct StoreInitializer: Sendable {
         return (anchor, false)
     }
 
-    /// Transaction numbers have 18 digits and begin where no other store's of another seed are likely to be.
+    /// Creates the store's rows. Transaction ids have 18 digits, and begin at a number that depends on the seed, so
+    /// that two stores rarely share ids.
     private func create(_ db: SimulatorDatabase, at base: Date) throws -> ClockAnchor {
         let range = Int64(seed % 700_000) * 1_000_000
         let start = (configuration.start ?? base).wholeMilliseconds

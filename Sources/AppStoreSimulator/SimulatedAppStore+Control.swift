@@ -5,15 +5,24 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// What a tester does to the store.
+/// Control of the store by testers: transactions and time.
 extension SimulatedAppStore {
 
+    /// Returns the names of all accounts.
+    ///
+    /// - Returns: The names.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func accounts() throws -> [AccountName] {
         try database.read { try SimulatorDatabase($0).accounts().map(\.name) }
     }
 
-    /// Turns auto-renewal off. Returns the subscription's latest transaction. Throws `unknownAccount`,
-    /// `unknownSubscription`.
+    /// Turns the auto-renewal of a subscription off.
+    ///
+    /// - Parameters:
+    ///   - product: A product of the subscription's group.
+    ///   - name: The account.
+    /// - Returns: The latest transaction of the subscription.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
     @discardableResult
     public func cancel(
         _ product: ProductID, for name: AccountName
@@ -21,12 +30,15 @@ extension SimulatedAppStore {
         try await change(product, for: name) { StoreRules.setAutoRenew(false, $1, at: $0.now) }
     }
 
-    /// The most transactions that one list or receipt holds. Each is signed or written while the question waits: so many
-    /// take a second or two. What is asked page by page has no such limit.
+    /// The maximum number of transactions in one list or receipt. Signing so many takes one or two seconds. Lists with
+    /// pages have no such limit.
     public static let transactionLimit = 10_000
 
-    /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`, and `tooManyTransactions` for
-    /// more than `transactionLimit`.
+    /// Returns all transactions of an account, oldest first, signed now.
+    ///
+    /// - Parameter name: The account.
+    /// - Returns: The transactions.
+    /// - Throws: `SimulatorError` (`unknownAccount`; `tooManyTransactions` for more than ``transactionLimit``).
     public func transactions(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
         let sales = try read({ try $0.known(name) }) { db, account, now in
             try db.transactions(of: account.id, at: now).map {
@@ -36,7 +48,11 @@ extension SimulatedAppStore {
         return try describe(sales)
     }
 
-    /// The transactions that give an account access now, signed now. Throws `unknownAccount`.
+    /// Returns the transactions that give an account access now, signed now.
+    ///
+    /// - Parameter name: The account.
+    /// - Returns: The transactions.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func entitlements(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
         let sales = try read({ try $0.known(name) }) { db, account, now in
             try db.entitlements(of: account.id, at: now).map {
@@ -76,7 +92,7 @@ extension SimulatedAppStore {
 
     // MARK: - Time
 
-    /// The clock now; with `after`, as soon as its revision is another one, at most after `wait` seconds.
+    /// Returns the state of the clock. With `revision`, waits until the clock has another one, at most `wait` seconds.
     package func clockState(after revision: Int64? = nil, wait: Double = 0) async -> StoreControlWire.ClockState {
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
@@ -95,10 +111,10 @@ extension SimulatedAppStore {
     static let clockMoved: Int64 = -1
     private static let longestJump = 200.0 * 365 * 86400
 
-    /// Moves the clock on; whatever falls due on the way has happened when this returns.
+    /// Advances the clock. Everything that is due by then has happened when this function returns.
     ///
-    /// Throws `malformed` unless the request names exactly one of period, seconds and instant, `invalidValue` for more than
-    /// 200 years, for what is beyond the year 9000 and for an instant that is past.
+    /// Throws `malformed` unless the request has exactly one of period, seconds and instant. Throws `invalidValue` for
+    /// more than 200 years, for a time after the year 9000, and for an instant in the past.
     @discardableResult
     package func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
@@ -108,21 +124,27 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Moves the clock on by a period, for example `.months(1)`. Returns the new time. Throws `invalidValue` for more than
-    /// 200 years.
+    /// Advances the clock by a period, for example `.months(1)`.
+    ///
+    /// - Parameter period: The period.
+    /// - Returns: The new time.
+    /// - Throws: `SimulatorError` (`invalidValue`) for more than 200 years.
     @discardableResult
     public func advance(by period: SubscriptionPeriod) async throws -> Date {
         try await advance(StoreControlWire.Advance(period: period)).now
     }
 
-    /// Moves the clock on to an instant. Returns the new time. Throws `invalidValue` for an instant that is past, and for
-    /// more than 200 years.
+    /// Advances the clock to an instant.
+    ///
+    /// - Parameter instant: The instant.
+    /// - Returns: The new time.
+    /// - Throws: `SimulatorError` (`invalidValue`) for an instant in the past, and for more than 200 years.
     @discardableResult
     public func advance(to instant: Date) async throws -> Date {
         try await advance(StoreControlWire.Advance(to: instant)).now
     }
 
-    /// Lets the clock go on differently from now on, where `now` is what it reads; whoever waits looks again.
+    /// Changes the clock, and wakes all waiting requests. `change` gets the present time.
     func moveClock(
         _ change: @escaping @Sendable (inout ClockAnchor, SimulatorDatabase, _ now: Date) throws -> Void
     ) async throws -> StoreControlWire.ClockState {
@@ -148,7 +170,7 @@ extension SimulatedAppStore {
         case (let period?, nil, nil):
             let zero = Date(microseconds: 0)
             let length = period.end(from: zero)
-            // Years are those of the calendar.
+            // Calendar years.
             guard length > zero, length <= SubscriptionPeriod.years(200).end(from: zero) else { throw tooFar }
             return { period.end(from: $0) }
         case (nil, let seconds?, nil):
@@ -175,10 +197,10 @@ extension SimulatedAppStore {
         .invalidValue, "Time can be advanced by more than nothing, by at most 200 years at once and to the year 9000.")
 }
 
-/// A transaction and what is needed to sign it.
+/// A transaction with everything that signing it needs.
 struct Sale: Sendable {
     var transaction: TransactionRecord
-    /// The subscription that it is of.
+    /// The state of its subscription.
     var state: SubscriptionState?
     var account: SimulatorDatabase.Account
     var now: Date
@@ -194,11 +216,11 @@ extension SimulatorEvent {
         Sale(transaction: state.latest, state: state, account: account, now: now)
     }
 
-    /// Throws `unknownSubscription`.
+    /// Returns the running subscription of a product that the account pays for. Throws `unknownSubscription`.
     func runningSubscription(of product: ProductID) throws -> SubscriptionState {
         for record in try db.subscriptions(of: account.id) {
             let state = state(of: record)
-            // What the family shares is its owner's to change.
+            // Only the owner of a shared subscription can change it.
             guard state.isRunning, record.share == nil else { continue }
             if state.current.plan.productID == product || record.renewal.plan.productID == product { return state }
         }
@@ -209,7 +231,7 @@ extension SimulatorEvent {
 }
 
 extension TransactionRecord {
-    /// `purchased`, `expired` or `revoked` at an instant.
+    /// Returns `purchased`, `expired` or `revoked`.
     func state(at now: Date) -> String {
         if revocation != nil { return "revoked" }
         return upgradedAt != nil || expiresDate.map { $0 <= now } ?? false ? "expired" : "purchased"

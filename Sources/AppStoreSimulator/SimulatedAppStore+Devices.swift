@@ -5,18 +5,18 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The store's client side: what StoreKit does for a device.
+/// The functions for devices, which StoreKit has for an app.
 extension SimulatedAppStore {
-    /// How many updates one answer holds at most; the next question gets the rest.
+    /// The maximum number of updates in one answer. The next answer has the rest.
     static let updateLimit = 200
 
-    /// Signs a device in. Throws `unknownAccount`.
+    /// Signs in a device. Throws `unknownAccount`.
     package func signIn(account name: AccountName) async throws -> StoreWire.Device {
         try await applyInjectedFaults(to: .signIn)
         return try await database.write { [virtualClock, catalogues] sql in
             let db = SimulatorDatabase(sql)
             let account = try db.known(name)
-            // Of version 5 over the seed, so that a store of the same seed names its devices alike.
+            // A UUID of version 5 over the seed, so that equal stores have equal device ids.
             let number = try db.nextDevice()
             let id = UUID(namespace: .simulatedStore, name: "device \(try db.seed()) \(number)")
             let device = DeviceID(unchecked: id.uuidString.lowercased())
@@ -27,7 +27,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Throws `unknownDevice`.
+    /// Returns a device. Throws `unknownDevice`.
     package func device(_ id: DeviceID) throws -> StoreWire.Device {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -35,11 +35,20 @@ extension SimulatedAppStore {
         }
     }
 
-    /// The products among `ids` as the store of the catalogue's own country sells them now, in the catalogue's order; all of
-    /// them when `ids` is empty.
+    /// Returns products as the catalogue's storefront sells them now, in the order of the catalogue.
+    ///
+    /// - Parameter ids: The ids of the products; none means all products.
+    /// - Returns: The products, and the ids that are unknown.
+    /// - Throws: `SQLError` if the database cannot be read.
     public func products(_ ids: [ProductID]) throws -> ProductAnswer { try answer(ids, in: catalogues.home) }
 
-    /// The same, as the store of the device's country sells them. Throws `unknownDevice`, and what the settings inject.
+    /// Returns products as the storefront of a device sells them now.
+    ///
+    /// - Parameters:
+    ///   - ids: The ids of the products; none means all products.
+    ///   - device: The device.
+    /// - Returns: The products, and the ids that are unknown.
+    /// - Throws: `SimulatorError` (`unknownDevice`), or the `StoreFailure` that the settings inject.
     public func products(_ ids: [ProductID], for device: DeviceID) async throws -> ProductAnswer {
         try await applyInjectedFaults(to: .loadProducts)
         let country = try database.read { sql in
@@ -58,20 +67,21 @@ extension SimulatedAppStore {
             products: found, invalidProductIDs: wanted.subtracting(found.map(\.id)).sorted())
     }
 
-    /// As `device`, for the device itself. Throws `unknownDevice`, and what the settings inject.
+    /// Returns a device, for the device itself. Throws `unknownDevice`, and the fault that the settings inject.
     package func state(of id: DeviceID) async throws -> StoreWire.Device {
         try await applyInjectedFaults(to: .device)
         return try device(id)
     }
 
-    /// What happened after `cursor`, at once if there is something, else as soon as there is, at most after `wait`
-    /// seconds. Without a cursor: what is unfinished, and what this device was not told yet.
+    /// Returns the updates after a cursor. Without updates, waits for one, at most `wait` seconds. Without a cursor,
+    /// returns unfinished transactions and updates that the device has not received.
     ///
-    /// What the store has to say to the customer comes with every answer, and so does what they began in the store itself. Asking with a cursor says that everything up to
-    /// it has arrived. Who names another storefront than the device's is answered at once, and so is whoever shows a cursor
-    /// of another account, or of a time that is not yet: the device has changed hands or the books were replaced, and it
-    /// begins anew with what is unfinished. Throws `invalidValue` for
-    /// a cursor that no answer held.
+    /// Each answer has the open messages and promoted purchases. A request with a cursor acknowledges everything up to
+    /// it.
+    ///
+    /// The answer comes at once if `storefront` is not the device's. It also comes at once, with unfinished
+    /// transactions, for a cursor of another account or of a future time: then the device was moved, or the database
+    /// was replaced. Throws `invalidValue` for an invalid cursor.
     package func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
@@ -97,7 +107,7 @@ extension SimulatedAppStore {
             let messages = OpenMessage.all(of: feed.subscriptions, localCatalogue.catalogue).map(\.message)
                 .filter { answered[$0.id] == nil }
             let isOthers = cursor != nil && start == nil
-            // A message that was put aside is news as well; every other change of them comes with an update.
+            // An answered message counts as a change. Every other change of messages comes with an update.
             let hasChanges =
                 cursor.map { cursor in (answered.values + promoted.map(\.at)).contains { $0 > cursor.at } }
                 ?? !(messages.isEmpty && promoted.isEmpty)
@@ -117,10 +127,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// The instant up to which an account's device has heard.
+    /// The instant up to which a device has received updates.
     private struct Cursor {
         var at: Date
-        /// Whose; a bare instant is one of whichever account the device has.
+        /// The account; `nil` means the present account of the device.
         var account: Int64?
 
         init(at: Date, account: Int64) {
@@ -139,20 +149,21 @@ extension SimulatedAppStore {
 
         var text: String { "\(at.microseconds)" + (account.map { ".\($0)" } ?? "") }
 
-        /// Whether it may be one that the account's device was given by `now`; the books may have been replaced since.
+        /// Whether the device of `account` can have received this cursor by `now`. The database can have been replaced
+        /// since.
         func isOf(_ account: SimulatorDatabase.Account, by now: Date) -> Bool {
             at <= now && (self.account == nil || self.account == account.id)
         }
     }
 
-    /// Asking after a cursor says that what is told only once has arrived: a device that forgets its cursor goes on there.
+    /// Stores the acknowledged instant. A device that loses its cursor continues there.
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
         let hasChanges = try read({ try $0.known(id).account }) { db, _, now in
             let device = try db.known(id)
             guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
             let feed = try Feed(
                 db, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
-            // After so many sales it is noted as well, so that they are not looked at again.
+            // Also after many sales, so that the next feed skips them.
             return !feed.hasOnlySales || feed.end < feed.asked
         }
         guard hasChanges else { return }
@@ -174,7 +185,13 @@ extension SimulatedAppStore {
             alreadyOwned: item.isAlreadyOwned ? true : nil, failure: item.failure)
     }
 
-    /// Marks a transaction of the device's account as delivered; again is the same. Throws `unknownTransaction`.
+    /// Marks a transaction of the device's account as finished. Repeating it changes nothing.
+    ///
+    /// - Parameters:
+    ///   - transaction: The id of the transaction.
+    ///   - id: The device.
+    /// - Throws: `SimulatorError` (`unknownDevice`, `unknownTransaction`), or the `StoreFailure` that the settings
+    ///   inject.
     public func finish(_ transaction: TransactionID, from id: DeviceID) async throws {
         try await applyInjectedFaults(to: .finish)
         let (account, now) = try read({ try $0.known(id).account }) { ($1, $2) }
@@ -188,13 +205,21 @@ extension SimulatedAppStore {
         }
     }
 
-    /// The transactions that give the device's account access now, signed now.
+    /// Returns the transactions that give the device's account access now, signed now.
+    ///
+    /// - Parameter id: The device.
+    /// - Returns: The transactions.
+    /// - Throws: `SimulatorError` (`unknownDevice`), or the `StoreFailure` that the settings inject.
     public func restore(for id: DeviceID) async throws -> [StoreTransaction] {
         try await applyInjectedFaults(to: .appStoreSync)
         return try ownedTransactions(of: id)
     }
 
-    /// The transactions that give the device's account access now, freshly signed, without a sync. Throws `unknownDevice`.
+    /// Returns the transactions that give the device's account access now, signed now, without a sync.
+    ///
+    /// - Parameter id: The device.
+    /// - Returns: The transactions.
+    /// - Throws: `SimulatorError` (`unknownDevice`).
     public func ownedTransactions(of id: DeviceID) throws -> [StoreTransaction] {
         let (device, entitlements, now) = try read({ try $0.known(id).account }) { db, account, now in
             (try db.known(id), try db.entitlements(of: account.id, at: now), now)
@@ -204,13 +229,17 @@ extension SimulatedAppStore {
         }
     }
 
-    /// How the device's account got the app, signed now for the device: a JWS of `AppTransaction`. Throws `unknownDevice`.
+    /// Returns the app transaction of the device's account, signed now for the device.
+    ///
+    /// - Parameter id: The device.
+    /// - Returns: A JWS of `AppTransaction`.
+    /// - Throws: `SimulatorError` (`unknownDevice`).
     public func appTransaction(of id: DeviceID) throws -> String {
         let (device, now) = try read({ try $0.known(id).account }) { db, _, now in (try db.known(id), now) }
         return try signer.appTransaction(of: device, version: configuration.applicationVersion, at: now)
     }
 
-    /// The version that the customer first got, as Apple's sandbox has it for every app.
+    /// The version of the app that the customer got first. Apple's sandbox has the same for every app.
     static let originalApplicationVersion = "1.0"
 }
 
@@ -235,7 +264,8 @@ extension SimulatorDatabase {
             storefront: catalogues[try country(of: account)].storefront, canMakePayments: account.canMakePayments)
     }
 
-    /// Where a device of the account begins: what happens from now on, at this very instant too, is news to it.
+    /// The instant from which a new device of the account receives updates. It is before the present instant, whose
+    /// events are new to the device.
     func beginning(for account: Account, _ clock: AnchoredClock) throws -> Date {
         max(account.lastEvent, Timestamps.before(try now(clock)))
     }

@@ -3,10 +3,13 @@ import SignedData
 import StoreModel
 
 extension SimulatedAppStore {
-    /// The device's app receipt as it is now, PKCS #7 in DER: everything the account has bought but for consumables that
-    /// were delivered. The same but for the signature as long as nothing is bought and no time passes.
+    /// Returns the app receipt of a device: all purchases of the account except finished consumables.
     ///
-    /// Throws `unknownDevice`, and `tooManyTransactions` where the account has more than `transactionLimit`.
+    /// Only the signature differs between two receipts while nothing is bought and no time passes.
+    ///
+    /// - Parameter id: The device.
+    /// - Returns: The receipt as PKCS #7 in DER.
+    /// - Throws: `SimulatorError` (`unknownDevice`; `tooManyTransactions` for more than ``transactionLimit``).
     public func receipt(of id: DeviceID) async throws -> [UInt8] {
         let (device, content) = try read({ try $0.known(id).account }) { db, account, now in
             (try db.known(id), try ReceiptContent(db, account, at: now))
@@ -17,13 +20,13 @@ extension SimulatedAppStore {
     }
 }
 
-/// What receipts say of an account at an instant.
+/// The transactions for the receipts of an account at an instant.
 struct ReceiptContent {
     let account: SimulatorDatabase.Account
     let now: Date
-    /// Everything that was ever bought, in the order in which it was.
+    /// All transactions, in the order of their purchase.
     let history: [(transaction: TransactionRecord, state: SubscriptionState?)]
-    /// What a receipt made now holds of it: all but the consumables that were delivered.
+    /// The transactions in a receipt that is made now: all but the finished consumables.
     let current: [(transaction: TransactionRecord, state: SubscriptionState?)]
 
     init(_ db: SimulatorDatabase, _ account: SimulatorDatabase.Account, at now: Date) throws {
@@ -34,7 +37,7 @@ struct ReceiptContent {
         current = history.filter { $0.transaction.kind != .consumable || open.contains($0.transaction.id) }
     }
 
-    /// A receipt made now, bound to no device yet.
+    /// Creates a receipt that is not yet bound to a device.
     func receipt(of configuration: SimulatedAppStore.Configuration) -> AppReceipt {
         AppReceipt(
             receiptType: "ProductionSandbox", bundleID: configuration.bundleID,
@@ -42,7 +45,7 @@ struct ReceiptContent {
             originalAppVersion: SimulatedAppStore.originalApplicationVersion, creationDate: now.wholeSeconds,
             inAppPurchases: current.map { AppReceipt.InAppPurchase($0.transaction) },
             otherAttributes: [
-                // The numbers of the app, its download and its version are 0 in the sandbox.
+                // The ids of the app, its download and its version are 0 in the sandbox.
                 .init(type: 1, integer: 0), .init(type: 15, integer: 0), .init(type: 16, integer: 0),
                 .init(type: 8, date: now.wholeSeconds), .init(type: 18, date: account.createdAt.wholeSeconds),
                 .init(type: AppReceipt.accountAttribute, text: account.appTransactionID),
@@ -51,16 +54,18 @@ struct ReceiptContent {
 }
 
 extension AppReceipt {
-    /// What only the store reads in its receipts. Apple's have octets there that nobody else understands, this store's the
-    /// account's app transaction id: a receipt says whose it is before anything was bought, and whoever has the device now.
+    /// An attribute that only the store reads.
+    ///
+    /// Apple's receipts have undocumented octets there. The simulator's have the app transaction id of the account, so
+    /// that a receipt identifies its account before anything was bought, and after the device was moved.
     static let accountAttribute = 7
 
-    /// The app transaction id of the account that the store made it for.
+    /// The app transaction id of the receipt's account.
     var appTransactionID: String? { otherAttributes.first { $0.type == Self.accountAttribute }?.textValue }
 }
 
 extension AppReceipt.InAppPurchase {
-    /// A transaction as a receipt has it. What does not apply is written empty, as the App Store does.
+    /// Creates the receipt's form of a transaction. Fields that do not apply are empty, as in the App Store's receipts.
     init(_ record: TransactionRecord) {
         let offer = record.offer
         self.init(
@@ -69,7 +74,7 @@ extension AppReceipt.InAppPurchase {
             originalPurchaseDate: record.originalPurchaseDate.wholeSeconds, productType: record.kind,
             expiresDate: record.expiresDate?.wholeSeconds,
             webOrderLineItemID: record.webOrderLineItemID.map { "\($0)" } ?? "0",
-            // Who upgrades has the rest of the period given back.
+            // An upgrade refunds the rest of the period.
             cancellationDate: (record.revocation?.at ?? record.upgradedAt)?.wholeSeconds,
             isTrialPeriod: offer?.kind == .introductory && offer?.paymentMode == .freeTrial,
             isInIntroOfferPeriod: offer?.kind == .introductory && offer?.paymentMode != .freeTrial,
@@ -78,11 +83,11 @@ extension AppReceipt.InAppPurchase {
         if cancellationDate == nil { otherAttributes.append(.init(type: 1712, value: Self.noDate)) }
     }
 
-    /// An IA5String of nothing.
+    /// An empty IA5String.
     private static let noDate: ArraySlice<UInt8> = [0x16, 0x00]
 }
 
 extension Date {
-    /// Receipts have no fractions of seconds.
+    /// The date in whole seconds, as in receipts.
     fileprivate var wholeSeconds: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
 }

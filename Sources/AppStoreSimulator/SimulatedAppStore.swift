@@ -7,32 +7,33 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// An App Store in this process: it sells a catalogue to accounts and devices, in virtual time, and signs what it sold
-/// under its own root.
+/// A simulated App Store. It sells a catalogue to accounts and devices in virtual time, and signs transactions with its
+/// own root certificate.
 ///
 ///     let store = try await SimulatedAppStore.open(.init(catalogue: catalogue, dataDirectory: "/tmp/store"))
 ///     try await store.createAccount("anna")
 ///     let connection = try await store.connection(account: "anna")     // or serve `store.handler`
 ///     await store.close()
 ///
-/// Everything lies in the data folder: certificates, books, clock. What was answered is durable.
+/// The data folder has everything: certificates, the simulator database, the clock. Every answer is durable.
 public final class SimulatedAppStore: Sendable {
+    /// The configuration that the store was opened with.
     public let configuration: Configuration
-    /// The root under which everything is signed, and the key of the App Store Server API.
+    /// The root certificate, and the key of the App Store Server API.
     public let summary: Summary
 
     let database: any SQLDatabase
     let virtualClock: AnchoredClock
     let signer: StoreSigner
     let receiptSigner: ReceiptSigner
-    /// Trusts this store's root and no other.
+    /// The verifier that trusts only this store's root.
     let receiptVerifier: ReceiptVerifier
     let offers: OfferVerifier
     let serverAuthenticator: ServerAuthenticator
-    /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
+    /// Raised for an account after its events, and for `clockMoved` after a change of the clock.
     let signal = ChangeSignal<Int64>()
     let timestamps: Timestamps
-    /// What devices meet on purpose, as the settings have it.
+    /// The faults that the settings inject.
     let faults = Locked(InjectedFaults())
     let catalogues: StorefrontCatalogues
     let sending = Locked<Task<Void, Never>?>(nil)
@@ -58,10 +59,12 @@ public final class SimulatedAppStore: Sendable {
         catalogues = StorefrontCatalogues(configuration.catalogue)
     }
 
-    /// Opens the store in its data folder, or founds it there.
+    /// Opens the store in its data folder, or creates it there.
     ///
-    /// Throws `SimulatorError` (`dataFolder`, `otherBundle`, `invalidValue` for a URL of notifications that is none), and
-    /// `SignedDataError` or `SQLError` when a file in the folder is not what the store wrote.
+    /// - Parameter configuration: The configuration.
+    /// - Returns: The open store.
+    /// - Throws: `SimulatorError` (`dataFolder`, `otherBundle`; `invalidValue` for an invalid URL of notifications),
+    ///   and `SignedDataError` or `SQLError` for a file in the folder that the store did not write.
     public static func open(_ configuration: Configuration) async throws -> SimulatedAppStore {
         let folder = configuration.dataDirectory
         do {
@@ -83,7 +86,7 @@ public final class SimulatedAppStore: Sendable {
                 try StoreInitializer(configuration).open(SimulatorDatabase($0))
             }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
-            // Whatever somebody was told before the store was closed was before now.
+            // Everything that was reported before the store was closed was before now.
             let floor = isNew ? .distantPast : Timestamps.next(clock.now())
             let store = try SimulatedAppStore(configuration, summary, database, clock, Timestamps(floor: floor), chain)
             try store.followSettings()
@@ -95,28 +98,27 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// Ends what waits: long polls answer at once with what there is, and later ones do not wait; no notification is sent
-    /// any more until the store is opened anew. Everything else goes on.
-    /// A listener that is about to stop calls this first.
+    /// Ends all waiting: long polls answer at once, later ones do not wait, and no notifications are sent until the
+    /// store is opened again. Everything else continues. Call it before you stop a listener.
     public func endWaiting() { signal.close() }
 
-    /// For one process at a time: each wakes only those who wait for its own entries.
+    /// Opens the database exclusively: a process wakes only those who wait for its own events.
     private static func openDatabase(in folder: String) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = true
         return try SQLiteDatabase(path: folder + "/store.sqlite", configuration: configuration)
     }
 
-    /// Ends what waits, lets what is being written end and closes the books. Everything asked afterwards is refused.
+    /// Ends all waiting, completes the writes that have begun, and closes the database. Later calls fail.
     public func close() async {
         signal.close()
         await stopSending()
         await database.close()
     }
 
-    // MARK: - The books
+    // MARK: - Reading and writing
 
-    /// Makes one entry in the books, for those whom it concerns and their families, and wakes those who wait for news.
+    /// Records an event of an account and its family, and wakes those who wait for it.
     func recordEvent<Value: Sendable>(
         _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
@@ -124,7 +126,7 @@ public final class SimulatedAppStore: Sendable {
         try await recordEvent(all: { try $0.household(try findAccount($0)) }, body)
     }
 
-    /// The same for accounts that do not belong together, or not yet; the first is the one that acts.
+    /// Records an event of accounts that are in different families, or not yet in the same one. The first account acts.
     func recordEvent<Value: Sendable>(
         all findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
@@ -159,7 +161,7 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// The same within what is being written already.
+    /// Records an event within a write that has begun.
     func recordEvent<Value>(
         _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date,
         _ body: (inout SimulatorEvent) throws -> Value
@@ -173,8 +175,8 @@ public final class SimulatedAppStore: Sendable {
         return value
     }
 
-    /// Makes one entry that concerns everybody: what holds in the whole store from then on. `body` gets the books and
-    /// the instant, which is later than all that was said to anybody.
+    /// Records an event that concerns the whole store. `body` gets the database and the instant, which is later than
+    /// everything reported to any account.
     func recordStoreEvent<Value: Sendable>(
         _ body: @escaping @Sendable (SimulatorDatabase, Date) throws -> Value
     ) async throws -> Value {
@@ -204,7 +206,8 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// What is so for an account at the instant of which it can be told now: everything before is in the books.
+    /// Reads the database as of the next instant that can be reported to an account. Every earlier event is in the
+    /// database then.
     func read<Value: Sendable>(
         _ findAccount: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
@@ -216,7 +219,7 @@ public final class SimulatedAppStore: Sendable {
             let answer: Value? = try database.read { sql in
                 let db = SimulatorDatabase(sql)
                 account = try findAccount(db)
-                // A device that changed hands meanwhile is told of its new account's instant.
+                // The device can be moved to another account meanwhile.
                 return account.id == known.id ? try body(db, account, now) : nil
             }
             if let answer { return answer }

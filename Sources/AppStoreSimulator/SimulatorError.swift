@@ -1,12 +1,20 @@
 import Primitives
 
-/// Why the simulator did not do what it was asked: a code to act on and a sentence to read. Equal when the codes are.
+/// An error of the simulator: a code for programs and a sentence for people. Two errors are equal if their codes are.
 public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The code.
     public let code: Code
-    /// One sentence: what is wrong and what to do about it.
+    /// A sentence that says what is wrong and what to do.
     public let reason: String
+    /// The error that caused this one.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The code.
+    ///   - reason: A sentence that says what is wrong and what to do.
+    ///   - underlying: The error that caused this one.
     public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
         self.code = code
         self.reason = reason
@@ -17,50 +25,63 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
 
     public static func == (left: SimulatorError, right: SimulatorError) -> Bool { left.code == right.code }
 
-    /// What went wrong, from an open list.
+    /// The code of an error. The set is open.
     public typealias Code = OpenEnum<SimulatorError>
 }
 
 extension SimulatorError.Code {
-    /// The data folder cannot be made or written.
+    /// The data folder cannot be created or written.
     public static var dataFolder: Self { Self(rawValue: "dataFolder") }
-    /// The data folder belongs to another bundle id.
+    /// The data folder or the state belongs to another bundle id.
     public static var otherBundle: Self { Self(rawValue: "otherBundle") }
+    /// The request is malformed.
     public static var malformed: Self { Self(rawValue: "malformed") }
+    /// The account does not exist.
     public static var unknownAccount: Self { Self(rawValue: "unknownAccount") }
+    /// The account exists already.
     public static var accountExists: Self { Self(rawValue: "accountExists") }
+    /// The device does not exist or is signed out.
     public static var unknownDevice: Self { Self(rawValue: "unknownDevice") }
+    /// The transaction does not exist.
     public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
     /// The account has no active subscription of that product.
     public static var unknownSubscription: Self { Self(rawValue: "unknownSubscription") }
+    /// The product is not in the catalogue, or does not fit the request.
     public static var unknownProduct: Self { Self(rawValue: "unknownProduct") }
-    /// The simulator's table has no such country.
+    /// The simulator does not know the country.
     public static var unknownStorefront: Self { Self(rawValue: "unknownStorefront") }
+    /// The family does not exist.
     public static var unknownFamily: Self { Self(rawValue: "unknownFamily") }
+    /// The message does not exist or is answered.
     public static var unknownMessage: Self { Self(rawValue: "unknownMessage") }
-    /// The customer has begun no such purchase in the store, or a device has taken it.
+    /// The customer has begun no such promoted purchase, or a device has taken it.
     public static var unknownPromotedPurchase: Self { Self(rawValue: "unknownPromotedPurchase") }
+    /// The notification does not exist.
     public static var unknownNotification: Self { Self(rawValue: "unknownNotification") }
+    /// The setting does not exist.
     public static var unknownSetting: Self { Self(rawValue: "unknownSetting") }
+    /// The family exists already.
     public static var familyExists: Self { Self(rawValue: "familyExists") }
-    /// The account belongs to a family already.
+    /// The account belongs to another family.
     public static var inAnotherFamily: Self { Self(rawValue: "inAnotherFamily") }
+    /// The account is not in that family.
     public static var notInFamily: Self { Self(rawValue: "notInFamily") }
-    /// A family has at most six members.
+    /// The family already has six members.
     public static var familyFull: Self { Self(rawValue: "familyFull") }
-    /// The plan is of another group than the subscription.
+    /// The plan is in another group than the subscription.
     public static var otherGroup: Self { Self(rawValue: "otherGroup") }
-    /// The transaction is taken back already.
+    /// The transaction is already revoked.
     public static var alreadyRevoked: Self { Self(rawValue: "alreadyRevoked") }
+    /// The transaction is not refunded.
     public static var notRefunded: Self { Self(rawValue: "notRefunded") }
-    /// The transaction does not wait for anybody.
+    /// The transaction does not wait for approval or resolution.
     public static var notPending: Self { Self(rawValue: "notPending") }
-    /// No higher price waits for this customer's answer.
+    /// No price increase waits for an answer of this customer.
     public static var nothingToAnswer: Self { Self(rawValue: "nothingToAnswer") }
-    /// The form is right, the value is none that can be.
+    /// The value has the right form but is invalid.
     public static var invalidValue: Self { Self(rawValue: "invalidValue") }
-    /// The account has more transactions than one answer holds.
+    /// The account has more transactions than one answer can hold.
     public static var tooManyTransactions: Self { Self(rawValue: "tooManyTransactions") }
-    /// What was asked for cannot be done as things stand.
+    /// The request is not possible in the present state.
     public static var notNow: Self { Self(rawValue: "notNow") }
 }

@@ -10,10 +10,10 @@ public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
     /// The virtual seconds per real second; 0 is frozen.
     public let factor: Double
 
-    public static let real = TimeRate(description: "real", factor: 1)
     /// Virtual time runs at the speed of real time.
-    public static let frozen = TimeRate(description: "frozen", factor: 0)
+    public static let real = TimeRate(description: "real", factor: 1)
     /// Virtual time moves only when a test advances it.
+    public static let frozen = TimeRate(description: "frozen", factor: 0)
 
     /// All names of rates.
     public static let names = ["real", "frozen"] + lengths.map(\.name)

@@ -81,7 +81,7 @@ extension SimulatedAppStore {
             for: name)
     }
 
-    // MARK: - Orders that wait
+    // MARK: - Waiting orders
 
     /// Approves or declines a purchase that waits for approval.
     ///

@@ -58,7 +58,7 @@ extension SimulatedAppStore {
         return StoreControlWire.Setting(name: setting.name, value: value)
     }
 
-    // MARK: - Errors and slowness
+    // MARK: - Injected faults
 
     /// Reads the injected faults from the database, and again until they no longer change: several callers can change
     /// settings at once.

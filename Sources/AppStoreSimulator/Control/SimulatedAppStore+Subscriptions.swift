@@ -148,7 +148,7 @@ extension SimulatedAppStore {
         }
     }
 
-    // MARK: - For all who subscribe
+    // MARK: - All subscribers of a product
 
     /// Increases the price of a subscription from each customer's next renewal on.
     ///

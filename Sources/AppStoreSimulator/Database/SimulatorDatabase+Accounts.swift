@@ -46,7 +46,7 @@ extension SimulatorDatabase {
         Family(name: FamilyName(unchecked: try row["name"]), organizer: try row["organizer"])
     }
 
-    // MARK: - What is shared
+    // MARK: - Shares
 
     /// The purchases that an account made itself, still has, and that are no subscriptions or consumables.
     func shareablePurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {

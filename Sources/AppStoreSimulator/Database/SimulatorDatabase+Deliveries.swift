@@ -28,7 +28,7 @@ extension NotificationRecord {
 
 /// The delivery of notifications.
 extension SimulatorDatabase {
-    // MARK: - Beginning and ending
+    // MARK: - Recording attempts
 
     /// Records the attempts that begin now, before anything is sent: notifications that are due by `now`, in free
     /// lanes.
@@ -105,7 +105,7 @@ extension SimulatorDatabase {
         try sql.execute("UPDATE notification SET due = ?2 WHERE id = ?1", [.integer(record.id), SQLValue(record.due)])
     }
 
-    // MARK: - What is due
+    // MARK: - Due notifications
 
     /// The first notification to send by `now` in a lane that is not busy. A notification that was never sent is due at
     /// once, even if its instant is ahead of the clock.
@@ -148,7 +148,7 @@ extension SimulatorDatabase {
             ?? 0
     }
 
-    // MARK: - What was attempted
+    // MARK: - Attempts
 
     func deliveryMark(at now: Date) throws -> DeliveryMark {
         DeliveryMark(lastNotification: try nextNotification() - 1, now: now)

@@ -4,7 +4,7 @@ import StoreModel
 
 /// The notifications for the app's server, and the subscriptions that are watched for them.
 extension SimulatorDatabase {
-    // MARK: - What time does
+    // MARK: - Watched subscriptions
 
     /// The instant up to which a subscription's changes by time were reported to the server.
     func reported(of original: Int64) throws -> Date? {

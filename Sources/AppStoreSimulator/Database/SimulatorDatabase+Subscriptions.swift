@@ -142,7 +142,7 @@ extension SimulatorDatabase {
         }
     }
 
-    // MARK: - What was taken back
+    // MARK: - Revocations
 
     func save(_ revocation: Revocation, of id: Int64, original: Int64) throws {
         try sql.execute(

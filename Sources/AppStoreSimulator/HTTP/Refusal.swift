@@ -5,7 +5,7 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// What an error is over HTTP: a status and a problem document.
+/// The HTTP form of an error: a status and a problem document.
 struct Refusal {
     let response: HTTPResponse
 

@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The store's endpoints as OpenAPI 3.1 describes them.
+/// The OpenAPI 3.1 document of the store's endpoints.
 struct StoreDocument: Sendable, Encodable, WireModel {
     static let schemaName = "OpenAPI"
     static let schema = WireSchema.object([
@@ -30,7 +30,7 @@ struct StoreDocument: Sendable, Encodable, WireModel {
             ).json
     }
 
-    /// The codes of an endpoint's refusals, by status.
+    /// The codes of an endpoint's errors, by status.
     static func refusals(of endpoint: Endpoint<StoreHandler>) -> [Int: [String]] {
         let names = endpoint.pathParameters
         var codes: [Int: [String]] = [
@@ -48,7 +48,6 @@ struct StoreDocument: Sendable, Encodable, WireModel {
         }
         if !names.isEmpty { add(400, "malformed_path") }
         if endpoint.body != nil { add(413, "tooLarge") }
-        // Injected errors reach every endpoint of a device.
         if endpoint.handler.maySell || endpoint.tag == .store {
             add(404, StoreFailure.Code.invalidProduct.rawValue)
             add(422, "any other code of a StoreFailure")

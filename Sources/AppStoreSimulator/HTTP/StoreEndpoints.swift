@@ -6,21 +6,21 @@ import StoreModel
 
 /// The function behind an endpoint of the store.
 struct StoreHandler: Sendable {
-    /// Whether a `StoreFailure` may be the answer.
+    /// Whether the endpoint can answer with a `StoreFailure`.
     let maySell: Bool
     let bodyLimit: Int
     let respond: @Sendable (StoreCall) async throws -> any Encodable & Sendable
 }
 
-/// Everything that can be asked of the store over HTTP. The routes, the OpenAPI document, the list in
-/// `Documentation/ControlAPI.md`, the words of scenarios and tests are made of this table.
+/// The table of all endpoints. The routes, the OpenAPI document, the list in `Documentation/ControlAPI.md`, the actions
+/// of scenarios, and tests are made from it.
 enum StoreEndpoints {
-    /// In the order of the documents.
+    /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
         device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
         + notifications + state + documents
 
-    /// What stands in paths: what it names, and the refusal for one that is not there.
+    /// The path parameters: a description of each, and the error for an unknown value.
     static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
         "account": ("the name of an account", .unknownAccount),
         "device": ("a device, as signing in named it", .unknownDevice),
@@ -35,7 +35,7 @@ enum StoreEndpoints {
 
     static let bodyLimit = 64 << 10
 
-    /// An endpoint without a body.
+    /// Creates an endpoint without a body.
     static func on<Answer: Encodable & Sendable & WireModel>(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         parameters: [OpenAPIDocument.Parameter] = [], status: Int = 200, refusals: [SimulatorError.Code] = [],
@@ -47,7 +47,7 @@ enum StoreEndpoints {
             handler: StoreHandler(maySell: maySell, bodyLimit: 0, respond: respond))
     }
 
-    /// An endpoint with a body.
+    /// Creates an endpoint with a body.
     static func on<Question: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel>(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         parameters: [OpenAPIDocument.Parameter] = [], taking question: Question.Type, isOptional: Bool = false,
@@ -72,15 +72,15 @@ enum StoreEndpoints {
     }
 }
 
-/// A question as it came, taken apart.
+/// A parsed request.
 struct StoreCall: Sendable {
     let store: SimulatedAppStore
     let path: PathParameters
     let query: HTTPQuery
-    /// The body, of the form that the endpoint asks for; `{}` where there was none.
+    /// The body, which fits the endpoint's schema; `{}` if the request has none.
     let body: JSONValue
 
-    /// Reads a request, and refuses what the endpoint's schemas do not allow.
+    /// Parses a request. Throws for a request that the endpoint's schemas do not allow.
     init(_ request: HTTPRequest, _ path: PathParameters, of endpoint: Endpoint<StoreHandler>, store: SimulatedAppStore)
         async throws
     {
@@ -110,13 +110,13 @@ struct StoreCall: Sendable {
         if let violation = wanted.schema.violation(body) { throw violation }
     }
 
-    /// A query's value as JSON: a number where the schema wants one.
+    /// The JSON form of a query parameter: a number if the schema has a number.
     private static func json(_ text: String, like schema: WireSchema) -> JSONValue {
         guard ["integer", "number"].contains(schema.json["type"]?.stringValue) else { return .string(text) }
         return JSONNumber(text: text).map { .number($0) } ?? .string(text)
     }
 
-    // MARK: - What the path names
+    // MARK: - Path parameters
 
     var account: AccountName { get throws { try name("account") } }
     var member: AccountName { get throws { try name("member") } }
@@ -132,11 +132,11 @@ struct StoreCall: Sendable {
         return id
     }
 
-    // MARK: - The query
+    // MARK: - Query parameters
 
     func integer(_ name: String) -> Int64? { query[name].flatMap { Int64($0) } }
 
-    /// 0 where there is none.
+    /// The value of a number parameter; 0 if it is absent.
     func seconds(_ name: String) -> Double { query[name].flatMap { JSONNumber(text: $0)?.double } ?? 0 }
 
     func identifier<ID: Identifier>(_ name: String) -> ID? { query[name].flatMap(ID.init(rawValue:)) }

@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// What answers at `/`: which store this is, and where its parts and their documentation are.
+/// The answer at `/`: the app of the store, and the addresses of its APIs and their documentation.
 struct StoreIndex: Sendable, Encodable, WireModel {
     static let schemaName = "Index"
     static let schema = WireSchema.object([
@@ -27,7 +27,7 @@ struct StoreIndex: Sendable, Encodable, WireModel {
         .init(path: "/control/v1/settings", summary: "The settings"),
     ]
 
-    /// For a browser.
+    /// The page for a browser.
     var page: HTTPResponse {
         IndexPage(
             name: name, description: description, details: [("The app", bundleID.rawValue)], links: links,
@@ -39,15 +39,15 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     }
 }
 
-/// The two documents that differ for a browser: `/`, and the OpenAPI document as YAML.
+/// The two documents with another form for a browser: `/`, and the OpenAPI document as YAML.
 struct StoreDocuments: Sendable {
     private let index: StoreIndex
     private static let yaml = Array(StoreDocument(StoreEndpoints.all).json.yaml.utf8)
 
     init(of bundleID: BundleID) { index = StoreIndex(bundleID: bundleID) }
 
-    /// The answer to a request for one of them; `nil` for any other, and where a program asks for `/`, which is an
-    /// endpoint like all others.
+    /// Returns the answer to a request for one of the documents; `nil` for another request, and for `/` without a
+    /// browser, which is an endpoint.
     func answer(to request: HTTPRequest) -> HTTPResponse? {
         guard [.get, .head].contains(request.method) else { return nil }
         return switch request.path {

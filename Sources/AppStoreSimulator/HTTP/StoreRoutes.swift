@@ -3,11 +3,12 @@ import Primitives
 import StoreModel
 
 extension SimulatedAppStore {
-    /// Serves the store's client side, its control API, Apple's App Store Server API and `/verifyReceipt`,
-    /// the OpenAPI document, a page at `/` and the files of `Configuration.content`. Made anew at each call.
+    /// The HTTP handler of the store: the device API, the control API, Apple's App Store Server API, `/verifyReceipt`,
+    /// the OpenAPI document, a page at `/`, and the files of `Configuration.content`. Each access creates a new
+    /// handler.
     ///
-    /// Answers only requests that name this machine or one of `Configuration.hostNames`, and none of another site's web
-    /// page: most of what it serves asks for no credentials.
+    /// It answers only requests for this machine or for a name in `Configuration.hostNames`, and no requests from web
+    /// pages of other sites, because most endpoints need no credentials.
     public var handler: any HTTPHandler {
         let (router, server) = (StoreRoutes(store: self).router, ServerRoutes(store: self))
         let (receipts, documents) = (ReceiptEndpoint(store: self), StoreDocuments(of: configuration.bundleID))
@@ -23,7 +24,7 @@ extension SimulatedAppStore {
     }
 }
 
-/// The endpoints as routes.
+/// The routes of the endpoints.
 struct StoreRoutes: Sendable {
     let store: SimulatedAppStore
 

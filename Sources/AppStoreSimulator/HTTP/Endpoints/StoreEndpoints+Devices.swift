@@ -10,7 +10,7 @@ extension StoreEndpoints {
     private static let wait = OpenAPIDocument.Parameter(
         "wait", in: .query, .number(0...3600), "how many seconds to wait for news; the store waits at most 30")
 
-    /// The client side: what StoreKit is to an app.
+    /// The API for devices, which StoreKit is for an app.
     static let device: [Endpoint<StoreHandler>] = [
         on(
             .post, "/store/v1/devices", "signIn", "Sign a device in to an account", taking: StoreWire.SignIn.self,

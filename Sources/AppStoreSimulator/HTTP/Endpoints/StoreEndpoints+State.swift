@@ -5,7 +5,7 @@ import StoreKitAdapter
 import StoreModel
 
 extension StoreEndpoints {
-    /// A store's state may be long.
+    /// The maximum size of an imported state.
     private static let stateLimit = 256 << 20
 
     static let state: [Endpoint<StoreHandler>] = [

@@ -3,7 +3,7 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-// The schemas of `StoreWire`, of what it carries of `StoreModel`, and of a refusal.
+// The schemas of `StoreWire`, of the types of `StoreModel` in it, and of an error.
 
 extension StoreWire.SignIn: WireModel {
     static let schemaName = "SignIn"
@@ -190,13 +190,13 @@ extension Offer: WireModel {
 
 // MARK: - Documents
 
-/// `{}`.
+/// The JSON object `{}`.
 struct Nothing: Encodable, Sendable, WireModel {
     static let schemaName = "Nothing"
     static let schema = WireSchema.object
 }
 
-/// A store's whole state, as `SimulatedAppStore.exportState` writes it.
+/// The state of a store, as `SimulatedAppStore.exportState` writes it.
 struct StoreState: Codable, Sendable, WireModel {
     static let schemaName = "StoreState"
     static let schema = WireSchema.object.described("as GET /control/v1/state answers; its members are the store's own")

@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A type with a schema of its own name.
+/// A type with a named schema.
 protocol WireModel: SendableMetatype {
     static var schemaName: String { get }
     static var schema: WireSchema { get }
@@ -17,7 +17,8 @@ extension WireSchema {
 // MARK: - The store's own kinds
 
 extension WireSchema {
-    /// A name of an account, a transaction and so on. JSON Schema counts characters, the simulator bytes.
+    /// The name of an account, the id of a transaction and so on. JSON Schema counts characters, the simulator counts
+    /// bytes.
     static let name = text(AccountName.rule, pattern: printable, length: 1...255, AccountName.isValid)
     /// The identifier of a product.
     static let product = text(ProductID.rule, pattern: printable, length: 1...255, ProductID.isValid)
@@ -30,7 +31,7 @@ extension WireSchema {
     static let storefront = text("a country's store such as USA", pattern: "^[A-Z]{3}$") {
         $0.utf8.count == 3 && $0.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
     }.example("USA")
-    /// An amount that something is sold for: at most six digits and three decimals.
+    /// An amount of money: at most six digits and three decimals.
     static let price = text("a price such as \"4.99\"", pattern: #"^(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?$"#) { text in
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
@@ -38,7 +39,7 @@ extension WireSchema {
             && (parts[0].count == 1 || parts[0].first != UInt8(ascii: "0"))
             && (parts.count == 1 || (1...3).contains(parts[1].count))
     }.example("5.99")
-    /// What a setting is set to.
+    /// The value of a setting.
     static let scalar = WireSchema(
         ["type": ["string", "boolean", "number"]], "a text, a number, true or false"
     ) { $0.stringValue != nil || $0.boolValue != nil || $0.doubleValue != nil }
