@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Where accounts shop, whether they may pay, and which devices are theirs.
+/// Storefronts, payment restrictions and devices of accounts.
 struct AccountTests {
     @Test func `an account has what it was created with, and what was changed since`() async throws {
         try await TestStore.with { test in
@@ -31,7 +31,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `what is no account and no country is refused and changes nothing`() async throws {
+    @Test func `an unknown account or country is refused and changes nothing`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna")
@@ -52,7 +52,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a plan chosen abroad is sold there`() async throws {
+    @Test func `a plan that is bought in another country is sold there`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna", with: .init(storefront: "DEU"))
             try await test.buy("paygo")
@@ -64,7 +64,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `another storefront reaches devices at once, with its products and its money`() async throws {
+    @Test func `another storefront reaches devices at once, with its products and currency`() async throws {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device()
@@ -83,7 +83,7 @@ struct AccountTests {
             try await test.buy("coins")
             try await test.advance(.months(1))
             let payloads = try await test.payloads()
-            // A renewal stays where its plan was bought; a new purchase is of the new country.
+            // A renewal stays in the country of its plan; a new purchase is in the new one.
             #expect(payloads.map(\.productId) == ["monthly.alt", "coins", "monthly.alt"])
             #expect(payloads.map(\.storefront) == ["USA", "JPN", "USA"])
             #expect(payloads.map(\.storefrontId) == [Storefronts.usa.id, japan.id, Storefronts.usa.id])
@@ -94,7 +94,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `the whole store moves abroad with those who have no country of their own`() async throws {
+    @Test func `a change of the store's country moves the accounts without one of their own`() async throws {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device()
@@ -109,7 +109,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a higher price is the same amount in every country's money`() async throws {
+    @Test func `a higher price is the same amount in every currency`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna", with: .init(storefront: "DEU"))
@@ -126,7 +126,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `who may not pay is told so`() async throws {
+    @Test func `an account without payments is refused with the reason`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna", with: .init(canMakePayments: false))
@@ -183,7 +183,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a device that changes hands begins anew, whatever cursor it has`() async throws {
+    @Test func `a device that moves to another account begins anew, with any cursor`() async throws {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device("anna")
@@ -195,7 +195,6 @@ struct AccountTests {
             async let waiting = store.updates(for: device, after: cursor, wait: 30)
             try await store.switchAccount(of: device, to: "ben")
             #expect(try store.device(device).account == "ben")
-            // Bought before the cursor's instant, and news to this device all the same.
             let answer = try await waiting
             #expect(answer.updates.map(\.transaction?.id) == [early.transactionID])
             #expect(answer.storefront?.countryCode == "DEU")
@@ -208,7 +207,6 @@ struct AccountTests {
             #expect(try store.devices(of: "anna").isEmpty)
             #expect(try store.devices(of: "ben").map(\.deviceID) == [device.rawValue])
 
-            // Who has nothing is answered at once as well, and gets a cursor of their own.
             try await store.createAccount("cora")
             async let empty = store.updates(for: device, after: answer.cursor, wait: 30)
             try await store.switchAccount(of: device, to: "cora")

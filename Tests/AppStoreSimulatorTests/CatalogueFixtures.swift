@@ -2,7 +2,7 @@ import Primitives
 
 @testable import AppStoreSimulator
 
-/// Small catalogues, one for each version of the format, each with what came new with it, written as Xcode writes.
+/// A small catalogue for each version of the format, with the fields that are new in it, written as Xcode writes it.
 enum CatalogueFixtures {
     static func catalogue(_ text: String) throws -> Catalogue {
         try Catalogue(parsing: Array(text.utf8), file: "test.storekit")
@@ -17,7 +17,7 @@ enum CatalogueFixtures {
         ("5.0", version5),
     ]
 
-    /// Nothing but products and groups.
+    /// Products and groups only.
     static let version1 = """
         {
           "products" : [
@@ -81,7 +81,7 @@ enum CatalogueFixtures {
 
         """
 
-    /// An identifier, non-renewing subscriptions and codes.
+    /// An identifier, non-renewing subscriptions and offer codes.
     static let version12 = """
         {
           "identifier" : "0C0FFEE0",
@@ -154,7 +154,7 @@ enum CatalogueFixtures {
 
         """
 
-    /// The switches of Xcode's menu, what App Store Connect leaves and a key for promotional offers.
+    /// The switches of Xcode's menu, fields from App Store Connect, and a key for promotional offers.
     static let version2 = """
         {
           "identifier" : "2B2B2B2B",
@@ -211,7 +211,7 @@ enum CatalogueFixtures {
 
         """
 
-    /// Errors by API, an offer of every mode.
+    /// Errors by API, and an offer of every payment mode.
     static let version3 = """
         {
           "identifier" : "3C3C3C3C",
@@ -298,7 +298,7 @@ enum CatalogueFixtures {
 
         """
 
-    /// Policies and offers to win back.
+    /// Policies and win-back offers.
     static let version4 = """
         {
           "appPolicies" : {
@@ -378,7 +378,7 @@ enum CatalogueFixtures {
 
         """
 
-    /// Ways of billing, with an introductory offer for each.
+    /// Billing plans, with an introductory offer for each.
     static let version5 = """
         {
           "identifier" : "5E5E5E5E",

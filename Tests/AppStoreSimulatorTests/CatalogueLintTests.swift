@@ -6,8 +6,8 @@ import Testing
 @testable import AppStoreSimulator
 
 struct CatalogueLintTests {
-    /// Where a change is made in the catalogue of a version, what is put there, what is said of it and where; the
-    /// pointer is that of the change unless given.
+    /// A change in a version's catalogue, and the finding that it causes. The pointer is that of the change unless
+    /// given.
     struct Fault: Sendable {
         var text: String
         var pointer: String
@@ -94,7 +94,7 @@ struct CatalogueLintTests {
         #expect(findings.allSatisfy { $0.file == "shop.storekit" && $0.reason.count > 15 })
     }
 
-    @Test func `an offer that stands twice is named wherever offers stand`() throws {
+    @Test func `a duplicate offer is found in every list of offers`() throws {
         for (text, list) in [
             (CatalogueFixtures.version3, "adHocOffers"), (CatalogueFixtures.version12, "codeOffers"),
             (CatalogueFixtures.version4, "winbackOffers"),
@@ -110,7 +110,7 @@ struct CatalogueLintTests {
         }
     }
 
-    @Test func `a level is missed where there is another product to compare with`() throws {
+    @Test func `a missing level is found if the group has another product`() throws {
         var document = try JSONValue(parsing: CatalogueFixtures.version1)
         var other = try #require(document.at(Self.subscription))
         other["productID"] = "club.yearly"
@@ -122,7 +122,7 @@ struct CatalogueLintTests {
         #expect(findings.map(\.pointer) == ["/subscriptionGroups/0/subscriptions/1/groupNumber"])
     }
 
-    @Test func `a reason quotes a file in one short line, whatever stands there`() throws {
+    @Test func `a reason quotes any content of a file in one short line`() throws {
         let loud = String(repeating: "very ", count: 1000) + "long"
         for type in ["\u{1B}[2J\u{7}", loud] {
             var document = try JSONValue(parsing: CatalogueFixtures.version2)
@@ -142,7 +142,7 @@ struct CatalogueLintTests {
         for text in ["\(key)", String(reflecting: key), dumped] { #expect(!text.contains("not a key")) }
     }
 
-    /// A finding stands at a place that exists, or at a member missing from one that does.
+    /// Checks that a finding has a pointer to an existing place, or to a missing member of one.
     private static func check(_ findings: [CatalogueFinding], _ document: JSONValue?) {
         for finding in findings {
             #expect(finding.file == "fuzz" && !finding.reason.isEmpty)
@@ -153,7 +153,7 @@ struct CatalogueLintTests {
     }
 
     @Test(arguments: CatalogueFixtures.byVersion)
-    func `no document, however wrong, stops the reader`(version: String, text: String) throws {
+    func `no invalid document stops the reader`(version: String, text: String) throws {
         var numbers = CatalogueNumbers(state: UInt64(version.count) + UInt64(text.utf8.count))
         var accepted = 0
         for _ in 0..<250 {
@@ -176,7 +176,7 @@ struct CatalogueLintTests {
     }
 
     @Test(arguments: CatalogueFixtures.byVersion)
-    func `no bytes, however mangled, stop the reader`(version: String, text: String) {
+    func `no damaged bytes stop the reader`(version: String, text: String) {
         var numbers = CatalogueNumbers(state: UInt64(text.utf8.count))
         let original = Array(text.utf8)
         for _ in 0..<250 {

@@ -9,7 +9,7 @@ struct CatalogueRoundTripTests {
     private typealias Fixtures = CatalogueFixtures
 
     @Test(arguments: CatalogueFixtures.byVersion)
-    func `what was read is written back byte for byte`(version: String, text: String) throws {
+    func `a catalogue is written back byte for byte`(version: String, text: String) throws {
         let catalogue = try Fixtures.catalogue(text)
         #expect(String(decoding: catalogue.encoded(), as: UTF8.self) == text)
         #expect(JSONText(xcode: catalogue.document).bytes == Array(text.utf8))
@@ -29,7 +29,7 @@ struct CatalogueRoundTripTests {
         }
     }
 
-    @Test func `any way of writing survives: escapes, numbers, white space and the order of names`() throws {
+    @Test func `escapes, numbers, white space and the order of names are kept`() throws {
         let text = """
             \t{"version":{"minor":0 ,"major":3.0e0},  "settings" :{"_lastSynchronizedDate" : 654321987.10299996,
               "_timeRate":0.0},\r\n"products":[ {"type":"Consumable","productID":"\\u0061\\/b","displayPrice":1.50,
@@ -60,7 +60,7 @@ struct CatalogueRoundTripTests {
         #expect(try catalogue.changingSettings { $0.asksToBuy = true }.encoded() == catalogue.encoded())
     }
 
-    @Test func `a new setting stands where Xcode would put it, in a file without settings too`() throws {
+    @Test func `a new setting is written where Xcode would write it, also in a file without settings`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let changed = try catalogue.changingSettings {
             $0.asksToBuy = true
@@ -86,7 +86,7 @@ struct CatalogueRoundTripTests {
         #expect(String(decoding: cleared.encoded(), as: UTF8.self) == Fixtures.version1)
     }
 
-    @Test func `an error is switched on in its place, a list that has to change is written anew`() throws {
+    @Test func `an error is switched on in its place, and a list that changes is rewritten`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let on = try catalogue.changingSettings {
             $0.simulatedErrors[1].isEnabled = true
@@ -101,7 +101,7 @@ struct CatalogueRoundTripTests {
         #expect(JSONText(xcode: more.document).bytes == more.encoded())
     }
 
-    @Test func `members and elements are added and taken away without a trace elsewhere`() throws {
+    @Test func `members and elements are added and removed without another change`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let offer: JSONValue = [
             "internalID": "33Z", "offerID": "free", "paymentMode": "free", "subscriptionPeriod": "P1W",
@@ -119,13 +119,13 @@ struct CatalogueRoundTripTests {
     }
 
     @Test(arguments: ["/products/7", "/products/x", "/version/major/x", "/no/such", "no", "/products/00"])
-    func `a change where nothing is is refused`(pointer: String) throws {
+    func `a change at a missing place is refused`(pointer: String) throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version1)
         let error = try #require(throws: CatalogueError.self) { try catalogue.replacing(pointer, with: 1) }
         #expect(error.errors.map(\.code) == [.noSuchPlace] && error.errors.first?.pointer == pointer)
     }
 
-    @Test func `a change that makes the catalogue useless is refused`() throws {
+    @Test func `a change that makes the catalogue invalid is refused`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version1)
         let error = try #require(throws: CatalogueError.self) {
             try catalogue.replacing("/products/0/displayPrice", with: "free")
@@ -133,7 +133,7 @@ struct CatalogueRoundTripTests {
         #expect(error.errors.map(\.code) == [.badPrice] && error.errors.first?.file == "test.storekit")
     }
 
-    @Test func `random documents in random hands keep everything but what is changed`() throws {
+    @Test func `random documents in random styles keep everything but the change`() throws {
         var numbers = CatalogueNumbers(state: 20_260_101)
         for round in 0..<300 {
             let document = JSONValue.randomObject(using: &numbers, depth: 4)

@@ -14,7 +14,7 @@ struct CatalogueTests {
         Catalogue.lint(Array(text.utf8), file: "test.storekit")
     }
 
-    /// A catalogue with one product, some of whose members are replaced; nil takes one away.
+    /// A catalogue with one product, of which some members are replaced; `nil` removes one.
     private static func oneProduct(_ changes: [String: JSONValue?] = [:], settings: JSONValue = [:]) -> String {
         var product: JSONValue = ["productID": "a", "displayPrice": "4.99", "type": "NonConsumable"]
         for (name, value) in changes { product[name] = value }
@@ -167,7 +167,7 @@ struct CatalogueTests {
         #expect(error.findings == Self.findings(text))
     }
 
-    @Test func `two products of one name are refused, the first place is named`() throws {
+    @Test func `a duplicate product is refused, with the place of the first`() throws {
         let product: JSONValue = ["productID": "a", "displayPrice": "1", "type": "Consumable"]
         let error = try #require(throws: CatalogueError.self) {
             try Self.catalogue(JSONValue.object(["products": [product, product]]).text())
@@ -226,7 +226,7 @@ struct CatalogueTests {
         #expect(try Self.catalogue(text).productList.text() == expected)
     }
 
-    @Test func `catalogues are told from product lists and feature maps`() throws {
+    @Test func `catalogues are distinguished from product lists and feature maps`() throws {
         #expect(Catalogue.recognizes(["products": []]))
         #expect(!Catalogue.recognizes([["identifier": "a"]]))
         #expect(!Catalogue.recognizes(["features": ["pro": ["a"]]]))
@@ -237,7 +237,7 @@ struct CatalogueTests {
         #expect(catalogue.document["products"]?[0]?["somethingNew"]?["deep"] == true)
     }
 
-    @Test func `the example catalogue is without fault`() throws {
+    @Test func `the example catalogue has no findings`() throws {
         let package = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
             .deletingLastPathComponent()
             .deletingLastPathComponent()

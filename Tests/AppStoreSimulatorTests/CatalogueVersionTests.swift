@@ -33,7 +33,8 @@ struct CatalogueVersionTests {
         #expect(item.introductoryOffers.map(\.internalID) == ["55EE66FF"])
     }
 
-    @Test func `a code offer says who may redeem it and whether the introductory offer comes on top`() throws {
+    @Test func `an offer code has its eligibility, and whether it can be combined with the introductory offer`() throws
+    {
         let catalogue = try Fixtures.catalogue(Fixtures.version12)
         let code = try #require(catalogue["club.monthly"]?.offerCodes.first)
         #expect(code.id == "spring" && code.internalID == "99CC00DD" && !code.isStackable)
@@ -43,7 +44,7 @@ struct CatalogueVersionTests {
         #expect(catalogue.settings.timeRate == .init(rawValue: 6))
     }
 
-    @Test func `a code offer that does not say is for everybody`() throws {
+    @Test func `an offer code without eligibility is for all customers`() throws {
         let text = Fixtures.version12.replacingOccurrences(of: "\"isStackable\" : false,", with: "")
             .replacingOccurrences(of: "\"eligibility\" : [", with: "\"formerly\" : [")
         let code = try #require(Fixtures.catalogue(text)["club.monthly"]?.offerCodes.first)
@@ -76,7 +77,7 @@ struct CatalogueVersionTests {
         #expect(settings.failure(of: .purchase) == nil && settings.failure(of: .sync) == nil)
     }
 
-    @Test func `an amount is the storefront's own money, an offer of each mode has its price and length`() throws {
+    @Test func `amounts are in the storefront's currency, and an offer of each mode has its price and length`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let terms = try #require(catalogue["club.monthly"]?.subscription)
         #expect(terms.groupDisplayName == "クラブ" && terms.level == 2)
@@ -90,7 +91,7 @@ struct CatalogueVersionTests {
         #expect(catalogue.storeProducts.map(\.displayPrice) == ["¥980"])
     }
 
-    @Test func `one file sells in every country, the same number in other money`() throws {
+    @Test func `a file sells in every country, with the same numbers in other currencies`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let german = try #require(Storefronts.storefront("DEU"))
         let sold = catalogue.sold(in: german)
@@ -117,7 +118,7 @@ struct CatalogueVersionTests {
                 == [.init(locale: "en_US", text: "We keep nothing.", url: "https://example.com/privacy")])
     }
 
-    @Test func `of version 5 the plan that is paid up front is sold, the monthly one is kept`() throws {
+    @Test func `in version 5 the plan that is paid up front is sold, and the monthly one is kept`() throws {
         let item = try #require(Fixtures.catalogue(Fixtures.version5)["club.yearly"])
         #expect(item.billingPlans.map(\.kind) == [.upFront, .monthly] && item.billingPlans.allSatisfy(\.isEnabled))
         #expect(item.billingPlans.map(\.price.amount) == [60, 6])
@@ -134,11 +135,11 @@ struct CatalogueVersionTests {
             (1001, "5m"),
             (1002, "1m"), (1003, "30s"), (1004, "10s"), (1005, "2s"), (10, nil), (1, nil), (14, nil), (-1, nil),
         ] as [(Int, String?)])
-    func `Xcode's time rates are the simulator's where it has one`(number: Int, name: String?) {
+    func `Xcode's time rates become those of the simulator where it has them`(number: Int, name: String?) {
         #expect(CatalogueSettings.Rate(rawValue: number).simulated?.description == name)
     }
 
-    @Test func `a file's settings are settings of the store, where the store has them`() throws {
+    @Test func `the settings of a file become those of the store where it has them`() throws {
         #expect(CatalogueSettings().storeSettings.isEmpty)
         let switches = try Fixtures.catalogue(Fixtures.version2).settings.storeSettings
         #expect(
@@ -161,13 +162,13 @@ struct CatalogueVersionTests {
             ])
     }
 
-    @Test func `grace lasts as long as App Store Connect lets it`() {
+    @Test func `the grace period has the lengths of App Store Connect`() {
         #expect(GracePeriod.allCases.map { $0.days(for: .months(1)) } == [3, 16, 28])
         #expect(GracePeriod.allCases.map { $0.days(for: .weeks(1)) } == [3, 6, 6])
         #expect(GracePeriod.xcode.days(for: .years(1)) == 16)
     }
 
-    @Test func `terms survive the wire, and those written before win-back offers are read`() throws {
+    @Test func `terms are encoded and decoded, also in the form without win-back offers`() throws {
         let terms = try #require(Fixtures.catalogue(Fixtures.version4)["club.weekly"]?.subscription)
         let wire = try JSONValue(encoding: terms)
         #expect(try wire.decode(SubscriptionTerms.self) == terms)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Catalogues that this project did not write, in the folder `SOUK_CONFORMANCE` names.
+/// Catalogues that were not written for this project, in the folder that `SOUK_CONFORMANCE` names.
 struct ConformanceCatalogueTests {
     static let folder = ProcessInfo.processInfo.environment["SOUK_CONFORMANCE"]
 

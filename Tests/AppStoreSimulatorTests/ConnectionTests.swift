@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The two ways to the store behave alike: in the process, and over HTTP.
+/// The connections in the process and over HTTP behave alike.
 struct ConnectionTests {
     enum Way: CaseIterable { case inProcess, remote }
 
@@ -64,7 +64,7 @@ struct ConnectionTests {
     }
 
     @Test(arguments: Way.allCases)
-    func `what is unfinished comes first to a new connection`(way: Way) async throws {
+    func `a new connection gets unfinished transactions first`(way: Way) async throws {
         try await TestStore.with { test in
             let bought = try await test.buy("monthly.alt")
             let connection = try await connect(way, test, "anna")

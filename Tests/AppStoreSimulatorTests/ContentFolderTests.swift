@@ -6,9 +6,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The files of `--content`, asked for over a real socket.
+/// The files of `--content`, requested over a real socket.
 struct ContentFolderTests {
-    /// A folder with a file and things that must not be served.
+    /// A folder with a file and with entries that must not be served.
     private func folder() throws -> ScratchFolder {
         let scratch = try ScratchFolder()
         let files = FileManager.default
@@ -73,7 +73,7 @@ struct ContentFolderTests {
             ("bytes=0-1,5-6", 200, 0..<200_000, nil), ("items=0-1", 200, 0..<200_000, nil),
             ("bytes=a-b", 200, 0..<200_000, nil), ("bytes=-", 200, 0..<200_000, nil),
         ] as [(String, Int, Range<Int>?, String?)])
-    func `a part comes alone, and what is no part is the whole`(
+    func `a range is answered alone, and an invalid range with the whole file`(
         range: String, status: Int, bytes: Range<Int>?, contentRange: String?
     ) async throws {
         try await with { send in
@@ -86,7 +86,8 @@ struct ContentFolderTests {
         }
     }
 
-    @Test func `who has this version is told so, and a part of another version is the whole`() async throws {
+    @Test func `a client with this version gets 304, and a range of another version gets the whole file`() async throws
+    {
         try await with { send in
             let first = try await send(.get, "/content/packs/film.zip", [:])
             let (tag, date) = try (#require(first.headers["ETag"]), #require(first.headers["Last-Modified"]))
@@ -119,7 +120,7 @@ struct ContentFolderTests {
         "/content/missing", "/content/%FF", "/content/%", "/content/%2Fetc%2Fpasswd", "/other",
         "/content/\(String(repeating: "a", count: 300))",
     ])
-    func `what is no file of the folder is not found`(path: String) async throws {
+    func `everything but a file of the folder is not found`(path: String) async throws {
         let scratch = try folder()
         let content = try ContentFolder(scratch.path + "/content")
         let answer = await content.respond(to: HTTPRequest(method: .get, url: path)).response()
@@ -127,7 +128,7 @@ struct ContentFolderTests {
         #expect(try await answer.body.json()["code"] == "not_found")
     }
 
-    @Test func `a file is looked at and nothing else`() async throws {
+    @Test func `content is answered to GET and HEAD only`() async throws {
         try await with { send in
             for method: HTTPRequest.Method in [.post, .put, .delete, .patch] {
                 let answer = try await send(method, "/content/empty.txt", [:])
@@ -162,7 +163,7 @@ struct ContentFolderTests {
         #expect(try #require(ServedFile(opening: "empty.txt", in: path)).entityTag != before)
     }
 
-    @Test func `what is no folder is named`() throws {
+    @Test func `the error names a path that is no folder`() throws {
         let scratch = try folder()
         for name in ["missing", "content/empty.txt"] {
             let error = #expect(throws: SimulatorError.self) { try ContentFolder("\(scratch.path)/\(name)") }
@@ -185,7 +186,7 @@ struct ContentFolderTests {
         ("noextension", "application/octet-stream"),
         ("a.b/c", "application/octet-stream"), ("x.unknown", "application/octet-stream"),
     ])
-    func `a type is told by the end of the name`(name: String, type: String) {
+    func `the media type follows from the end of the name`(name: String, type: String) {
         #expect(ContentType.of(name) == type)
     }
 }

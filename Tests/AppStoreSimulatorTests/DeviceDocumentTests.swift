@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What a device is given besides transactions: its receipt, its app transaction, and the marks that bind them to it.
+/// The receipt and the app transaction of a device, and the fields that bind them to it.
 struct DeviceDocumentTests {
     private func verifier(_ test: TestStore) throws -> ReceiptVerifier {
         let root = try Data(contentsOf: URL(fileURLWithPath: test.store.summary.rootCertificate))
@@ -23,14 +23,14 @@ struct DeviceDocumentTests {
         return sorted(try verifier(test).verify(bytes, for: DeviceIdentifier(device.rawValue)).receipt)
     }
 
-    /// A receipt is a set: its purchases have no order of their own.
+    /// Sorts a receipt's purchases, which have no order of their own.
     private func sorted(_ receipt: AppReceipt) -> AppReceipt {
         var receipt = receipt
         receipt.inAppPurchases.sort { ($0.transactionID?.rawValue ?? "") < ($1.transactionID?.rawValue ?? "") }
         return receipt
     }
 
-    @Test func `a receipt says what was bought, and no other device can show it`() async throws {
+    @Test func `a receipt lists the purchases and is bound to its device`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let empty = try await receipt(test, device)
@@ -65,7 +65,7 @@ struct DeviceDocumentTests {
             #expect(purchases[3].webOrderLineItemID != purchases[4].webOrderLineItemID)
             #expect(purchases[0].webOrderLineItemID == "0")
 
-            // Delivered consumables are gone from it; what was taken back, and made way, has a cancellation date.
+            // Finished consumables are left out; revoked and upgraded purchases have a cancellation date.
             try await test.store.finish(coins.transactionID, from: device)
             try await test.store.refund(pack.transactionID)
             try await test.buy("pro")
@@ -141,7 +141,7 @@ struct DeviceDocumentTests {
         }
     }
 
-    @Test func `what a device is given is bound to it, what the control API gives is not`() async throws {
+    @Test func `documents for a device are bound to it, and those of the control API are not`() async throws {
         var nonces: [String?] = []
         for _ in 0..<2 {
             try await TestStore.with(seed: 5) { test in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What a device does and hears.
+/// Payments and updates of devices.
 struct DeviceTests {
     @Test func `a payment is answered by a signed transaction that stays until it is finished`() async throws {
         try await TestStore.with { test in
@@ -24,7 +24,7 @@ struct DeviceTests {
             let payload = try test.verifier().transaction(transaction.signedTransaction).payload
             #expect(payload.transactionId == transaction.id.rawValue && payload.quantity == 3)
 
-            // Not finished: told again to a device that starts anew, and to this one if it lost its place.
+            // Unfinished, so that a device without a cursor gets it again.
             #expect(try await test.store.updates(for: device, after: nil) == first)
             #expect(try await test.store.updates(for: device, after: first.cursor).updates.isEmpty)
             let other = try await test.device()
@@ -38,7 +38,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a payment asked twice buys once, however many ask at a time`() async throws {
+    @Test func `a repeated payment buys once, also concurrently`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let other = try await test.device()
@@ -58,7 +58,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a payment asked again from another device is answered there, finished or not`() async throws {
+    @Test func `a payment that another device repeats is answered there, finished or not`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.store.add(Payment(id: "p", productID: "coins"), from: device)
@@ -69,7 +69,6 @@ struct DeviceTests {
             try await test.store.add(Payment(id: "p", productID: "coins"), from: second)
             let answer = try await test.store.updates(for: second, after: nil).updates
             #expect(answer.map(\.paymentID) == ["p"] && answer.map(\.transaction?.id) == [id])
-            // From the same device again it changes nothing.
             let cursor = try await test.store.updates(for: second, after: nil).cursor
             try await test.store.add(Payment(id: "p", productID: "coins"), from: second)
             #expect(try await test.store.updates(for: second, after: cursor).updates.isEmpty)
@@ -77,7 +76,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a failure is told once to the device that asked`() async throws {
+    @Test func `a failure is reported once, to the device of the payment`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let other = try await test.device()
@@ -91,7 +90,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `what one device finished another restores`() async throws {
+    @Test func `a purchase that one device finished is restored on another`() async throws {
         try await TestStore.with { test in
             let first = try await test.device()
             for (index, product) in ["coins", "pack", "pass", "monthly.alt"].enumerated() {
@@ -116,7 +115,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `restoring gives the current period, and nothing of a subscription that ended`() async throws {
+    @Test func `restoring returns the current period, and nothing of an expired subscription`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.buy("monthly.alt")
@@ -134,7 +133,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `an account finishes only what is its own`() async throws {
+    @Test func `an account finishes only its own transactions`() async throws {
         try await TestStore.with { test in
             let bought = try await test.buy("coins", "anna")
             let stranger = try await test.device("berta")
@@ -148,7 +147,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `devices and accounts that nobody made are refused`() async throws {
+    @Test func `unknown devices and accounts are refused`() async throws {
         try await TestStore.with { test in
             await #expect(throws: SimulatorError(.unknownAccount, "")) { try await test.store.signIn(account: "x") }
             await #expect(throws: SimulatorError(.unknownDevice, "")) {

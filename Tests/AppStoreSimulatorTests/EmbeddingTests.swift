@@ -8,9 +8,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Stores inside a test, as many as it takes.
+/// Many stores inside one test process.
 @Suite(.serialized) struct EmbeddingTests {
-    /// As in README.md.
+    /// The code in README.md.
     @Test func `five lines make a store`() async throws {
         let folder = try ScratchFolder()
         let catalogue = try Fixtures.catalogue()
@@ -22,8 +22,8 @@ import Testing
         await store.close()
     }
 
-    /// As in Documentation/Notifications.md.
-    @Test func `six lines make a store that tells a server of the same process`() async throws {
+    /// The code in Documentation/Notifications.md.
+    @Test func `six lines make a store that notifies a server of the same process`() async throws {
         let folder = try ScratchFolder()
         let reported = Locked(0)
         let server = AnyHTTPHandler { request in
@@ -42,18 +42,19 @@ import Testing
         await store.close()
     }
 
-    @Test func `three hundred stores live in one process, each in its own time, and leave nothing behind`() async throws
+    @Test func `three hundred stores run in one process, each with its own clock, and leave nothing behind`()
+        async throws
     {
         let count = 300
         try await Self.live(in: 0..<8)
         let before = Self.threads
         let roots = try await Self.live(in: 0..<count)
         #expect(Set(roots).count == count)
-        // Other tests of the same process have threads too, which come and go.
+        // Threads of other tests come and go.
         try await until("the threads of the stores end") { Self.threads < before + count / 3 }
     }
 
-    /// Opens all of them before the first is closed. Returns the fingerprints of their roots.
+    /// Opens all stores before it closes the first. Returns the fingerprints of their roots.
     @discardableResult
     private static func live(in numbers: Range<Int>) async throws -> [String] {
         let folder = try ScratchFolder()
@@ -98,10 +99,10 @@ import Testing
         return roots
     }
 
-    /// How many threads this process has; zero where the system does not say.
+    /// The number of threads of this process; zero where the system does not report it.
     private static var threads: Int { entries(of: "/proc/self/task").count }
 
-    /// The files in a folder that this process has open; none where the system does not say.
+    /// The open files of this process in a folder; empty where the system does not report them.
     private static func openFiles(in folder: String) -> [String] {
         entries(of: "/proc/self/fd").compactMap { descriptor in
             try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")

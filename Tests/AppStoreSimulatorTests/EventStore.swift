@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// A store that sells what scripts buy, on a clock that stands still.
+/// A store for the products of the scripts, on a stopped clock.
 extension TestStore {
     static func withScript(
         in folder: ScratchFolder? = nil, _ body: (TestStore) async throws -> Void
@@ -45,7 +45,7 @@ extension TestStore {
     }
 }
 
-/// A device that asks for its updates and goes on where it was.
+/// A device that reads its updates from its last cursor on.
 final class Listener {
     private let test: TestStore
     let device: DeviceID
@@ -57,7 +57,7 @@ final class Listener {
         device = try await test.device(account)
     }
 
-    /// What is new, without waiting for it.
+    /// Returns the new updates, without waiting.
     func receive() async throws -> [StoreWire.Update] {
         let answer = try await test.store.updates(for: device, after: cursor)
         cursor = answer.cursor

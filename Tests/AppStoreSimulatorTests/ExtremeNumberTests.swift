@@ -8,12 +8,11 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Numbers at the limits of arithmetic, wherever they come in: the answer is a refusal or a success, the process lives, and
-/// the store goes on after a restart.
+/// Extreme numbers in every input: the store refuses or accepts them, does not crash, and works after a restart.
 @Suite struct ExtremeNumberTests {
     // MARK: - A state that is imported
 
-    /// A store in which every table has a row.
+    /// Fills a store, so that every table has a row.
     static func furnish(_ test: TestStore) async throws -> JSONValue {
         let store = test.store
         let device = try await test.device("anna")
@@ -59,7 +58,7 @@ import Testing
         return try await store.exportState()
     }
 
-    /// Anna's subscription and what she buys for good are shared.
+    /// A catalogue in which Anna's subscription and her non-consumable are shared.
     private static let catalogue: Catalogue? = {
         var text = Fixtures.catalogueText
         for product in ["monthly", "pack"] {
@@ -75,7 +74,7 @@ import Testing
         $0.notificationTransport = Receiver { _ in 500 }
     }
 
-    @Test func `every integer column of the books has a range`() async throws {
+    @Test func `every integer column of the database has a range`() async throws {
         try await TestStore.with { test in
             let ranges = ColumnRange.all.flatMap { table in table.value.keys.map { "\(table.key).\($0)" } }
             let columns = try test.columns(of: "INTEGER")
@@ -83,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `what a store exports is within the ranges, and every table is tried`() async throws {
+    @Test func `an exported state is within the ranges and has every table`() async throws {
         try await TestStore.with(change: Self.sending) { test in
             let state = try await Self.furnish(test)
             try await test.store.importState(state)
@@ -94,9 +93,9 @@ import Testing
         }
     }
 
-    /// With `SOUK_EXTREMES` every state that is taken is lived with after a restart, otherwise every eighth.
+    /// With `SOUK_EXTREMES`, every accepted state is used after a restart, otherwise every eighth.
     @Test(arguments: ColumnRange.all.keys.sorted())
-    func `a state with an extreme number is refused, or lives on after a restart`(table: String) async throws {
+    func `a state with an extreme number is refused, or works after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: Self.sending) { state = try await Self.furnish($0) }
@@ -123,7 +122,7 @@ import Testing
         await test.store.close()
     }
 
-    /// Asks for everything there is, buys, and lets time pass.
+    /// Requests every list, buys, and advances the clock.
     static func live(_ client: StoreRoutesTests.Client, _ what: String) async throws {
         var asked: [(HTTPRequest.Method, String, String)] = [
             (.get, "/control/v1/accounts", ""), (.get, "/control/v1/families", ""), (.get, "/control/v1/orders", ""),
@@ -153,7 +152,7 @@ import Testing
         #expect(try await client.ask(.get, "/control/v1/state").status == 200, "\(what)")
     }
 
-    @Test func `counters that are behind what they count are refused`() async throws {
+    @Test func `counters that are behind their rows are refused`() async throws {
         try await TestStore.with(change: Self.sending) { test in
             let good = try await Self.furnish(test)
             for (table, column) in [("store", "next_device"), ("store", "next_sale"), ("notification", "attempts")] {
@@ -177,7 +176,7 @@ import Testing
         try await TestStore.with(change: Self.sending) { test in
             let good = try await Self.furnish(test)
             let rows = try #require(good["tables"]?["run"]?.arrayValue)
-            // One that another run follows: the last one has a bound of its own.
+            // A run before the last one, which has a bound of its own.
             let originals = rows.map { $0["original"] ?? nil }
             let index = try #require(originals.indices.first { originals.lastIndex(of: originals[$0]) != $0 })
             var changed = rows
@@ -254,7 +253,7 @@ import Testing
             _ = try await Self.furnish(test)
             let client = StoreRoutesTests.Client(test)
             let server = try ServerClient(test)
-            // The clock that it would wait by stands still.
+            // The injected latency would wait for a stopped clock.
             try await test.store.set(.latency(.finish), to: 0)
             let device = try await test.device("dora").rawValue
             for number in ExtremeNumbers.all.map(\.text) {
@@ -320,7 +319,7 @@ import Testing
 
     // MARK: - Catalogues
 
-    @Test func `a catalogue with an extreme number is refused, or sold from`() async throws {
+    @Test func `a catalogue with an extreme number is refused, or works`() async throws {
         let good = try JSONValue(parsing: Fixtures.catalogueText)
         for (path, number, changed) in ExtremeNumbers.mutations(of: good, sample: .max) {
             let what = "\(path.joined(separator: "/")) = \(number)"

@@ -1,24 +1,25 @@
 import Foundation
 import Primitives
 
-/// Every number in a JSON document, and what it is replaced by to try the limits of arithmetic.
+/// The numbers in a JSON document, and extreme values to replace them.
 struct ExtremeNumbers {
-    /// The largest and the smallest there are, those that lose their last digit as `Double`, dates that no calendar has, and
-    /// what is next to nothing.
+    /// The largest and smallest numbers, numbers that lose their last digit as `Double`, dates that no calendar has,
+    /// and numbers next to zero.
     static let all: [JSONNumber] = [
         "\(Int64.max)", "\(Int64.min)", "\(Int64.max - 1)", "\(UInt64.max)", "9007199254740992", "-9007199254740992",
         "253402300799999999", "1e308", "-1e308", "1e-300", "0.5", "-1", "0", "1000000",
     ].compactMap { JSONNumber(text: $0) }
 
-    /// Where the numbers of `value` are; of the elements of an array that have the same form only the first `sample`.
+    /// The places of the numbers in `value`. Of the elements of an array with the same form, uses only the first
+    /// `sample`.
     static func paths(in value: JSONValue, sample: Int = 1) -> [JSONPlaces.Path] {
         JSONPlaces.paths(in: value, sample: sample) { if case .number = $0 { true } else { false } }
     }
 
-    /// With `SOUK_EXTREMES` each number is replaced by each extreme.
+    /// Whether each number is replaced by each extreme value (`SOUK_EXTREMES`).
     static let isWhole = ProcessInfo.processInfo.environment["SOUK_EXTREMES"] != nil
 
-    /// Each number replaced by the largest and by every tenth other extreme, in turn, one at a time.
+    /// The mutations of a document: each replaces one number, by the largest value or by every tenth other one in turn.
     static func mutations(of value: JSONValue, sample: Int = 1) -> [(
         path: JSONPlaces.Path, number: JSONNumber, value: JSONValue
     )] {

@@ -6,11 +6,10 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Strings that no store writes, in every place of a state that is imported: the answer is a refusal or a success, and the
-/// store goes on after a restart.
+/// Unusual strings in every place of an imported state: the store refuses or accepts them, and works after a restart.
 @Suite struct ExtremeStringTests {
-    /// Nothing, controls, other normal forms and directions of writing, markup, paths, what other types are written as, and
-    /// much.
+    /// An empty string, control characters, other normal forms and writing directions, markup, paths, other types as
+    /// text, and a very long string.
     static let all = [
         "", " ", "\u{0}", "a\u{0}b", "\u{1B}[2J", "e\u{301}", "\u{202E}evil", "\u{FEFF}", "\u{1F4A5}", "..", "a/b",
         "%00",
@@ -18,7 +17,7 @@ import Testing
         "2026-02-30T25:61:61Z", "00000000-0000-0000-0000-000000000000", String(repeating: "x", count: 70_000),
     ]
 
-    @Test func `every text column of the books has a form`() async throws {
+    @Test func `every text column of the database has a form`() async throws {
         try await TestStore.with { test in
             let forms = ColumnForm.all.flatMap { table in table.value.keys.map { "\(table.key).\($0)" } }
             let columns = try test.columns(of: "TEXT")
@@ -53,7 +52,7 @@ import Testing
                 for item in endpoint.query {
                     let target = "\(try path(endpoint.path, spoiling: nil))?\(item.name)=a%00b"
                     let answer = try await client.ask(endpoint.method, target, body)
-                    // What is compared and never kept may be any string.
+                    // Any string is valid here: it is compared and not stored.
                     let isCompared = endpoint.id == "updates" && item.name == "storefront"
                     #expect((isCompared ? 200..<500 : 400..<500).contains(answer.status), "\(target): \(answer)")
                 }
@@ -73,14 +72,13 @@ import Testing
         }
     }
 
-    /// SQLite would take most of them: it turns a number into a text, and a text of digits into a number.
+    /// SQLite would accept most of them, because it converts between numbers and texts of digits.
     @Test func `a value whose JSON type is not its column's is refused`() async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: ExtremeNumberTests.sending) {
             state = try await ExtremeNumberTests.furnish($0)
         }
-        // In every table a row, and in every row every column.
         state["tables"]?["nonce"] = [["id": "n"]]
         state["tables"]?["answered_message"] = [["account": 1, "id": "m", "at": 0]]
         let whole = state
@@ -129,10 +127,10 @@ import Testing
         }
     }
 
-    /// With `SOUK_EXTREMES` every string is tried in every place, and every state that is taken is lived with after a
-    /// restart; otherwise each place meets every twelfth string, and every eighth state is lived with.
+    /// With `SOUK_EXTREMES`, every string is tried in every place, and every accepted state is used after a restart.
+    /// Otherwise each place gets every twelfth string, and every eighth state is used.
     @Test(arguments: ColumnRange.all.keys.sorted())
-    func `a state with an extreme string is refused, or lives on after a restart`(table: String) async throws {
+    func `a state with an extreme string is refused, or works after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: ExtremeNumberTests.sending) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What members of a family have of each other's purchases.
+/// Purchases that members of a family share.
 struct FamilyTests {
     private static let text = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -21,7 +21,7 @@ struct FamilyTests {
               "groupNumber": 2}]}]}
         """
 
-    /// A store with a family of `anna`, `ben` and `cora`, of which `dora` is no member.
+    /// A store with the family of `anna`, `ben` and `cora`. `dora` is no member.
     private static func with(_ body: (TestStore, SimulatedAppStore) async throws -> Void) async throws {
         let catalogue = try Catalogue(parsing: Array(text.utf8), file: "family.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
@@ -64,7 +64,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `of many who join at once six get in, and each has a share once`() async throws {
+    @Test func `of many concurrent joins six succeed, with one share each`() async throws {
         let catalogue = try Catalogue(parsing: Array(Self.text.utf8), file: "family.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
             let store = test.store
@@ -89,7 +89,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `who joins has what the others bought, with the price and dates of its owner`() async throws {
+    @Test func `a new member gets the others' purchases, with their prices and dates`() async throws {
         try await Self.with { test, store in
             let token = UUID()
             try await test.buy("pack", "anna", token: token)
@@ -118,7 +118,7 @@ struct FamilyTests {
             #expect(response.updates.allSatisfy { $0.transaction?.ownership == .familyShared })
             #expect(try await store.restore(for: device).map(\.productID).sorted() == ["family", "pack"])
 
-            // It renews as its owner's does, in numbers of its own.
+            // It renews with its owner's, under ids of its own.
             try await test.advance(.months(1))
             let renewed = try await test.payloads("dora").filter { $0.productId == "family" }
             #expect(renewed.count == 2 && renewed[1].originalTransactionId == renewed[0].transactionId)
@@ -126,7 +126,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `what a member buys is shared at once, and what somebody has is not shared with them`() async throws {
+    @Test func `a purchase is shared at once, but not with members who own the product`() async throws {
         try await Self.with { test, store in
             let device = try await test.device("ben")
             let cursor = try await store.updates(for: device, after: nil).cursor
@@ -134,7 +134,6 @@ struct FamilyTests {
             try await test.buy("pack", "cora")
             let reported = try await answer.updates
             #expect(reported.map(\.productID) == ["pack"] && reported.first?.paymentID == nil)
-            // Nobody buys what is shared with them.
             let share = try #require(reported.first?.transaction)
             try await store.add(Payment(id: "p", productID: "pack"), from: device)
             let second = try await store.updates(for: device, after: cursor).updates
@@ -151,7 +150,7 @@ struct FamilyTests {
             try await test.buy("family", "anna")
             let device = try await test.device("ben")
             #expect(try await store.restore(for: device).map(\.ownership) == [.purchased, .familyShared])
-            // The same product is had already; to change one's own plan is one's own business.
+            // The shared product is owned already; a member's own plan can change.
             let again = try await store.cancel("single", for: "ben")
             #expect(again.originalTransactionID == own.originalTransactionID)
             try await test.advance(.months(1))
@@ -159,7 +158,6 @@ struct FamilyTests {
             let shared = try await test.buy("family", "ben")
             let payload = try test.verifier().transaction(shared.signedTransaction).payload
             #expect(payload.inAppOwnershipType == .familyShared)
-            // Another plan of the group is bought on one's own account.
             let single = try await test.buy("single", "cora")
             #expect(
                 try test.verifier().transaction(single.signedTransaction).payload.inAppOwnershipType == .purchased)
@@ -169,7 +167,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `who leaves loses what was shared and what they shared, and keeps what is their own`() async throws {
+    @Test func `a member who leaves loses the shares in both directions and keeps own purchases`() async throws {
         try await Self.with { test, store in
             try await test.buy("family", "anna")
             try await test.buy("pack", "ben")
@@ -196,7 +194,7 @@ struct FamilyTests {
             #expect(try await store.restore(for: anna).map(\.productID) == ["family"])
             let lost = try #require(try await test.payloads("ben").first { $0.productId == "family" })
             #expect(lost.revocationDate != nil && lost.revocationType == .familyRevoke)
-            // What is sold to its owner afterwards is none of theirs; who comes back begins anew.
+            // Later purchases of the owner are not shared; a returning member begins anew.
             try await test.advance(.months(2))
             #expect(try await test.payloads("ben").filter { $0.productId == "family" }.count == 1)
             try await store.join("us", "ben")
@@ -218,7 +216,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `a refund of the owner's takes every share back, a revocation one alone`() async throws {
+    @Test func `a refund of the owner ends every share, a revocation of a share only that one`() async throws {
         try await Self.with { test, store in
             let pack = try await test.buy("pack", "anna")
             try await test.buy("family", "anna")
@@ -248,10 +246,9 @@ struct FamilyTests {
         }
     }
 
-    @Test func `a plan that is not for families ends the shares when it begins`() async throws {
+    @Test func `a plan that cannot be shared ends the shares when it begins`() async throws {
         try await Self.with { test, store in
             try await test.buy("family", "anna")
-            // A lower plan waits for the renewal.
             try await test.buy("single", "anna")
             let device = try await test.device("ben")
             #expect(try await store.restore(for: device).map(\.productID) == ["family"])
@@ -259,7 +256,6 @@ struct FamilyTests {
             #expect(try await store.restore(for: test.device("anna")).map(\.productID) == ["single"])
             #expect(try await store.restore(for: device).isEmpty)
             #expect(try await test.payloads("ben").count == 1)
-            // The higher one is bought at once, and shared at once.
             try await test.buy("family", "anna")
             #expect(try await store.restore(for: device).map(\.productID) == ["family"])
         }

@@ -11,7 +11,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// A catalogue with one of everything.
+/// A catalogue with a product of each type.
 enum Fixtures {
     static let catalogueText = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -58,7 +58,7 @@ enum Fixtures {
     static let start = date("2026-01-31T10:00:00Z")
 }
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -70,7 +70,7 @@ final class ScratchFolder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// A store that begins at `Fixtures.start` on a clock that stands still unless the test moves it.
+/// A store that begins at `Fixtures.start`, on a clock that only the test moves.
 struct TestStore {
     let store: SimulatedAppStore
     let base: ManualClock
@@ -128,7 +128,7 @@ struct TestStore {
         try await store.advance(.init(period: period))
     }
 
-    /// Trusts this store's root, its bundle and nothing else.
+    /// A verifier that trusts only this store's root and bundle id.
     func verifier() throws -> SignedDataVerifier {
         let root = try Data(contentsOf: URL(fileURLWithPath: store.summary.rootCertificate))
         return SignedDataVerifier(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Names in two Unicode forms, and bytes that are no text, at every endpoint of the store.
+/// Names in two Unicode forms, and bytes that are not UTF-8, at every endpoint of the store.
 struct IdentityTests {
     private static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 
@@ -25,7 +25,7 @@ struct IdentityTests {
         }
     }
 
-    @Test func `an account or a family in another form is a stranger, at every endpoint`() async throws {
+    @Test func `an account or a family in another Unicode form is unknown at every endpoint`() async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
             let named = StoreEndpoints.all.filter { endpoint in
@@ -67,7 +67,7 @@ struct IdentityTests {
         return all
     }
 
-    /// Without what is signed, which is signed anew for each reader.
+    /// Removes signed values, which differ in each answer.
     private static func unsigned(_ json: JSONValue) -> JSONValue {
         switch json {
         case .string(let text): text.utf8.count > 200 ? "signed" : json
@@ -125,7 +125,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `what a catalogue sells has one spelling`(pair: UnicodeForms) throws {
+    func `a product id has one spelling`(pair: UnicodeForms) throws {
         func catalogue(product: String = "a", group: String = "g", offer: String = "o", code: String = "c") -> JSONValue
         {
             let free: JSONValue = ["paymentMode": "free", "subscriptionPeriod": "P1W"]

@@ -3,14 +3,14 @@ import SQLStorage
 
 @testable import AppStoreSimulator
 
-/// Places of single values in a JSON document, to try other values in them.
+/// The places of values in a JSON document, and their replacement.
 enum JSONPlaces {
-    /// From the root of the document: names of members and indexes. `..` opens a text that is itself JSON.
+    /// Member names and indexes from the root of the document. `..` opens a text that is itself JSON.
     typealias Path = [String]
 
     private static let inner = ".."
 
-    /// Where the wanted values are; of the elements of an array that have the same form only the first `sample`.
+    /// The places of the wanted values. Of the elements of an array with the same form, uses only the first `sample`.
     static func paths(in value: JSONValue, sample: Int = 1, where isWanted: (JSONValue) -> Bool) -> [Path] {
         let own: [Path] = isWanted(value) ? [[]] : []
         switch value {
@@ -38,7 +38,7 @@ enum JSONPlaces {
         }
     }
 
-    /// `value` with what is at `path` replaced.
+    /// Returns `value` with another value at `path`.
     static func replace(_ path: Path, in value: JSONValue, with new: JSONValue) -> JSONValue {
         guard let step = path.first else { return new }
         let rest = Array(path.dropFirst())
@@ -60,7 +60,7 @@ enum JSONPlaces {
 }
 
 extension TestStore {
-    /// The columns of the books that hold `type`, as `table.column`.
+    /// The columns of the database with a type, as `table.column`.
     func columns(of type: String) throws -> Set<String> {
         try store.database.read { sql in
             let rows = try sql.query(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Compares what is computed at once with what is found one period after another, over random lives.
+/// Compares states that are computed at once with those that are computed period by period, for random events.
 struct LongHistoryPropertyTests {
     private struct Life {
         var record: SubscriptionRecord
@@ -13,7 +13,7 @@ struct LongHistoryPropertyTests {
         var end: Date
     }
 
-    /// Random events, and then years in which only the store changes something.
+    /// Random events, followed by years in which only time changes the subscription.
     private static func life(_ source: inout SubscriptionStatePropertyTests.Source) throws -> Life? {
         var script = try SubscriptionScript()
         let events = SubscriptionStatePropertyTests.randomEvents(&source)
@@ -35,7 +35,7 @@ struct LongHistoryPropertyTests {
             end: events[events.count - 1].at.addingTimeInterval(86400 * 2500))
     }
 
-    /// Finds the last state of a subscription one change after another.
+    /// Computes the last state of a subscription one change after another.
     private static func timeline(_ life: Life) -> SubscriptionState {
         var state = SubscriptionState(of: life.record, under: life.conditions, at: life.record.changedAt)
         while let next = state.nextChange, next <= life.end, next > state.instant {
@@ -45,7 +45,7 @@ struct LongHistoryPropertyTests {
     }
 
     @Test(arguments: 0..<20)
-    func `what years sell is what their periods sell one by one`(seed: UInt64) throws {
+    func `transactions of years equal those computed period by period`(seed: UInt64) throws {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
@@ -59,7 +59,7 @@ struct LongHistoryPropertyTests {
     }
 
     @Test(arguments: 0..<20)
-    func `skipped years give every notice but those that are repeated`(seed: UInt64) throws {
+    func `skipped years give every notification except repeated ones`(seed: UInt64) throws {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
@@ -78,7 +78,6 @@ struct LongHistoryPropertyTests {
             try #require(skipped.steps.map(\.notification) == expected.map(\.notification))
             #expect(skipped.steps.map(\.state.instant) == expected.map(\.state.instant))
             #expect(skipped.state.runs == every.state.runs)
-            // A walk that was ended goes on where it was.
             let part = timeline(isEveryOne: true, limit: 5)
             let rest = NotificationTimeline(
                 of: life.record, under: life.conditions, from: part.state.instant, to: life.end, isEveryOne: true)
@@ -87,7 +86,7 @@ struct LongHistoryPropertyTests {
     }
 
     @Test(arguments: 0..<20)
-    func `pages that are computed hold what filtering and sorting all transactions gives`(seed: UInt64) throws {
+    func `computed pages equal those of filtering and sorting all transactions`(seed: UInt64) throws {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<5 {
             guard let life = try Self.life(&source) else { continue }
@@ -120,7 +119,7 @@ struct LongHistoryPropertyTests {
         }
     }
 
-    /// A family member's share of it, for a time or for good.
+    /// A family member's share of the subscription, for a limited time or not.
     private static func share(
         of state: SubscriptionState, _ life: Life, _ source: inout SubscriptionStatePropertyTests.Source
     ) throws -> SubscriptionState {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// A subscription of a day whose clock was moved by centuries: no question about it works through its whole history.
+/// A daily subscription after centuries of virtual time: no request computes its whole history.
 struct LongHistoryTests {
     private static let text = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -22,7 +22,7 @@ struct LongHistoryTests {
         try await TestStore.with(change: { $0.catalogue = catalogue }, body)
     }
 
-    /// From 31 January 2026 to that day of 2226.
+    /// The renewals from 31 January 2026 to that day of 2226.
     private static let renewals = 73_048
 
     @Test func `a list or a receipt of more than 10,000 transactions is refused with their number`() async throws {
@@ -43,7 +43,6 @@ struct LongHistoryTests {
             let connection = InProcessStoreConnection(store: test.store, device: device)
             await test.fails(StoreFailure.Code(rawValue: "tooManyTransactions")) { try await connection.receipt() }
             await connection.close()
-            // What does not grow with time is answered.
             #expect(try await test.store.entitlements(of: "anna").count == 1)
             #expect(try await test.store.subscriptions(of: "anna").first?.status == .active)
             try await test.store.importState(test.store.exportState())
@@ -72,7 +71,7 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `verifyReceipt says why it does not list more`() async throws {
+    @Test func `verifyReceipt reports why it lists no more`() async throws {
         try await Self.with { test in
             try await test.buy("daily")
             let desk = try await ReceiptDesk(test)
@@ -84,7 +83,7 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `a device hears of centuries a part at a time`() async throws {
+    @Test func `a device receives the updates of centuries in parts`() async throws {
         try await Self.with { test in
             let listener = try await Listener(test)
             let first = try #require(try await test.buy("daily").transactionID.number)
@@ -126,7 +125,8 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `centuries without a look give one notification, or each, so many in one entry`() async throws {
+    @Test func `centuries without a check give one notification, or all, a limited number in each write`() async throws
+    {
         try await Self.with { test in
             try await test.startNotifying()
             try await test.buy("daily")
@@ -135,7 +135,7 @@ struct LongHistoryTests {
             try await test.store.set(.notifySkippedTime, to: "all")
             let days = 2 * NotificationWriter.limit + 500
             try await test.advance(.days(days))
-            // The entry of a purchase waits until all is written that came before it.
+            // The purchase waits until the earlier notifications are written.
             try await test.buy("coins")
             let last = try test.store.notifications(after: 2, limit: 10_000)
             #expect(last.count == days + 1 && last.last?.type == "ONE_TIME_CHARGE")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Those who wait are woken by what they wait for, by time, and by the end.
+/// Long polls end with an update, at a timeout, and when the store closes.
 struct LongPollTests {
-    @Test func `a waiting device hears of a purchase at once`() async throws {
+    @Test func `a waiting device receives a purchase at once`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             async let answer = test.store.updates(for: device, after: "0", wait: 30)
@@ -19,7 +19,7 @@ struct LongPollTests {
     }
 
     @Test(arguments: ["9223372036854775807", "253402300800000000", "8000000000000000.1"])
-    func `a cursor of a time that is not yet begins anew, and hears what happens`(cursor: String) async throws {
+    func `a cursor of a future time begins anew and receives later events`(cursor: String) async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let bought = try await test.buy("pack")
@@ -31,7 +31,7 @@ struct LongPollTests {
         }
     }
 
-    @Test func `a waiting device hears nothing of another account`() async throws {
+    @Test func `a waiting device receives nothing of another account`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             async let answer = test.store.updates(for: device, after: "0", wait: 30)
@@ -51,7 +51,7 @@ struct LongPollTests {
             async let answer = test.store.updates(for: device, after: cursor, wait: 30)
             await test.base.waiters(atLeast: 1)
             _ = try await test.store.advance(.init(seconds: 7 * 86400 - 10))
-            // Woken by the jump it waits again, now for the end of the week.
+            // It wakes and waits again, now for the end of the week.
             await test.base.waiters(until: test.base.now().addingTimeInterval(10))
             test.base.advance(by: 10)
             let update = try #require(try await answer.updates.first)
@@ -60,7 +60,7 @@ struct LongPollTests {
         }
     }
 
-    @Test func `a jump of the clock wakes a waiting device, also when time stands still`() async throws {
+    @Test func `a jump of the clock wakes a waiting device, also on a stopped clock`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let bought = try await test.buy("weekly")
@@ -87,20 +87,19 @@ struct LongPollTests {
         }
     }
 
-    @Test func `closing the store ends what waits`() async throws {
+    @Test func `closing the store ends all waiting`() async throws {
         let test = try await TestStore.open()
         let device = try await test.device()
         async let updates = test.store.updates(for: device, after: nil, wait: 30)
         async let clock = test.store.clockState(after: 1, wait: 30)
         await test.base.waiters(atLeast: 2)
         await test.store.close()
-        // Either an empty answer or the refusal of a closed store: what counts is that it came.
         #expect((try? await updates)?.updates.isEmpty ?? true)
         #expect(await clock.revision == 1)
         await #expect(throws: (any Error).self) { try await test.store.updates(for: device, after: nil) }
     }
 
-    @Test func `a cancelled question ends`() async throws {
+    @Test func `a cancelled request ends`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let question = Task { try await test.store.updates(for: device, after: nil, wait: 30) }
@@ -110,7 +109,7 @@ struct LongPollTests {
         }
     }
 
-    @Test func `who follows the clock hears of a jump at once`() async throws {
+    @Test func `a client that follows the clock receives a jump at once`() async throws {
         try await TestStore.with { test in
             let before = await test.store.clockState()
             #expect(before.rate == 0 && before.now == Fixtures.start)

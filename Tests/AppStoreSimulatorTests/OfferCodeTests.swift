@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Fixtures.catalogueText sells `paygo` with an introductory offer and the offer `spring` for codes, a free month.
+/// Offer codes. `Fixtures.catalogueText` sells `paygo` with an introductory offer and `spring`, a free month by code.
 struct OfferCodeTests {
     @Test func `a customer gets the offer of a code once`() async throws {
         try await TestStore.with { test in

@@ -9,14 +9,14 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// schemathesis takes the document at its word: what it allows is accepted, what it does not is refused, every answer has
-/// the form it promises, and nothing makes the store fail. `SOUK_API_EXAMPLES` is how many it tries of each
-/// operation, each time others.
+/// schemathesis checks the store against its OpenAPI document: valid requests succeed, invalid ones fail, every answer
+/// has the documented form, and no request makes the store fail. `SOUK_API_EXAMPLES` is the number of random requests
+/// for each operation.
 @Suite(.serialized, .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with schemathesis"))
 struct OpenAPIJudgeTests {
     private static let examples = ProcessInfo.processInfo.environment["SOUK_API_EXAMPLES"].flatMap { Int($0) }
 
-    /// A store in which there is something of everything, on real time so that what waits comes to its end.
+    /// A store with data for every endpoint, on real time so that waiting requests end.
     private func judge(
         _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
     ) async throws -> JSONValue {
@@ -37,7 +37,7 @@ struct OpenAPIJudgeTests {
             verdict = try await withLoopbackServer(wrap(test.store.handler)) { url in
                 var request = extent
                 request["url"] = .string(url + "/openapi.json")
-                // What the others need must not be taken away.
+                // These would remove data that other requests need.
                 request["untouched"] = ["signOut", "leaveFamily", "importState"]
                 request["known"] = [
                     "account": ["anna", "bert"], "member": ["anna", "bert"], "organizer": ["anna", "bert"],
@@ -57,14 +57,14 @@ struct OpenAPIJudgeTests {
         return verdict
     }
 
-    @Test func `the document keeps its promises, whoever asks`() async throws {
+    @Test func `answers fit the document for any request`() async throws {
         let verdict = try await judge(
             Self.examples.map { ["examples": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
                 ?? ["examples": 5])
         #expect(
             verdict["problems"] == [],
             "\(verdict["problems"]?.arrayValue?.compactMap(\.stringValue).joined(separator: "\n") ?? "")")
-        // It does not ask for the document once more.
+        // The document itself is not requested again.
         #expect(verdict["operations"]?.intValue == StoreEndpoints.all.count - 1)
         #expect(verdict["cases"]?.intValue ?? 0 > 300)
         let accepted = Set(verdict["accepted"]?.arrayValue?.compactMap(\.stringValue) ?? [])
@@ -76,7 +76,7 @@ struct OpenAPIJudgeTests {
         #expect(must.subtracting(accepted) == [], "more than refusals was met")
     }
 
-    @Test func `an answer that is not as the document says is found, and a failure too`() async throws {
+    @Test func `the judge finds an undocumented answer and a failure`() async throws {
         let wrong = try await judge(["examples": 1, "only": ["/control/v1/clock"]]) { handler in
             AnyHTTPHandler { request in
                 guard request.path == "/control/v1/clock" else { return handler.respond(to: request) }

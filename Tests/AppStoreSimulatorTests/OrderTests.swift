@@ -6,10 +6,10 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Orders that wait for somebody, and offers by code and by payment.
+/// Orders that wait, and offers by code and by payment.
 @Suite(.timeLimit(.minutes(2)))
 struct OrderTests {
-    @Test func `a purchase that asks to buy is approved in a later run, under the number set aside`() async throws {
+    @Test func `a purchase that waits for approval is approved after a restart, under its reserved id`() async throws {
         let folder = try ScratchFolder()
         var device: DeviceID = "none"
         var order: TransactionID = "none"
@@ -19,7 +19,6 @@ struct OrderTests {
             try await test.store.add(
                 Payment(id: "p", productID: "coins", quantity: 3, simulatesAskToBuy: true), from: device)
             #expect(try await phone.receive().map(\.state) == ["deferred"])
-            // The same payment again is deferred again, and bought never twice.
             try await test.store.add(Payment(id: "p", productID: "coins", quantity: 3), from: device)
             let again = try await phone.receive()
             #expect(again.map(\.state) == ["deferred"] && again.first?.paymentID == "p")
@@ -50,7 +49,7 @@ struct OrderTests {
             try await test.store.add(
                 Payment(id: "p", productID: "plain", simulatesAskToBuy: true), from: phone.device)
             _ = try await phone.receive()
-            // The same app on another device: it is told there what becomes of it.
+            // The same payment from another device: that device gets the outcome.
             try await test.store.add(Payment(id: "p", productID: "plain"), from: tablet.device)
             #expect(try await tablet.receive().map(\.state) == ["deferred"])
             let order = try #require(try test.store.pendingOrders(of: "anna").first)
@@ -64,7 +63,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an order by hand waits too, and tells nobody before it is sold`() async throws {
+    @Test func `an order without a device waits too, and is reported only when it is sold`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let waiting = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
@@ -73,7 +72,6 @@ struct OrderTests {
             let sold = try await test.store.answerAskToBuy(waiting.transactionID, .approve)
             #expect(sold.transactionID == waiting.transactionID && sold.state == "purchased")
             #expect(try await phone.receive().map(\.transaction?.id) == [sold.transactionID])
-            // What is had already does not have to be asked for.
             let owned = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
             #expect(owned.state == "purchased" && owned.transactionID == sold.transactionID)
             await test.fails(.invalidProduct) {
@@ -83,7 +81,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `what is approved too late is not sold, and whoever asked hears it`() async throws {
+    @Test func `an approval after the withdrawal of the product fails, and the device gets the failure`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             try await test.store.add(
@@ -120,7 +118,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an account's own setting goes before the store's`() async throws {
+    @Test func `an account's own setting overrides the store's`() async throws {
         try await TestStore.withScript { test in
             for name: AccountName in ["anna", "bob", "eve"] { try await test.store.createAccount(name) }
             for (name, asks) in [("bob", true), ("eve", false)] as [(AccountName, Bool)] {
@@ -148,7 +146,6 @@ struct OrderTests {
             let transaction = try #require(reported.first?.transaction)
             #expect(transaction.productID == "basic" && transaction.appAccountToken == token)
             #expect(transaction.offer?.id == "hello" && transaction.offer?.type == .init(rawValue: 3))
-            // One who subscribes gets it at the next renewal.
             try await phone.finish(transaction.id)
             let kept = try await test.store.redeem(.init(code: "stay"), for: "anna")
             #expect(kept.transactionID == transaction.id)
@@ -158,7 +155,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `a code that is unknown, ambiguous or for others is refused`() async throws {
+    @Test func `an unknown, ambiguous or ineligible code is refused`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             for code in ["", "nothing", "basic:nothing", "spring", "half"] {
@@ -180,7 +177,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an offer by payment is of the kind that it says`() async throws {
+    @Test func `an offer in a payment has the kind that it names`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             func pay(_ id: PaymentID, _ offer: PaymentOffer) async throws -> StoreWire.Update {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Purchases that begin on the app's page in the store.
+/// Purchases that begin on the app's page in the App Store.
 @Suite(.timeLimit(.minutes(2)))
 struct PromotedPurchaseTests {
-    @Test func `what is begun is open for every device until one has taken it, and sells nothing`() async throws {
+    @Test func `a promoted purchase is open for every device until one takes it, and sells nothing`() async throws {
         try await TestStore.with { test in
             let devices = [try await test.device(), try await test.device()]
             try await test.store.promote(.init(productID: "pack"), for: "anna")
@@ -26,7 +26,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `the same product again is the same purchase, and others stand beside it in their order`() async throws {
+    @Test func `the same product again is the same purchase, and others follow in their order`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             for product: ProductID in ["pack", "coins", "pack"] {
@@ -37,7 +37,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `a device that waits is told at once, and after that waits again`() async throws {
+    @Test func `a waiting device receives a promoted purchase at once, and waits again afterwards`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let cursor = try await test.store.updates(for: device, after: nil).cursor
@@ -45,13 +45,13 @@ struct PromotedPurchaseTests {
             try await test.store.promote(.init(productID: "pack"), for: "anna")
             let answer = try await reported
             #expect(answer.promotedPurchases?.map(\.productID) == ["pack"])
-            // Nobody has taken it; that it is open is no news any more.
+            // It is still open, but no longer a change.
             let next = try await test.store.updates(for: device, after: answer.cursor)
             #expect(next.updates.isEmpty && next.promotedPurchases?.count == 1)
         }
     }
 
-    @Test func `other accounts hear nothing of it`() async throws {
+    @Test func `other accounts receive no promoted purchase`() async throws {
         try await TestStore.with { test in
             let other = try await test.device("bert")
             _ = try await test.device()
@@ -63,7 +63,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `it comes with the offer that the store shows, which the product must have`() async throws {
+    @Test func `a promoted purchase has its win-back offer, which the product must have`() async throws {
         try await TestStore.withScript { test in
             let device = try await test.device()
             try await test.store.promote(.init(productID: "basic", offerID: "back"), for: "anna")

@@ -2,7 +2,7 @@ import Primitives
 
 @testable import AppStoreSimulator
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// A repeatable source of random numbers (SplitMix64).
 struct CatalogueNumbers: RandomNumberGenerator {
     var state: UInt64
 
@@ -40,7 +40,7 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// A place in the document or beside it, and what is to stand there; `nil` where the walk ends at a scalar.
+    /// A random place in or beside the document, and its new value; `nil` if the path ends at a scalar.
     func randomEdit(using numbers: inout CatalogueNumbers) -> (steps: [String], value: JSONValue?)? {
         var steps: [String] = []
         var value = self
@@ -65,13 +65,13 @@ extension JSONValue {
                 break
             }
             if steps.isEmpty { return nil }
-            // Taking away what is not there is no change; an array knows only its own places.
+            // The removal of an absent member changes nothing; an index must exist.
             let removes = Int.random(in: 0..<3, using: &numbers) == 0
             return (steps, removes ? nil : .random(using: &numbers, depth: 2))
         }
     }
 
-    /// The same change on the value.
+    /// Applies the same change to the value.
     mutating func apply(_ steps: ArraySlice<String>, _ value: JSONValue?) {
         guard let step = steps.first else {
             if let value { self = value }
@@ -101,7 +101,7 @@ extension JSONValue {
     }
 }
 
-/// Somebody's way of writing JSON: in one line or many, with or without spaces, any of three line ends.
+/// A random style of JSON: one line or many, with or without spaces, with any of three line ends.
 struct RandomHand {
     private let isMultiline: Bool
     private let unit: String

@@ -7,9 +7,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What an app's server signs for a payment, as the store takes it.
+/// Offers that an app's server signs for a payment.
 struct SignedOfferTests {
-    /// A store whose customer `anna` subscribed and let it end, with her device.
+    /// A store with a device of the customer `anna`, whose subscription has expired.
     private func with(_ body: (TestStore, DeviceID, SigningKey) async throws -> Void) async throws {
         try await TestStore.with { test in
             let device = try await test.device()
@@ -41,7 +41,7 @@ struct SignedOfferTests {
         ).sign(request, nonce: UUID(), at: test.store.clock.now())
     }
 
-    /// Pays with the offer, and returns why it failed or under which offer it was sold.
+    /// Pays with the offer. Returns the failure, or the offer of the transaction.
     private func pay(
         _ test: TestStore, _ device: DeviceID, _ offer: PaymentOffer?, token: UUID? = nil,
         product: ProductID = "monthly", introductory: String? = nil
@@ -68,7 +68,9 @@ struct SignedOfferTests {
         }
     }
 
-    @Test func `a signature for anything else, of anybody else or of another day is refused`() async throws {
+    @Test func `a signature for another offer, product or token, by another key or of another day is refused`()
+        async throws
+    {
         try await with { test, device, key in
             let (token, stranger) = (UUID(), try SigningKey.generate())
             let now = test.store.clock.now()
@@ -84,13 +86,13 @@ struct SignedOfferTests {
                 let (failure, _) = try await pay(test, device, .promotional("half", signature: signature), token: token)
                 #expect(failure == .invalidOfferSignature)
             }
-            // A server on the wall's clock is believed as well.
+            // The time of the real clock is valid as well.
             let real = try signature(key, test, token: token, at: test.base.now())
             #expect(try await pay(test, device, .promotional("half", signature: real), token: token).0 == nil)
         }
     }
 
-    @Test func `parameters that are missing are named, an offer that nobody signed is sold`() async throws {
+    @Test func `missing parameters are named, and an unsigned offer is sold`() async throws {
         try await with { test, device, key in
             let good = try signature(key, test)
             for missing in [
@@ -134,11 +136,11 @@ struct SignedOfferTests {
             let id = TransactionID(unchecked: app)
             let wrong = try jws(key, test, .introductoryOfferEligibility(true, for: "pro", transactionID: id))
             #expect(try await pay(test, device, nil, introductory: wrong).0 == .invalidOfferSignature)
-            // She had it before, and gets it once more.
+            // She had the offer before.
             let allowed = try jws(key, test, .introductoryOfferEligibility(true, for: "monthly", transactionID: id))
             let (failure, offer) = try await pay(test, device, nil, introductory: allowed)
             #expect(failure == nil && offer?.type == .introductory)
-            // She never had this one, and does not get it.
+            // She never had this offer.
             let refused = try jws(key, test, .introductoryOfferEligibility(false, for: "paygo", transactionID: id))
             let second = try await pay(test, device, nil, product: "paygo", introductory: refused)
             #expect(second.0 == nil && second.1 == nil)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What the store keeps, and what it signs.
+/// Data that the store keeps, and documents that it signs.
 struct SimulatorDatabaseTests {
     @Test func `an unfinished transaction, accounts and time survive a restart`() async throws {
         let folder = try ScratchFolder()
@@ -102,7 +102,7 @@ struct SimulatorDatabaseTests {
         #expect(whole.first?.transactionId == "200005000001000000")
     }
 
-    @Test func `numbers are unique and grow, those of another seed are others`() async throws {
+    @Test func `ids are unique and grow, and differ with the seed`() async throws {
         var first: [TransactionID] = []
         try await TestStore.with(seed: 0) { test in
             for _ in 0..<3 { first.append(try await test.buy("coins").transactionID) }
@@ -127,7 +127,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `a folder is one process's at a time`() async throws {
+    @Test func `only one process can use a folder`() async throws {
         let folder = try ScratchFolder()
         try await TestStore.with(in: folder) { test in
             await #expect(processExitsWith: .success) { [path = folder.path as String] in
@@ -144,7 +144,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `a data folder that cannot be made is named`() async throws {
+    @Test func `the error names a data folder that cannot be created`() async throws {
         let folder = try ScratchFolder()
         let file = folder.path + "/file"
         try Data().write(to: URL(fileURLWithPath: file))
@@ -154,7 +154,7 @@ struct SimulatorDatabaseTests {
         #expect(error?.code == .dataFolder && error?.reason.contains(file) == true)
     }
 
-    @Test func `what fails in the middle of an entry leaves nothing behind`() async throws {
+    @Test func `an event that fails leaves nothing behind`() async throws {
         struct Fault: Error {}
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
@@ -169,7 +169,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `a transaction says what Apple's would`() async throws {
+    @Test func `a signed transaction has the fields of Apple's`() async throws {
         try await TestStore.with { test in
             let token = UUID()
             try await test.buy("monthly", token: token)
@@ -221,7 +221,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `a cancellation is told to every device`() async throws {
+    @Test func `a cancellation is reported to every device`() async throws {
         try await TestStore.with { test in
             let devices = [try await test.device(), try await test.device()]
             let bought = try await test.buy("weekly")
@@ -237,7 +237,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `another store's root does not vouch for this one`() async throws {
+    @Test func `another store's root certificate does not verify this store's documents`() async throws {
         try await TestStore.with { one in
             try await TestStore.with { other in
                 let signed = try await one.buy("coins").signedTransaction
@@ -247,7 +247,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `the same state is signed once for the queue and anew for who restores`() async throws {
+    @Test func `the same state is signed once for updates and anew for a restore`() async throws {
         try await TestStore.with(rate: .real) { test in
             let device = try await test.device()
             try await test.buy("pack")
@@ -262,7 +262,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `what changes in the same instant is signed later than what was said before`() async throws {
+    @Test func `a change in the same instant is signed later than earlier reports`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.buy("monthly")
@@ -318,7 +318,7 @@ struct SimulatorDatabaseTests {
         StoreControlWire.Advance(), .init(period: .days(1), seconds: 1), .init(seconds: 0), .init(seconds: -1),
         .init(seconds: .infinity), .init(seconds: .nan), .init(period: .years(1000)),
     ])
-    func `an advance that makes no sense changes nothing`(request: StoreControlWire.Advance) async throws {
+    func `an invalid advance changes nothing`(request: StoreControlWire.Advance) async throws {
         try await TestStore.with { test in
             let error = await #expect(throws: SimulatorError.self) { try await test.store.advance(request) }
             #expect(error?.code == ((request.period == nil) == (request.seconds == nil) ? .malformed : .invalidValue))

@@ -85,7 +85,7 @@ struct StoreConnectionContractTests {
 }
 
 extension SimulatedAppStore {
-    /// The number under which a payment of the contract's account waits.
+    /// The id under which a payment of the contract's account waits.
     fileprivate func held(_ payment: Payment) throws -> TransactionID {
         let held = try database.read { sql in
             let db = SimulatorDatabase(sql)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The table of endpoints, and what is made of it.
+/// The table of endpoints, and the documents that are made from it.
 struct StoreEndpointTests {
     @Test func `every endpoint has a name and a path of its own`() {
         let all = StoreEndpoints.all
@@ -19,7 +19,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test func `one name is one schema`() {
+    @Test func `each name has one schema`() {
         var schemas: [String: JSONValue] = [:]
         var todo = StoreEndpoints.all.flatMap { endpoint in
             [endpoint.answer, endpoint.body?.schema].compactMap(\.self).flatMap(\.named)
@@ -106,7 +106,7 @@ struct StoreEndpointTests {
 }
 
 extension Endpoint<StoreHandler> {
-    /// Its row in `Documentation/ControlAPI.md`.
+    /// The endpoint's row in `Documentation/ControlAPI.md`.
     fileprivate var documentationRow: String {
         func name(_ schema: WireSchema?) -> String { "`\(schema?.named.first?.name ?? "")`" }
         let asked = query.isEmpty ? "" : "?" + query.map(\.name).joined(separator: "&")
@@ -120,7 +120,7 @@ extension Endpoint<StoreHandler> {
     }
 }
 
-/// What the store's own kinds of texts allow, beside what they say.
+/// The values that each kind of text allows, and their descriptions.
 struct StoreSchemaTests {
     @Test(
         arguments: [
@@ -135,7 +135,7 @@ struct StoreSchemaTests {
             ),
             (.name, ["a", "Anna B/ä"], ["", "\u{7}", "\u{85}", String(repeating: "ä", count: 128)]),
         ] as [(WireSchema, [String], [String])])
-    func `a text is what its kind allows, by rule and by pattern`(
+    func `each kind of text allows the same values by rule and by pattern`(
         schema: WireSchema, good: [String], bad: [String]
     ) throws {
         let pattern = schema.json["pattern"]?.stringValue.map { try? NSRegularExpression(pattern: $0) } ?? nil

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What a web page that is open in a browser on the same machine can do to a store: nothing.
+/// Requests from web pages in a browser on the same machine, all of which are refused.
 @Suite struct StoreGateTests {
     private func status(
         _ test: TestStore, _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPHeaders = [:],
@@ -18,7 +18,7 @@ import Testing
         return await test.store.handler.respond(to: request).response()
     }
 
-    /// As a form, a script and an image of another site send it.
+    /// Requests in the form in which another site's forms, scripts and images send them.
     @Test func `a web page buys nothing`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
@@ -35,7 +35,7 @@ import Testing
                 #expect(answer.status == 403, "\(page)")
                 #expect(answer.headers["Content-Type"] == "application/problem+json")
             }
-            // An old browser, which says nothing about the page.
+            // An old browser sends no headers about the page.
             let old = await status(
                 test, .post, "/control/v1/accounts/anna/buy", ["Content-Type": "text/plain"],
                 #"{"productID":"monthly"}"#)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a name that was pointed to this machine reads nothing, on any path`() async throws {
+    @Test func `a request for another host name reads nothing, on any path`() async throws {
         let folder = try ScratchFolder()
         try Data("content".utf8).write(to: URL(fileURLWithPath: folder.path + "/file"))
         let content = try ContentFolder(folder.path)
@@ -91,7 +91,9 @@ import Testing
         }
     }
 
-    @Test func `a receipt may come as a form, as many clients of Apple's send it, but from no page`() async throws {
+    @Test func `a receipt can come as a form, as many of Apple's clients send it, but not from a web page`()
+        async throws
+    {
         try await TestStore.with { test in
             for type in ["application/json", "application/x-www-form-urlencoded", nil] {
                 var headers: HTTPHeaders = [:]
@@ -104,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a store answers over a socket by its own names only`() async throws {
+    @Test func `a store answers over a socket only for its own host names`() async throws {
         try await TestStore.with { test in
             try await withLoopbackServer(test.store.handler) { url in
                 let transport = loopbackTransport()
@@ -122,7 +124,7 @@ import Testing
     }
 }
 
-/// What the store says of itself.
+/// The index at `/`.
 @Suite struct StoreIndexTests {
     private static let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
@@ -132,7 +134,7 @@ import Testing
         return await test.store.handler.respond(to: HTTPRequest(method: .get, url: path, headers: headers)).response()
     }
 
-    @Test func `a program learns what answers here and where its parts are`() async throws {
+    @Test func `the index names the store and its APIs`() async throws {
         try await TestStore.with { test in
             for accept in [nil, "*/*", "application/json"] {
                 let answer = await get(test, "/", accept)
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `the document is shown in a browser and named to a program`() async throws {
+    @Test func `the document is plain text for a browser and YAML for a program`() async throws {
         try await TestStore.with { test in
             let shown = await get(test, "/openapi.yaml", Self.browser)
             #expect(shown.headers["Content-Type"] == "text/plain; charset=utf-8")

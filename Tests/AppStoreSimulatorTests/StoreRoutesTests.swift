@@ -29,7 +29,7 @@ struct StoreRoutesTests {
             return (response.status, json)
         }
 
-        /// Whatever is answered is what the document says of the endpoint.
+        /// Checks that an answer fits the endpoint's schema in the OpenAPI document.
         private static func check(
             _ status: Int, _ json: JSONValue, of method: HTTPRequest.Method, _ target: String
         ) throws {
@@ -64,7 +64,7 @@ struct StoreRoutesTests {
         }
     }
 
-    @Test func `a device signs in, looks, buys, hears, finishes and restores`() async throws {
+    @Test func `a device signs in, loads products, buys, gets updates, finishes and restores`() async throws {
         try await TestStore.with { test in
             let client = Client(test)
             let device = try await client.signIn()
@@ -92,7 +92,7 @@ struct StoreRoutesTests {
         }
     }
 
-    @Test func `a tester makes accounts, buys, cancels, moves time and reads transactions`() async throws {
+    @Test func `a tester creates accounts, buys, cancels, advances time and reads transactions`() async throws {
         try await TestStore.with { test in
             let client = Client(test)
             let made = try await client.ask(.post, "/control/v1/accounts", #"{"name":"Anna B/ä"}"#)
@@ -132,7 +132,7 @@ struct StoreRoutesTests {
         }
     }
 
-    @Test func `a tester sees what gives an account access, and nothing else`() async throws {
+    @Test func `a tester sees only the transactions that give access`() async throws {
         try await TestStore.with { test in
             let client = Client(test)
             try await test.store.createAccount("anna")
@@ -160,7 +160,7 @@ struct StoreRoutesTests {
         ("2026-02-07T14:00:00+02:00", .init(to: Fixtures.date("2026-02-07T12:00:00Z"))),
         ("", nil), ("s", nil), ("0d", nil), ("-1d", nil), ("1 month", nil), ("P1MT1H", nil), ("2026-02-07", nil),
     ])
-    func `time is let pass as people write it`(text: String, advance: StoreControlWire.Advance?) {
+    func `an advance is parsed from every notation`(text: String, advance: StoreControlWire.Advance?) {
         #expect(StoreControlWire.Advance(text) == advance)
     }
 
@@ -213,7 +213,7 @@ struct StoreRoutesTests {
         }
     }
 
-    @Test func `a malformed body is answered with the name of the field`() async throws {
+    @Test func `the error about a malformed body names the field`() async throws {
         try await TestStore.with { test in
             let client = Client(test)
             let device = try await client.signIn()
@@ -263,17 +263,17 @@ struct StoreRoutesTests {
         #expect(followed.now() == test.store.clock.now())
         #expect(followed.now() == Fixtures.start.addingTimeInterval(60))
 
-        // A jump is known without being asked for, and wakes who sleeps until then.
+        // The followed clock learns of a jump by itself, and wakes sleepers.
         async let woken: Void = followed.sleep(until: Fixtures.start.addingTimeInterval(20 * 86400))
         try await test.advance(.months(1))
         try await woken
         #expect(followed.now() == test.store.clock.now() && followed.revision == 2)
 
-        // Away: it goes on as it last knew. Back: it hears of what happened meanwhile.
+        // Without a connection it continues at the last rate; afterwards it catches up.
         link.handler.withLock { $0 = nil }
         let refused = link.refused.all.count
         await test.store.close()
-        // It asks again only when it has dealt with the answer that the closing store gave it.
+        // It retries only after it has processed the last answer of the closing store.
         await link.refused.wait { $0.count > refused }
         base.advance(by: 5)
         #expect(followed.now() == Fixtures.date("2026-02-28T10:01:05Z"))
@@ -287,7 +287,7 @@ struct StoreRoutesTests {
         await again.store.close()
     }
 
-    @Test func `a clock that is not there is named`() async throws {
+    @Test func `the error names a clock that cannot be reached`() async throws {
         let followed = FollowedClock(url: "http://store.test/", transport: SwitchedTransport(), base: ManualClock())
         let failure = await #expect(throws: StoreFailure.self) { try await followed.start() }
         #expect(failure?.code == .unreachable)
@@ -295,10 +295,10 @@ struct StoreRoutesTests {
     }
 }
 
-/// A way to a handler that may not be there.
+/// A transport to a handler that can be absent.
 final class SwitchedTransport: HTTPTransport {
     let handler = Locked<(any HTTPHandler)?>(nil)
-    /// The URLs that were asked for while there was none.
+    /// The URLs of the requests while the handler was absent.
     let refused = CallLog<String>()
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The store's rules as tables: orders and time in, facts out, nothing awaited.
+/// The rules of the store as tables: orders and time in, changes out, without `await`.
 struct StoreRulesTests {
-    /// One account, whose books are kept in memory.
+    /// One account whose records are kept in memory.
     struct RulesFixture {
         var rules: StoreRules
         var now = Fixtures.start
@@ -19,7 +19,7 @@ struct StoreRulesTests {
             rules = StoreRules(catalogue: try Fixtures.catalogue(), conditions: conditions, numbers: Numbers(sale: 1))
         }
 
-        /// Everything sold by now, in the order of time.
+        /// All transactions by now, oldest first.
         var transactions: [TransactionRecord] {
             (purchases + subscriptions.values.flatMap { state($0).transactions })
                 .sorted { ($0.purchaseDate, $0.id) < ($1.purchaseDate, $1.id) }
@@ -70,7 +70,7 @@ struct StoreRulesTests {
 
         mutating func pass(until date: String) { now = Fixtures.date(date) }
 
-        /// Something happens to a subscription.
+        /// Applies an event to a subscription.
         mutating func happen(_ group: String, _ event: (SubscriptionState, Date) -> SubscriptionRecord?) throws {
             if let changed = event(try state(group), now) { subscriptions[group] = changed }
         }
@@ -84,7 +84,7 @@ struct StoreRulesTests {
         }
     }
 
-    /// The number of the first transaction of a sale.
+    /// The id of a transaction of a sale; by default the first.
     static func id(_ sale: Int64, _ place: Int64 = 0) -> Int64 { sale * 1_000_000 + place }
 
     @Test func `a purchase is one unfinished transaction and the answer to its payment`() throws {
@@ -103,7 +103,7 @@ struct StoreRulesTests {
             ])
     }
 
-    @Test func `what is owned is given again, not sold`() throws {
+    @Test func `an owned product is returned again, not sold`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("pack")
         #expect(fixture.buy("pack", payment: "q") == .alreadyOwned(Self.id(1)))
@@ -129,7 +129,7 @@ struct StoreRulesTests {
         ("monthly", 1, "no-such-offer", .invalidOffer), ("monthly", 1, "half", .ineligibleForOffer),
         ("odd", 1, nil, .unsupported),
     ])
-    func `a refusal changes nothing and is told to who asked`(
+    func `a refusal changes nothing and is reported to the device of the order`(
         product: String, quantity: Int, offer: String?, code: StoreFailure.Code
     ) throws {
         var fixture = try RulesFixture()
@@ -198,7 +198,7 @@ struct StoreRulesTests {
             fixture.transactions.filter { $0.productID == "upfront" }.map(\.price.milliunits) == [1990, 2990, 2990])
     }
 
-    @Test func `the introductory offer is had once in a group`() throws {
+    @Test func `the introductory offer is sold once in a group`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly")
         try fixture.cancel("plus")
@@ -209,7 +209,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.last?.originalPurchaseDate == Fixtures.start)
     }
 
-    @Test func `who never had the introductory offer gets it on coming back`() throws {
+    @Test func `a returning customer without the introductory offer gets it`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly.alt")
         try fixture.cancel("plus")
@@ -218,7 +218,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.last?.offer?.kind == .introductory)
     }
 
-    @Test func `a promotional offer is for those who have subscribed`() throws {
+    @Test func `a promotional offer is for present and former subscribers`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly")
         try fixture.cancel("plus")
@@ -233,7 +233,7 @@ struct StoreRulesTests {
         #expect(record.expiresDate == Fixtures.date("2026-05-01T00:00:00Z"))
     }
 
-    @Test func `a cancelled subscription runs to its end and says why it ended`() throws {
+    @Test func `a cancelled subscription runs to its end and has the reason`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly.alt")
         try fixture.cancel("plus")
@@ -249,7 +249,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.count == 1)
     }
 
-    @Test func `buying a cancelled subscription again lets it go on`() throws {
+    @Test func `buying a cancelled subscription again turns auto-renewal on`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly.alt")
         try fixture.cancel("plus")
@@ -318,7 +318,7 @@ struct StoreRulesTests {
             }
             for event in 0..<events {
                 fixture.now = Fixtures.start.addingTimeInterval(365 * 86400 * Double(event + 1) / Double(events + 1))
-                // Something that changes nothing but makes the store write down how things stand.
+                // An event that changes nothing but writes the present state.
                 for group in fixture.subscriptions.keys {
                     try fixture.happen(group) { StoreRules.setAutoRenew(false, $0, at: $1) }
                     try fixture.happen(group) { StoreRules.setAutoRenew(true, $0, at: $1) }

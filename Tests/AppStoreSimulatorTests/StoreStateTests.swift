@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Settings, injected errors, the speed of time, and a store's whole state as a fixture.
+/// Settings, injected faults, the speed of time, and the export and import of the state.
 struct StoreStateTests {
     private func value(_ setting: StoreSetting, in store: SimulatedAppStore) throws -> JSONValue? {
         try store.settings().first { $0.name == setting.name }?.value
@@ -15,7 +15,7 @@ struct StoreStateTests {
 
     // MARK: - Settings
 
-    @Test func `every setting has a value that it takes itself`() async throws {
+    @Test func `every setting accepts its own value`() async throws {
         try await TestStore.with { test in
             let settings = try test.store.settings()
             #expect(settings.map(\.name) == StoreSetting.all.map(\.name))
@@ -25,7 +25,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `what is set is kept, also when the store is opened anew`() async throws {
+    @Test func `settings are kept, also when the store is opened again`() async throws {
         let folder = try ScratchFolder()
         let wanted: [(StoreSetting, JSONValue)] = [
             (.gracePeriod, "16d"), (.askToBuy, true), (.interruptedPurchases, true), (.renewalsFail, true),
@@ -56,7 +56,7 @@ struct StoreStateTests {
             ("errors.loadProducts", "invalidQuantity", nil), ("errors.loadProducts", "systemError", "systemError"),
             ("errors.purchase", "off", "off"), ("errors.purchase", "networkerror", nil),
         ] as [(String, JSONValue, JSONValue?)])
-    func `a setting takes what is its own`(name: String, given: JSONValue, kept: JSONValue?) throws {
+    func `a setting accepts only its own values`(name: String, given: JSONValue, kept: JSONValue?) throws {
         let setting = try #require(StoreSetting.named(name))
         guard let kept else {
             let error = #expect(throws: SimulatorError.self) { try setting.value(of: given) }
@@ -66,7 +66,7 @@ struct StoreStateTests {
         #expect(try setting.value(of: given) == kept)
     }
 
-    @Test func `a new store begins as its catalogue asks`() async throws {
+    @Test func `a new store begins with the settings of its catalogue`() async throws {
         let catalogue = try Fixtures.catalogue().changingSettings {
             $0.asksToBuy = true
             $0.allowsGracePeriod = true
@@ -81,14 +81,13 @@ struct StoreStateTests {
             #expect(try value(.errors(.purchase), in: test.store) == "unknown")
             try await test.store.set(.askToBuy, to: false)
         }
-        // What was set since is not asked for again.
         try await TestStore.with(in: folder, change: { $0.catalogue = catalogue }) { test in
             let kept = try value(.askToBuy, in: test.store)
             #expect(kept == false)
         }
     }
 
-    @Test func `a renewal that cannot be paid is refused by the setting, from then on`() async throws {
+    @Test func `the setting lets the payments of renewals fail from then on`() async throws {
         try await TestStore.with { test in
             try await test.buy("weekly")
             try await test.advance(.days(8))
@@ -102,9 +101,9 @@ struct StoreStateTests {
         }
     }
 
-    // MARK: - Errors and slowness
+    // MARK: - Injected faults
 
-    @Test func `each error has a code of its own meaning, and is told with its setting's name`() {
+    @Test func `each injected error has a code, and a reason that names its setting`() {
         for api in InjectedFaults.API.allCases {
             for kind in api.errors {
                 let faults = InjectedFaults([StoreSetting.errors(api).name: .string(kind.rawValue)])
@@ -121,7 +120,7 @@ struct StoreStateTests {
         #expect(odd.answer(to: .finish).delay == StoreSetting.longestLatency)
     }
 
-    @Test func `a device meets what is injected, in process and over HTTP, and the tester does not`() async throws {
+    @Test func `injected faults reach a device, in process and over HTTP, but not the tester`() async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
             let path = try await client.signIn()
@@ -154,7 +153,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `an answer that is slow comes when its time has passed`() async throws {
+    @Test func `a delayed answer comes after its latency`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.store.set(.latency(.loadProducts), to: 5)
@@ -172,7 +171,7 @@ struct StoreStateTests {
 
     // MARK: - Time
 
-    @Test func `time goes on at the new speed from what it reads`() async throws {
+    @Test func `time continues at the new speed from the present time`() async throws {
         try await TestStore.with { test in
             let before = await test.store.clockState()
             let running = try await test.store.set(.timeRate, to: "30s")
@@ -191,7 +190,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `time ends before its dates cannot be written`() async throws {
+    @Test func `time ends before its dates cannot be formatted`() async throws {
         try await TestStore.with(change: { $0.start = Fixtures.date("8900-01-01T00:00:00Z") }) { test in
             try await test.advance(.years(99))
             let error = await #expect(throws: SimulatorError.self) { try await test.advance(.years(9)) }
@@ -205,7 +204,7 @@ struct StoreStateTests {
             try await test.buy("weekly")
             try await test.advance(.years(200))
             #expect(await test.store.clockState().now == Fixtures.date("2226-01-31T10:00:00Z"))
-            // Every week of two centuries.
+            // Each week of two centuries.
             let states = try test.store.read({ try $0.known("anna" as AccountName) }) { db, account, now in
                 try db.states(of: account.id, at: now)
             }
@@ -217,7 +216,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `a clock that runs stops where its dates cannot be written`() async throws {
+    @Test func `a running clock stops where its dates cannot be formatted`() async throws {
         try await TestStore.with(rate: try #require(TimeRate("2s"))) { test in
             let device = try await test.device()
             test.base.advance(by: 4 * 86400)
@@ -228,7 +227,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `what several set at once is in force, each of it`() async throws {
+    @Test func `concurrent changes of settings all take effect`() async throws {
         try await TestStore.with { test in
             for value in ["systemError", "off", "unknown"] as [JSONValue] {
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -271,7 +270,6 @@ struct StoreStateTests {
             #expect(await test.store.clockState().revision > revision)
             #expect(test.store.faults.withLock { $0.answer(to: .finish).failure?.code } == .systemError)
             #expect(try test.store.device(device).account == "anna")
-            // Its own root signs, and life goes on.
             #expect(try await test.payloads().count == 5)
             try await test.advance(.months(1))
             try await test.buy("pack")
@@ -292,7 +290,7 @@ struct StoreStateTests {
             + store.settings().map { "\($0.name) \($0.value)" } + ["\(await store.clockState().now)"]
     }
 
-    @Test func `what is no state, or another app's, is refused and changes nothing`() async throws {
+    @Test func `an invalid state, or one of another app, is refused and changes nothing`() async throws {
         try await TestStore.with { test in
             try await test.buy("pack")
             let good = try await test.store.exportState()
@@ -343,7 +341,7 @@ struct StoreStateTests {
             ("store", "next_sale", .max), ("store", "next_sale", -1), ("store", "clock_reading", .max),
             ("condition", "at", .max),
         ] as [(String, String, Int64)])
-    func `a state with numbers that no store has is refused and breaks nothing`(
+    func `a state with invalid numbers is refused and breaks nothing`(
         table: String, column: String, number: Int64
     ) async throws {
         try await TestStore.with { test in
@@ -367,8 +365,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `a device that heard of a later time hears everything after an earlier state was imported`() async throws
-    {
+    @Test func `a device with a later cursor receives everything after an earlier state is imported`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let early = try await test.store.exportState()

@@ -7,10 +7,10 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What happens to subscriptions in a store: the control side does it, devices hear of it, the signatures say it.
+/// Events of subscriptions: the control API causes them, devices receive them, and signed documents contain them.
 @Suite(.timeLimit(.minutes(2)))
 struct SubscriptionEventTests {
-    @Test func `a failing payment leads through grace and retry to a late renewal`() async throws {
+    @Test func `a failing payment leads through the grace period and billing retry to a late renewal`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             _ = try await test.store.set(.gracePeriod, to: "16d")
@@ -46,7 +46,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `when every renewal fails nobody can pay alone`() async throws {
+    @Test func `while every renewal fails no single subscription can be paid`() async throws {
         try await TestStore.withScript { test in
             try await test.buy("plain")
             _ = try await test.store.set(.renewalsFail, to: true)
@@ -107,7 +107,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `who does not agree to a higher price has it until the period's end`() async throws {
+    @Test func `without consent to a higher price the subscription ends with its period`() async throws {
         try await TestStore.withScript { test in
             try await test.buy("plain")
             try await test.buy("plain", "bob")
@@ -174,7 +174,7 @@ struct SubscriptionEventTests {
             let resumed = try await test.store.resume("plain", renewingTo: "year", for: "anna")
             #expect(try test.info(resumed.signedRenewalInfo).autoRenewProductId == "year")
             #expect(try await test.subscription().renewsTo == "year")
-            // By the plan it is to become as well.
+            // Named by the plan of the next period.
             let ended = try await test.store.expire("year", for: "anna")
             #expect(ended.state == "expired" && ended.transactionID == renewed.transactionID)
             #expect(try await test.subscription().status == .expired)
@@ -182,7 +182,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `what no longer runs cannot be changed`() async throws {
+    @Test func `an ended subscription cannot be changed`() async throws {
         try await TestStore.withScript { test in
             try await test.buy("plain")
             try await test.store.expire("plain", for: "anna")
@@ -200,7 +200,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `every change is signed later than what was said before`() async throws {
+    @Test func `every change is signed later than earlier reports`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             try await test.buy("plain")
@@ -229,12 +229,12 @@ struct SubscriptionEventTests {
                 try await said()
                 #expect(dates.count > before)
             }
-            // What is said at once is said of one instant; what is said afterwards is said of a later one.
+            // Documents of one answer share an instant; later answers have later ones.
             #expect(dates == dates.sorted() && Set(dates).count >= events.count + 1)
         }
     }
 
-    @Test func `what is put aside on one device is gone on the others at once`() async throws {
+    @Test func `a message that one device answers disappears on the others at once`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let tablet = try await Listener(test)

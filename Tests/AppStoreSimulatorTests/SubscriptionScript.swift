@@ -3,16 +3,16 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// One subscription driven by a script, without a store: what somebody does, at which instant.
+/// A script of dated steps for one subscription, without a store.
 struct SubscriptionScript {
-    /// Closed: what can happen to it, and to the store that it is of.
+    /// A step of a subscription or of its store. Closed.
     enum Step {
         case buy(ProductID, offer: String? = nil, AppliedOffer.Kind? = nil)
         case cancel, resume(ProductID? = nil), renew, expire
         case fail, resolve, allFail(Bool), grace(Int)
         case increase(ProductID, milliunits: Int64, needsConsent: Bool), agree(Bool)
         case withdraw(ProductID, Bool)
-        /// Of the transaction at a place among those sold; `nil`: the latest.
+        /// The index of the transaction; `nil` means the latest.
         case refund(Int? = nil), reverse(Int? = nil)
     }
 
@@ -66,12 +66,12 @@ struct SubscriptionScript {
     var conditions = Conditions()
     var numbers = Numbers(sale: 1)
     var record: SubscriptionRecord?
-    /// How the last purchase ended.
+    /// The decision about the last purchase.
     var decision: StoreRules.Decision?
 
     init() throws { catalogue = try Catalogue(parsing: Array(Self.text.utf8), file: "script.storekit") }
 
-    /// `02-28` is that day of 2026 at 10:00 UTC, when every script begins to sell.
+    /// The date of a day: `02-28` is that day of 2026 at 10:00 UTC, when every script begins.
     static func date(_ text: String) -> Date {
         switch text.count {
         case 5: Fixtures.date("2026-\(text)T10:00:00Z")
@@ -84,7 +84,7 @@ struct SubscriptionScript {
         record.map { SubscriptionState(of: $0, under: conditions, at: now) }
     }
 
-    /// What cannot be done as things stand changes nothing.
+    /// Performs a step. A step that is not possible changes nothing.
     mutating func happen(_ step: Step, at now: Date) throws {
         var rules = StoreRules(catalogue: catalogue, conditions: conditions, numbers: numbers)
         switch step {
@@ -135,7 +135,7 @@ struct SubscriptionScript {
         for case .subscription(let changed) in changes { record = changed }
     }
 
-    /// Each transaction as `basic 2026-01-31…2026-02-07 0 introductory`, then how it stands.
+    /// The transactions, each as `basic 2026-01-31…2026-02-07 0 introductory`, followed by the status.
     func summary(at text: String) -> [String] {
         guard let state = state(at: Self.date(text)) else { return ["nothing"] }
         func day(_ date: Date?) -> String { date.map { String($0.formatted(.iso8601).prefix(10)) } ?? "" }

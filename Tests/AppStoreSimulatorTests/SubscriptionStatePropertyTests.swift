@@ -4,14 +4,14 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What holds for every life of a subscription, tried on random ones.
+/// Properties of every subscription state, tested with random events.
 struct SubscriptionStatePropertyTests {
     struct Event {
         var at: Date
         var step: SubscriptionScript.Step
     }
 
-    /// A repeatable source: SplitMix64.
+    /// A repeatable source of random numbers: SplitMix64.
     struct Source: RandomNumberGenerator {
         var seed: UInt64
         mutating func next() -> UInt64 {
@@ -29,7 +29,7 @@ struct SubscriptionStatePropertyTests {
         var prices: [ProductID: Int64] = [:]
         var events = [Event(at: now, step: .buy(plans.randomElement(using: &source) ?? "plain"))]
         for _ in 0..<Int.random(in: 1...14, using: &source) {
-            // Some follow at once, some at the very end of a period.
+            // Some follow at once, some at the end of a period.
             let days: [Double] = [0, 3, 7, 28, 31, .random(in: 0...70, using: &source)]
             let gap = 0.001 + 86400 * (days.randomElement(using: &source) ?? 1)
             now = now.addingTimeInterval(gap).wholeMilliseconds
@@ -61,7 +61,7 @@ struct SubscriptionStatePropertyTests {
         return events
     }
 
-    /// What no later event may change of a transaction.
+    /// The properties of a transaction that no later event can change.
     struct Sold: Hashable {
         var id: Int64
         var product: ProductID
@@ -76,7 +76,7 @@ struct SubscriptionStatePropertyTests {
     }
 
     @Test(arguments: 0..<20)
-    func `writing down how things stand changes nothing that comes`(seed: UInt64) throws {
+    func `writing the present state changes no later transactions`(seed: UInt64) throws {
         var source = Source(seed: seed)
         for _ in 0..<25 {
             let events = Self.randomEvents(&source)
@@ -104,7 +104,7 @@ struct SubscriptionStatePropertyTests {
     }
 
     @Test(arguments: 20..<40)
-    func `nothing that was sold is ever sold otherwise, and numbers and days go up`(seed: UInt64) throws {
+    func `a sold transaction never changes, and ids and dates grow`(seed: UInt64) throws {
         var source = Source(seed: seed)
         for _ in 0..<25 {
             let events = Self.randomEvents(&source)
@@ -120,7 +120,6 @@ struct SubscriptionStatePropertyTests {
                     guard instant >= event.at, instant < next, let state = script.state(at: instant) else { continue }
                     let sold = state.transactions
                     try #require(Array(sold.map(Sold.init).prefix(reported.count)) == reported, "\(events)")
-                    // Whoever is told of a sale is told how it goes on.
                     if reported.count < sold.count { changedAt = .distantPast }
                     reported = sold.map(Sold.init)
                     #expect(Set(sold.map(\.id)).count == sold.count)
@@ -134,7 +133,6 @@ struct SubscriptionStatePropertyTests {
                     #expect(state.changedAt >= changedAt && state.changedAt <= instant, "\(events)")
                     changedAt = state.changedAt
                     #expect(state.nextChange.map { $0 > instant } ?? true)
-                    // Nobody has access that was not paid for, but for the grace period.
                     if state.status == .active { #expect(state.expiresDate > instant) }
                     if state.status == .gracePeriod { #expect(state.graceEnd.map { $0 > instant } == true) }
                 }
@@ -143,7 +141,7 @@ struct SubscriptionStatePropertyTests {
     }
 
     @Test(arguments: 40..<50)
-    func `a member of the family has what its owner has, until it leaves, and keeps that`(seed: UInt64) throws {
+    func `a family member has the owner's transactions until it leaves, and keeps those`(seed: UInt64) throws {
         var source = Source(seed: seed)
         for _ in 0..<20 {
             let events = Self.randomEvents(&source)

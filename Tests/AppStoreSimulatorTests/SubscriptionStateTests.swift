@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What time and events make of a subscription, as a table: a script, and what was sold by an instant.
+/// Subscription states as a table: a script, and the transactions by an instant.
 struct SubscriptionStateTests {
     typealias Step = SubscriptionScript.Step
 
@@ -23,7 +23,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: offers + payment + prices + changes + ends)
-    func `a script sells what the table says`(row: Row) throws {
+    func `a script leads to the transactions in the table`(row: Row) throws {
         var subscription = try SubscriptionScript()
         for (date, step) in row.script { try subscription.happen(step, at: SubscriptionScript.date(date)) }
         #expect(subscription.summary(at: row.end) == row.expected)
@@ -414,7 +414,7 @@ struct SubscriptionStateTests {
             ("withdrawn", [("02-10", .withdraw("plain", true)), ("03-10", .withdraw("plain", false))]),
             ("refunded", [("02-10", .refund())]), ("ended", [("02-10", .expire)]),
         ] as [(String, [(String, Step)])])
-    func `whoever comes back has the same original transaction and a period from that day`(
+    func `a returning customer has the same original transaction and a period from that day`(
         end: String, script: [(String, Step)]
     ) throws {
         var subscription = try SubscriptionScript()
@@ -487,7 +487,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: ["01-31", "2026-02-28T09:59:59.999Z"])
-    func `what is told of a higher price says what will happen`(agreedAt: String) throws {
+    func `the reported state of a higher price predicts the renewal`(agreedAt: String) throws {
         var subscription = try SubscriptionScript()
         try subscription.happen(.buy("plain"), at: SubscriptionScript.date("01-31"))
         let raised = SubscriptionScript.date("2026-01-31T11:00:00Z")
@@ -531,7 +531,7 @@ struct SubscriptionStateTests {
             ("basic", "stay", .code, "nobody", .ineligibleForOffer),
             ("basic", "stay", .code, "expired", .ineligibleForOffer),
         ] as [(ProductID, String, AppliedOffer.Kind?, String, StoreFailure.Code)])
-    func `an offer is refused to whom it is not for`(
+    func `an offer is refused to an ineligible customer`(
         product: ProductID, offer: String, kind: AppliedOffer.Kind?, customer: String, code: StoreFailure.Code
     ) throws {
         var subscription = try SubscriptionScript()

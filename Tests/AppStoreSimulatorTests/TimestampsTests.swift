@@ -6,11 +6,11 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Whatever happens is later than everything that was told before, whoever asks meanwhile.
+/// Each event has a later timestamp than everything that was reported before, also with concurrent reports.
 struct TimestampsTests {
     private let clock = Fixtures.start
 
-    @Test func `nothing is told of an entry before all that share its commit are in the books`() {
+    @Test func `no event is reported before all events of its commit are stored`() {
         let timestamps = Timestamps(floor: .distantPast)
         let (first, second) = (timestamps.ticket(), timestamps.ticket())
         let before = timestamps.beginEvent([1], clock: clock, last: .distantPast, as: first)
@@ -18,7 +18,7 @@ struct TimestampsTests {
         #expect(before < after)
         let later = clock.addingTimeInterval(1)
         #expect(timestamps.report(1, later) < before)
-        // The first is answered when the second is being written still.
+        // The first report comes while the second event is still being written.
         timestamps.endEvent(first)
         let reported = timestamps.report(1, later)
         #expect(before <= reported && reported < after)
@@ -26,7 +26,7 @@ struct TimestampsTests {
         #expect(timestamps.report(1, later) == later)
     }
 
-    @Test func `two entries for everybody are told when both are in the books`() {
+    @Test func `two events of the whole store are reported when both are stored`() {
         let timestamps = Timestamps(floor: .distantPast)
         let (first, second) = (timestamps.ticket(), timestamps.ticket())
         let before = timestamps.beginStoreEvent(clock: clock, last: .distantPast, as: first)
@@ -35,7 +35,7 @@ struct TimestampsTests {
         #expect(timestamps.report(7, clock.addingTimeInterval(1)) < after)
     }
 
-    @Test func `an entry that is run again stands at its last instant`() {
+    @Test func `a repeated event has the timestamp of its last run`() {
         let timestamps = Timestamps(floor: .distantPast)
         let ticket = timestamps.ticket()
         _ = timestamps.beginEvent([1], clock: clock, last: .distantPast, as: ticket)
@@ -45,10 +45,10 @@ struct TimestampsTests {
         #expect(timestamps.report(2, later) < again)
     }
 
-    @Test func `an event is later than what was told to more accounts than are remembered`() {
+    @Test func `an event is later than reports to more accounts than are remembered`() {
         let timestamps = Timestamps(floor: .distantPast)
         for account in 1...6000 { #expect(timestamps.report(Int64(account), clock) >= clock) }
-        // One account is ahead of a clock that stands still.
+        // One account is ahead of a stopped clock.
         _ = timestamps.report(7000, clock.addingTimeInterval(0.5))
         for account in 7001...11_000 { _ = timestamps.report(Int64(account), clock) }
         for account in [1, 5999, 6000, 7001, 11_000] {
@@ -61,11 +61,11 @@ struct TimestampsTests {
             timestamps.beginEvent([7000], clock: clock, last: .distantPast, as: ticket) > clock.addingTimeInterval(0.5))
     }
 
-    @Test func `whatever happens is signed later than all before, at any speed`() {
+    @Test func `each event is signed later than everything before, at any speed`() {
         let timestamps = Timestamps(floor: .distantPast)
         var (last, signed, clock) = (Date.distantPast, Int64.min, clock)
         for step in 0..<5000 {
-            // Many within a millisecond, then a few milliseconds one after another.
+            // Many events within a millisecond, then a few milliseconds in a row.
             if step % 1500 >= 1400 { clock.addTimeInterval(0.001) }
             clock = clock.wholeMilliseconds
             if step % 3 == 0 {
@@ -83,7 +83,7 @@ struct TimestampsTests {
         }
     }
 
-    @Test func `what is signed just before an event is dated before it`() async throws {
+    @Test func `documents signed just before, at and after an event have dates in that order`() async throws {
         try await TestStore.with { test in
             let bought = try await test.buy("pack")
             let sale = try test.store.read({ try $0.known("anna") }) { db, account, now in

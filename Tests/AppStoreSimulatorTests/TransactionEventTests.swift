@@ -6,10 +6,10 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What happens to single transactions in a store.
+/// Events of single transactions in a store.
 @Suite(.timeLimit(.minutes(2)))
 struct TransactionEventTests {
-    @Test func `a refund is told to every device, and its reversal delivers once more`() async throws {
+    @Test func `a refund is reported to every device, and its reversal delivers again`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let tablet = try await Listener(test)
@@ -43,7 +43,6 @@ struct TransactionEventTests {
                 try await test.store.unfinishedTransactions(of: "anna").map(\.transactionID) == [bought.transactionID])
             #expect(try await test.store.restore(for: phone.device).map(\.id) == [bought.transactionID])
             await test.fails(.notRefunded) { try await test.store.reverseRefund(bought.transactionID) }
-            // It can be had anew only while it is taken back.
             try await test.store.refund(bought.transactionID)
             let again = try await test.buy("pack")
             #expect(again.transactionID != bought.transactionID)
@@ -75,7 +74,7 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `access that is taken away without money is not a refund`() async throws {
+    @Test func `a revocation without a refund is no refund`() async throws {
         try await TestStore.withScript { test in
             let bought = try await test.buy("plain")
             let revoked = try await test.store.revoke(bought.transactionID)
@@ -85,7 +84,7 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `a transaction that is not there, and a refund that is none, are refused`() async throws {
+    @Test func `an unknown transaction and an invalid refund are refused`() async throws {
         try await TestStore.withScript { test in
             let bought = try await test.buy("coins")
             for id: TransactionID in ["x", "1", "-5", "200000000009000000"] {
@@ -95,7 +94,7 @@ struct TransactionEventTests {
                 await test.fails(.unknownTransaction) { try await test.store.answerAskToBuy(id, .approve) }
                 await test.fails(.unknownTransaction) { try await test.store.resolveInterruption(id) }
             }
-            // The next period's number is not given out before the period is sold.
+            // The id of the next period does not exist before the period is sold.
             let subscription = try await test.buy("plain")
             let next = TransactionID(unchecked: "\((subscription.transactionID.number ?? 0) + 1)")
             await test.fails(.unknownTransaction) { try await test.store.refund(next) }
@@ -108,7 +107,7 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `what a family shares follows its owner`() async throws {
+    @Test func `a share follows its owner's purchase`() async throws {
         try await TestStore.withScript { test in
             let bought = try await test.buy("pack")
             let plan = try await test.buy("plain")
@@ -133,7 +132,6 @@ struct TransactionEventTests {
             #expect(Set(back.filter { $0.state == "purchased" }.compactMap(\.transaction?.id)) == Set(ids))
             #expect(try await test.store.restore(for: member.device).count == 2)
 
-            // One member can lose it alone.
             for id in ids { try await test.store.revoke(id) }
             #expect(try await test.store.restore(for: member.device).isEmpty)
             #expect(try await test.subscription("bob").status == .revoked)
@@ -141,7 +139,7 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `the unfinished are those that no device has finished, oldest first`() async throws {
+    @Test func `unfinished transactions are those that no device has finished, oldest first`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let coins = try await test.buy("coins")
