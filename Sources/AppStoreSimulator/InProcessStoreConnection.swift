@@ -154,7 +154,6 @@ public final class InProcessStoreConnection: StoreConnection {
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
             } catch let error as SimulatorError where error.code == .unknownDevice {
-                // The device is signed out.
                 return
             } catch {
                 let base = store.configuration.baseClock

@@ -170,7 +170,6 @@ extension SimulatedAppStore {
         case (let period?, nil, nil):
             let zero = Date(microseconds: 0)
             let length = period.end(from: zero)
-            // Calendar years.
             guard length > zero, length <= SubscriptionPeriod.years(200).end(from: zero) else { throw tooFar }
             return { period.end(from: $0) }
         case (nil, let seconds?, nil):
@@ -220,7 +219,6 @@ extension SimulatorEvent {
     func runningSubscription(of product: ProductID) throws -> SubscriptionState {
         for record in try db.subscriptions(of: account.id) {
             let state = state(of: record)
-            // Only the owner of a shared subscription can change it.
             guard state.isRunning, record.share == nil else { continue }
             if state.current.plan.productID == product || record.renewal.plan.productID == product { return state }
         }

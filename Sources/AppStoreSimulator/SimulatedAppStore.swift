@@ -219,7 +219,6 @@ public final class SimulatedAppStore: Sendable {
             let answer: Value? = try database.read { sql in
                 let db = SimulatorDatabase(sql)
                 account = try findAccount(db)
-                // The device can be moved to another account meanwhile.
                 return account.id == known.id ? try body(db, account, now) : nil
             }
             if let answer { return answer }

@@ -83,7 +83,6 @@ struct AccountTests {
             try await test.buy("coins")
             try await test.advance(.months(1))
             let payloads = try await test.payloads()
-            // A renewal stays in the country of its plan; a new purchase is in the new one.
             #expect(payloads.map(\.productId) == ["monthly.alt", "coins", "monthly.alt"])
             #expect(payloads.map(\.storefront) == ["USA", "JPN", "USA"])
             #expect(payloads.map(\.storefrontId) == [Storefronts.usa.id, japan.id, Storefronts.usa.id])

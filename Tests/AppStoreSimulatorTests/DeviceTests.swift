@@ -24,7 +24,6 @@ struct DeviceTests {
             let payload = try test.verifier().transaction(transaction.signedTransaction).payload
             #expect(payload.transactionId == transaction.id.rawValue && payload.quantity == 3)
 
-            // Unfinished, so that a device without a cursor gets it again.
             #expect(try await test.store.updates(for: device, after: nil) == first)
             #expect(try await test.store.updates(for: device, after: first.cursor).updates.isEmpty)
             let other = try await test.device()

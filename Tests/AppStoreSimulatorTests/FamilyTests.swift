@@ -118,7 +118,6 @@ struct FamilyTests {
             #expect(response.updates.allSatisfy { $0.transaction?.ownership == .familyShared })
             #expect(try await store.restore(for: device).map(\.productID).sorted() == ["family", "pack"])
 
-            // It renews with its owner's, under ids of its own.
             try await test.advance(.months(1))
             let renewed = try await test.payloads("dora").filter { $0.productId == "family" }
             #expect(renewed.count == 2 && renewed[1].originalTransactionId == renewed[0].transactionId)

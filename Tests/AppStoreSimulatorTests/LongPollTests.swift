@@ -51,7 +51,6 @@ struct LongPollTests {
             async let answer = test.store.updates(for: device, after: cursor, wait: 30)
             await test.base.waiters(atLeast: 1)
             _ = try await test.store.advance(.init(seconds: 7 * 86400 - 10))
-            // It wakes and waits again, now for the end of the week.
             await test.base.waiters(until: test.base.now().addingTimeInterval(10))
             test.base.advance(by: 10)
             let update = try #require(try await answer.updates.first)

@@ -49,7 +49,6 @@ struct OrderTests {
             try await test.store.add(
                 Payment(id: "p", productID: "plain", simulatesAskToBuy: true), from: phone.device)
             _ = try await phone.receive()
-            // The same payment from another device: that device gets the outcome.
             try await test.store.add(Payment(id: "p", productID: "plain"), from: tablet.device)
             #expect(try await tablet.receive().map(\.state) == ["deferred"])
             let order = try #require(try test.store.pendingOrders(of: "anna").first)

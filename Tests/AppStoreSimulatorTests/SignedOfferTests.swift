@@ -136,11 +136,9 @@ struct SignedOfferTests {
             let id = TransactionID(unchecked: app)
             let wrong = try jws(key, test, .introductoryOfferEligibility(true, for: "pro", transactionID: id))
             #expect(try await pay(test, device, nil, introductory: wrong).0 == .invalidOfferSignature)
-            // She had the offer before.
             let allowed = try jws(key, test, .introductoryOfferEligibility(true, for: "monthly", transactionID: id))
             let (failure, offer) = try await pay(test, device, nil, introductory: allowed)
             #expect(failure == nil && offer?.type == .introductory)
-            // She never had this offer.
             let refused = try jws(key, test, .introductoryOfferEligibility(false, for: "paygo", transactionID: id))
             let second = try await pay(test, device, nil, product: "paygo", introductory: refused)
             #expect(second.0 == nil && second.1 == nil)

@@ -112,13 +112,14 @@ extension CatalogueSettings {
         package static let realTime = Rate(rawValue: 0)
 
         /// Every rate that Xcode has had, and the simulator's rate of the same speed, if there is one.
+        ///
+        /// 1 to 6 are an hour, half an hour, 5 min, 1 min, 30 s and 1 s for a day (Xcode until 13.1). 10 to 15 are an hour,
+        /// half an hour, 15 min, 5 min and 30 s for a month. 1000 to 1005 are 15 min, 5 min, 1 min, 30 s, 10 s and 2 s for
+        /// any period.
         static let known: [Int: String?] = [
             0: "real",
-            // 1 to 6: an hour, half an hour, 5 min, 1 min, 30 s and 1 s for a day (Xcode until 13.1).
             1: nil, 2: nil, 3: nil, 4: nil, 5: "15m", 6: "30s",
-            // 10 to 15: an hour, half an hour, 15 min, 5 min and 30 s for a month.
             10: nil, 11: nil, 12: "15m", 13: "5m", 15: "monthly-30s",
-            // 1000 to 1005: 15 min, 5 min, 1 min, 30 s, 10 s and 2 s for any period.
             1000: "15m", 1001: "5m", 1002: "1m", 1003: "30s", 1004: "10s", 1005: "2s",
         ]
 

@@ -62,7 +62,6 @@ struct OpenMessage: Sendable {
     }
 
     private static func reasons(_ state: SubscriptionState, _ catalogue: Catalogue) -> [(StoreMessage.Reason, Date)] {
-        // Only the owner of a shared subscription can act on it.
         guard state.record.share == nil else { return [] }
         var reasons: [(StoreMessage.Reason, Date)] = []
         if let asked = state.increase?.askedAt, !state.hasConsented { reasons.append((.priceIncreaseConsent, asked)) }

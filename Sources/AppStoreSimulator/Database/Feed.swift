@@ -57,7 +57,6 @@ struct Feed: Sendable {
         for purchase in try db.unfinishedPurchases(of: device.account.id, at: end)
         where purchase.purchaseDate <= end && start.map({ purchase.purchaseDate > $0 }) ?? true { add(purchase, nil) }
         for update in stored { try add(update, db, device) }
-        // Stable: items of one instant keep their order.
         items = items.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
         guard items.count > limit else { return }
         let last = items[limit - 1].at
@@ -75,7 +74,6 @@ struct Feed: Sendable {
             sold = subscription.transactions(soldAfter: start, by: end, limit: limit, isLeftOut: finished.contains)
         }
         for transaction in sold { add(transaction, subscription) }
-        // A sale carries the renewal info as well.
         guard sold.isEmpty, subscription.changedAt > reported, subscription.changedAt <= end else { return }
         items.append(
             Item(

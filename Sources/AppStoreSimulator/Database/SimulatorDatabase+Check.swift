@@ -81,7 +81,6 @@ extension SimulatorDatabase {
             guard let setting = StoreSetting.named(name) else {
                 throw SQLError(.unexpectedValue, "The simulator database has an unknown setting: \(name).")
             }
-            // A secret is stored in another form.
             guard setting.kind == .secret || (try? setting.value(of: value)) == value else {
                 throw SQLError(.unexpectedValue, "The simulator database has an invalid value of the setting \(name).")
             }

@@ -109,7 +109,6 @@ extension SimulatorDatabase {
                 [.integer(share.ownerOriginalID)])
             guard let owner = try row.map(subscription) else { throw Self.empty }
             record.takeShare(of: owner)
-            // A revocation of this member alone.
             record.revocations.merge(try revocations(of: original)) { _, own in own }
         } else {
             record.runs = try runs(of: original)

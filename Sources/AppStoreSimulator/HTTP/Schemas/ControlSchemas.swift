@@ -4,8 +4,6 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-// The schemas of `StoreControlWire`, in its order.
-
 extension StoreControlWire.ClockState: WireModel {
     static let schemaName = "ClockState"
     static let schema = WireSchema.object([

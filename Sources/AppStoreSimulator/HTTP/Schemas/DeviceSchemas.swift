@@ -3,8 +3,6 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-// The schemas of `StoreWire`, of the types of `StoreModel` in it, and of an error.
-
 extension StoreWire.SignIn: WireModel {
     static let schemaName = "SignIn"
     static let schema = WireSchema.object([.required("account", .name)])
