@@ -52,11 +52,11 @@ public final class InProcessStoreConnection: StoreConnection {
     deinit { listener.cancel() }
 
     public func canMakePayments() async throws -> Bool {
-        try await asking { try await store.state(of: device).canMakePayments }
+        try await calling { try await store.state(of: device).canMakePayments }
     }
 
     public func storefront() async throws -> Storefront {
-        try await asking { try await store.state(of: device).storefront }
+        try await calling { try await store.state(of: device).storefront }
     }
 
     public var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
@@ -65,35 +65,35 @@ public final class InProcessStoreConnection: StoreConnection {
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         guard !ids.isEmpty else { return ProductAnswer(products: []) }
-        return try await asking { try await store.products(ids.sorted(), for: device) }
+        return try await calling { try await store.products(ids.sorted(), for: device) }
     }
 
     public func add(_ payment: Payment) async throws {
-        try await asking { try await store.add(payment, from: device) }
+        try await calling { try await store.add(payment, from: device) }
     }
 
     public func redeem(_ redemption: OfferCodeRedemption) async throws {
-        try await asking { try await store.redeem(redemption, from: device) }
+        try await calling { try await store.redeem(redemption, from: device) }
     }
 
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
-        try await asking { try await store.answer(message, with: answer, from: device) }
+        try await calling { try await store.answer(message, with: answer, from: device) }
     }
 
     public func finish(_ transaction: TransactionID) async throws {
-        try await asking { try await store.finish(transaction, from: device) }
+        try await calling { try await store.finish(transaction, from: device) }
     }
 
     public func restore() async throws -> [StoreTransaction] {
-        try await asking { try await store.restore(for: device) }
+        try await calling { try await store.restore(for: device) }
     }
 
     public func ownedTransactions() async throws -> [StoreTransaction] {
-        try asking { try store.ownedTransactions(of: device) }
+        try calling { try store.ownedTransactions(of: device) }
     }
 
     public func receipt() async throws -> [UInt8]? {
-        try await asking {
+        try await calling {
             try await store.applyInjectedFaults(to: .receipt)
             return try await store.receipt(of: device)
         }
@@ -103,19 +103,19 @@ public final class InProcessStoreConnection: StoreConnection {
     ///
     /// - Returns: A JWS of `AppTransaction`.
     /// - Throws: `StoreFailure`.
-    public func appTransaction() async throws -> String { try asking { try store.appTransaction(of: device) } }
+    public func appTransaction() async throws -> String { try calling { try store.appTransaction(of: device) } }
 
     public func close() async {
         listener.cancel()
         await listener.value
     }
 
-    private func asking<Value>(_ question: () async throws -> Value) async throws -> Value {
-        do { return try await question() } catch { throw Self.failure(error) }
+    private func calling<Value>(_ call: () async throws -> Value) async throws -> Value {
+        do { return try await call() } catch { throw Self.failure(error) }
     }
 
-    private func asking<Value>(_ question: () throws -> Value) throws -> Value {
-        do { return try question() } catch { throw Self.failure(error) }
+    private func calling<Value>(_ call: () throws -> Value) throws -> Value {
+        do { return try call() } catch { throw Self.failure(error) }
     }
 
     /// Converts an error of the store to the errors of `StoreConnection`.

@@ -180,7 +180,7 @@ extension SimulatedAppStore {
                 guard end.wholeMilliseconds > now else {
                     throw SimulatorError(
                         .invalidValue,
-                        "It is \(RFC3339.string(from: now)) already, and time never goes back to "
+                        "The time is \(RFC3339.string(from: now)) already and cannot go back to "
                             + "\(RFC3339.string(from: end)).")
                 }
                 guard end.timeIntervalSince(now) <= longestJump else { throw tooFar }
@@ -193,7 +193,7 @@ extension SimulatedAppStore {
     }
 
     private static let tooFar = SimulatorError(
-        .invalidValue, "Time can be advanced by more than nothing, by at most 200 years at once and to the year 9000.")
+        .invalidValue, "An advance is longer than zero, at most 200 years, and ends before the year 9000.")
 }
 
 /// A transaction with everything that signing it needs.

@@ -141,7 +141,7 @@ extension SimulatedAppStore {
         init(parsing text: String) throws {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
             guard let at = parts[0], at >= 0, parts.count == 1 || parts.count == 2 && parts[1] != nil else {
-                throw SimulatorError(.invalidValue, "The cursor is not one of this store's; ask again without it.")
+                throw SimulatorError(.invalidValue, "The cursor is invalid; repeat the request without it.")
             }
             self.at = Date(microseconds: at)
             account = parts.count == 2 ? parts[1] : nil

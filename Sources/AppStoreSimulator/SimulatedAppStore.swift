@@ -71,7 +71,7 @@ public final class SimulatedAppStore: Sendable {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw SimulatorError(.dataFolder, "The data folder \(folder) cannot be made.", underlying: error)
+            throw SimulatorError(.dataFolder, "Cannot create the data folder \(folder).", underlying: error)
         }
         let url = URL(fileURLWithPath: folder, isDirectory: true)
         let chain = try SigningChain.open(in: url)

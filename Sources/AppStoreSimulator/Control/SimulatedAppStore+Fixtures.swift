@@ -40,7 +40,8 @@ extension SimulatedAppStore {
         for bundle in [fixture.bundleID, fixture.rows["store"]?.first?["bundle"]?.stringValue].compactMap(\.self) {
             guard bundle.hasSameBytes(as: configuration.bundleID.rawValue) else {
                 throw SimulatorError(
-                    .otherBundle, "The state is of the bundle id \(bundle), this store of \(configuration.bundleID).")
+                    .otherBundle,
+                    "The state belongs to the bundle id \(bundle), but this store to \(configuration.bundleID).")
             }
         }
         let base = configuration.baseClock
@@ -64,10 +65,10 @@ extension SimulatedAppStore {
                 return (anchor, try db.lastEvent())
             } catch let error as SQLError where error.code != .closed {
                 throw SimulatorError(
-                    .invalidValue, "The state does not hold together: \(error.message)", underlying: error)
+                    .invalidValue, "The state is invalid: \(error.message)", underlying: error)
             } catch let error where error is JSONError || error is DecodingError || error is AppStorePayloadError {
                 throw SimulatorError(
-                    .invalidValue, "The state does not hold together: \(error)", underlying: error)
+                    .invalidValue, "The state is invalid: \(error)", underlying: error)
             }
         }
         timestamps.forget(floor: max(anchor.reading, last))
@@ -90,7 +91,7 @@ private struct StoreFixture: Sendable {
             let bundleID = state["bundleID"]?.stringValue,
             let now = state["now"]?.stringValue.flatMap(RFC3339.date)
         else {
-            throw SimulatorError(.invalidValue, "This is no state of a store; export one with souk store export.")
+            throw SimulatorError(.invalidValue, "This is not the state of a store; export one with souk store export.")
         }
         guard state["schema"]?.stringValue == SimulatorSchema.version else {
             throw SimulatorError(
@@ -153,7 +154,7 @@ extension SQLConnection {
             }
             let values = try row.map { name, value in
                 guard let type = types[name] else {
-                    throw SimulatorError(.invalidValue, "A row of \(table) in the state has columns that are none.")
+                    throw SimulatorError(.invalidValue, "A row of \(table) in the state has unknown columns.")
                 }
                 guard let value = SQLValue(fixture: value, type: type) else {
                     throw SimulatorError(

@@ -24,7 +24,7 @@ extension SimulatedAppStore {
             var order = Order(
                 accountID: event.account.id, productID: payment.productID, quantity: payment.quantity,
                 appAccountToken: payment.appAccountToken, payment: payment.id, device: id)
-            order.ask(for: payment.offerID, of: payment.offer?.kind)
+            order.setOffer(payment.offerID, kind: payment.offer?.kind)
             do {
                 order.allowsIntroductory = try offers.verify(payment, in: event, wallClock: base.now())
             } catch let failure as StoreFailure {
@@ -46,7 +46,7 @@ extension SimulatedAppStore {
             var order = Order(
                 accountID: event.account.id, productID: request.productID, quantity: request.quantity ?? 1,
                 appAccountToken: request.appAccountToken)
-            order.ask(for: request.offerID, of: request.offerKind)
+            order.setOffer(request.offerID, kind: request.offerKind)
             let decision = try event.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
             return try event.outcome(decision, of: order.productID)
         }
@@ -134,7 +134,7 @@ extension SimulatedAppStore {
         }
         let outcome = try await recordEvent({ try $0.known(having: number) }) { event in
             guard let held = try event.db.held(number), held.reason == reason else {
-                throw SimulatorError(.notPending, "The transaction \(id) does not wait for that.")
+                throw SimulatorError(.notPending, "The transaction \(id) has no pending \(reason.rawValue).")
             }
             return try body(&event, held)
         }
@@ -252,7 +252,7 @@ extension HeldOrder.Reason {
 
 extension Order {
     /// Sets the offer of the order. An offer of an unknown kind is treated as one that the product does not have.
-    mutating func ask(for offer: String?, of kind: PaymentOffer.Kind?) {
+    mutating func setOffer(_ offer: String?, kind: PaymentOffer.Kind?) {
         offerID = offer
         offerKind =
             switch kind {
@@ -313,6 +313,6 @@ extension Catalogue {
             let offer = String(Substring(code.utf8.dropFirst(prefix.count)))
             if item.offerCodes.contains(where: { $0.id.hasSameBytes(as: offer) }) { return (item.id, offer) }
         }
-        throw StoreFailure(code: .invalidCode, reason: "The store knows no code \(code).")
+        throw StoreFailure(code: .invalidCode, reason: "The store has no offer code \(code).")
     }
 }

@@ -50,7 +50,7 @@ extension SimulatedAppStore {
             else {
                 throw SimulatorError(
                     .unknownPromotedPurchase,
-                    "The customer has begun no purchase of \(product) in the store, or a device has taken it.")
+                    "There is no promoted purchase of \(product), or a device has taken it.")
             }
             try event.db.endPromoted(product, of: event.account.id)
             return open.purchase

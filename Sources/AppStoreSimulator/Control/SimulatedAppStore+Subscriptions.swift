@@ -101,7 +101,7 @@ extension SimulatedAppStore {
         try await change(product, for: account) { event, state in
             guard let record = StoreRules.answerPriceIncrease(state, isAccepted: agrees, at: event.now) else {
                 throw SimulatorError(
-                    .nothingToAnswer, "No higher price of \(product) waits for an answer of \(account).")
+                    .nothingToAnswer, "No price increase of \(product) waits for an answer of \(account).")
             }
             return record
         }

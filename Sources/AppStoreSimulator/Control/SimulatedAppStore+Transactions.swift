@@ -22,7 +22,7 @@ extension SimulatedAppStore {
     ) async throws -> StoreControlWire.Transaction {
         let percentage = try percentage.map { percentage in
             guard percentage >= 0.001, percentage <= 100 else {
-                throw SimulatorError(.invalidValue, "A refund is of 0.001 to 100 percent.")
+                throw SimulatorError(.invalidValue, "The percentage of a refund is from 0.001 to 100.")
             }
             return Int((percentage * 1000).rounded())
         }
@@ -57,7 +57,7 @@ extension SimulatedAppStore {
     ) async throws -> StoreControlWire.Transaction {
         try await change(id) { event, sale in
             guard sale.transaction.revocation == nil else {
-                throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
+                throw SimulatorError(.alreadyRevoked, "The transaction \(id) is already revoked.")
             }
             try event.record(StoreRules.revoke(sale.transaction, sale.state, try revocation(sale)))
             try event.db.grant(sale.transaction.id)
@@ -132,11 +132,11 @@ extension SimulatedAppStore {
     private static func checkRefundable(_ sale: Sale) throws(SimulatorError) {
         let id = sale.transaction.transactionID
         guard sale.transaction.revocation == nil else {
-            throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
+            throw SimulatorError(.alreadyRevoked, "The transaction \(id) is already revoked.")
         }
         guard !sale.transaction.isShared else {
             throw SimulatorError(
-                .notNow, "The transaction \(id) is a share of the family's; refund the one of its owner.")
+                .notNow, "The transaction \(id) is a family member's share; refund the owner's transaction.")
         }
     }
 

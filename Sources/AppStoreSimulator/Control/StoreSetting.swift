@@ -39,7 +39,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// Whether every purchase of every account is interrupted.
     public static let interruptedPurchases = StoreSetting(
         name: "interruptedPurchases", kind: .flag,
-        summary: "every purchase of every account stops until the customer has settled something with the store")
+        summary: "every purchase of every account is interrupted until the customer has resolved a problem")
     /// Whether the payment of every renewal fails.
     public static let renewalsFail = StoreSetting(
         name: "renewalsFail", kind: .flag, summary: "no renewal can be paid")
@@ -53,16 +53,16 @@ public struct StoreSetting: Sendable, Hashable {
     /// The URL that receives App Store Server Notifications. An event without one is never sent.
     public static let notificationsURL = StoreSetting(
         name: "notificationsURL", kind: .url,
-        summary: "where App Store Server Notifications are sent; nothing that happens without one is ever sent")
+        summary: "the URL for App Store Server Notifications; an event without a URL is never sent")
     /// Whether failed notifications are sent again, as in production, or not, as in the sandbox.
     public static let notificationRetries = StoreSetting(
         name: "notificationRetries", kind: .choice(["production", "sandbox"]),
         summary:
-            "whether a notification that does not arrive is sent again, as in production, or never, as in the sandbox")
+            "whether a failed notification is sent again, as in production, or not, as in the sandbox")
     /// Whether all notifications of a skipped time are sent, or only the latest of several equal ones in a row.
     public static let notifySkippedTime = StoreSetting(
         name: "notifySkippedTime", kind: .choice(["latest", "all"]),
-        summary: "of several equal notifications in a row that time causes at once, which are sent")
+        summary: "which of several equal notifications of a skipped time are sent")
     /// Whether each notification that has arrived is sent once more.
     public static let notificationDuplicates = StoreSetting(
         name: "notificationDuplicates", kind: .flag,
@@ -74,11 +74,11 @@ public struct StoreSetting: Sendable, Hashable {
     /// The app's shared secret, which is the password of `/verifyReceipt`.
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
-        summary: "the app's shared secret, the password that /verifyReceipt asks for")
+        summary: "the app's shared secret, which is the password of /verifyReceipt")
     /// The environment of `/verifyReceipt`.
     public static let verifyReceiptEnvironment = StoreSetting(
         name: "verifyReceiptEnvironment", kind: .choice(["sandbox", "production"]),
-        summary: "whose address /verifyReceipt is")
+        summary: "the environment of /verifyReceipt")
     /// The status with which `/verifyReceipt` answers.
     public static let verifyReceiptErrors = StoreSetting(
         name: "errors.verifyReceipt", kind: .choice(["off"] + ReceiptStatus.injectable.map { "\($0.rawValue)" }),
@@ -87,7 +87,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// The environment whose rate limits the App Store Server API has.
     public static let serverAPIRateLimit = StoreSetting(
         name: "serverAPIRateLimit", kind: .choice(ServerRules.RateLimit.allCases.map(\.rawValue)),
-        summary: "whose limits of requests per hour the App Store Server API has")
+        summary: "the environment whose hourly rate limits the App Store Server API has")
     /// The error with which the App Store Server API answers.
     public static let serverAPIError = StoreSetting(
         name: "errors.serverAPI", kind: .serverError,

@@ -71,6 +71,6 @@ extension SimulatorDatabase {
         try sql.execute(
             "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",
             [.integer(now.microseconds), .text(name), .text("\(value)")])
-        try lookAtAll()
+        try setAllDue()
     }
 }

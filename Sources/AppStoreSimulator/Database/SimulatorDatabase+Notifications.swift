@@ -32,7 +32,7 @@ extension SimulatorDatabase {
     func watchNone() throws { try sql.execute("DELETE FROM watch") }
 
     /// Makes every running subscription due, after a change that affects all.
-    func lookAtAll() throws { try sql.execute("UPDATE watch SET due = 0 WHERE due > 0") }
+    func setAllDue() throws { try sql.execute("UPDATE watch SET due = 0 WHERE due > 0") }
 
     /// The subscriptions that are due by `now`, at most `limit`, those that have waited longest first.
     func watched(dueBy now: Date, limit: Int) throws -> [Int64] {

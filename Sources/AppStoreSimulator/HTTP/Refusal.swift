@@ -62,7 +62,7 @@ struct Refusal {
             case .keyNotFound(let key, let context): (context.codingPath + [key], "it is missing")
             case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
                 (context.codingPath, context.debugDescription)
-            @unknown default: ([], "the body does not fit")
+            @unknown default: ([], "the body is invalid")
             }
         return malformed(path.map(\.stringValue), reason)
     }

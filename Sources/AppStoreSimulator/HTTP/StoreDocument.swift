@@ -57,7 +57,7 @@ struct StoreDocument: Sendable, Encodable, WireModel {
 }
 
 extension OpenAPIDocument.Tag {
-    static let store = Self("store", "what StoreKit is to an app")
-    static let control = Self("control", "what a tester does to the store")
+    static let store = Self("store", "the API for devices, which StoreKit is for an app")
+    static let control = Self("control", "the control API for testers")
     static let documents = Self("documents", "about the store")
 }
