@@ -1,5 +1,8 @@
-/// The seed's names for what stands in this module.
+/// An earlier name of ``ProductRequestError``.
 public typealias ResponseError = ProductRequestError
+/// An earlier name of ``PurchaseOutcome``.
 public typealias ResultType = PurchaseOutcome
+/// An earlier name of ``ProductRequest``.
 public typealias InAppProductQueryRequest = ProductRequest
+/// An earlier name of ``PaymentQueue``.
 public typealias InAppProductPurchaseRequest = PaymentQueue

@@ -3,23 +3,35 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A device at an App Store simulator, over HTTP (`StoreWire`).
+/// A device at an App Store simulator, over HTTP.
 ///
-/// It signs in to `account` when it is first used and listens at once. While the simulator is away, questions throw
-/// `StoreFailure.unreachable` and listening is taken up again with growing pauses; nothing that happened is missed.
+/// It signs in to `account` at the first request, and listens at once. While the simulator is unreachable, requests
+/// throw `StoreFailure.unreachable`, and the connection listens again with growing pauses. No update is lost.
 public final class RemoteStoreConnection: StoreConnection {
+    /// The settings of a connection to a simulator.
     public struct Configuration: Sendable {
-        /// Where the simulator listens, for example `http://127.0.0.1:8080`.
+        /// The base URL of the simulator, for example `http://127.0.0.1:8080`.
         public var url: String
-        /// The store's account, which must exist.
+        /// The account at the store. It must exist.
         public var account: String
+        /// The transport for all requests.
         public var transport: any HTTPTransport
+        /// Waits for a duration, or throws if the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void
-        /// How long one long poll may wait at the simulator.
+        /// The longest time that the simulator may hold a long poll open.
         public var pollWait: Duration
-        /// The deadline of every other question.
+        /// The timeout of every other request.
         public var timeout: Duration
 
+        /// Creates a configuration.
+        ///
+        /// - Parameters:
+        ///   - url: The base URL of the simulator.
+        ///   - account: The account at the store.
+        ///   - transport: The transport for all requests.
+        ///   - sleep: Waits for a duration, or throws if the task is cancelled.
+        ///   - pollWait: The longest time that the simulator may hold a long poll open.
+        ///   - timeout: The timeout of every other request.
         public init(
             url: String, account: String, transport: any HTTPTransport,
             sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -40,6 +52,7 @@ public final class RemoteStoreConnection: StoreConnection {
     private let device: DeviceSession
     private let listener: Task<Void, Never>
 
+    /// Creates a connection with the settings `configuration`. It begins to listen at once.
     public init(configuration: Configuration) {
         self.configuration = configuration
         let device = DeviceSession(configuration: configuration)
@@ -68,7 +81,7 @@ public final class RemoteStoreConnection: StoreConnection {
     public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        // Asking for no id would ask for all products.
+        // An empty request would return all products.
         var all = ProductAnswer(products: [])
         for query in Self.queries(for: ids) {
             let answer = try await ask(.get, "/products?\(query)", as: ProductAnswer.self)
@@ -78,7 +91,7 @@ public final class RemoteStoreConnection: StoreConnection {
         return all
     }
 
-    /// A question stands in one line, which servers allow only so many bytes.
+    /// The ids of a request share one request line, whose length servers limit.
     private static let longestQuery = 4096
 
     private static func queries(for ids: Set<ProductID>) -> [String] {
@@ -95,7 +108,10 @@ public final class RemoteStoreConnection: StoreConnection {
         _ = try await ask(.post, "/payments", payment, as: StoreWire.Accepted.self)
     }
 
-    /// Throws `unsupported` without a code: there is no sheet on which to ask for one.
+    /// Redeems an offer code. Throws `unsupported` without a code, because the simulator has no sheet for it.
+    ///
+    /// - Parameter redemption: The code, and the customer's token.
+    /// - Throws: `StoreFailure`; `CancellationError`.
     public func redeem(_ redemption: OfferCodeRedemption) async throws {
         guard redemption.code != nil else {
             throw StoreFailure(code: .unsupported, reason: "The simulator has no sheet; give it the code.")
@@ -132,7 +148,9 @@ public final class RemoteStoreConnection: StoreConnection {
         return receipt
     }
 
-    /// How the customer got the app, signed for this device: a JWS of Apple's app transaction.
+    /// Returns Apple's app transaction, signed for this device, as a JWS: how the customer got the app.
+    ///
+    /// - Throws: `StoreFailure`; `CancellationError`.
     public func appTransaction() async throws -> String {
         let path = "/app-transaction"
         return try await ask(.get, path, as: StoreWire.AppTransaction.self).signedAppTransaction
@@ -147,7 +165,8 @@ public final class RemoteStoreConnection: StoreConnection {
         "/devices/\(PercentEncoding.encode(device.deviceID))"
     }
 
-    /// Asks at the device's own path. A simulator that began anew has done nothing of it, and is asked again as a new device.
+    /// Sends a request to the device's path. If the simulator was reset and does not know the device, it signs in again
+    /// and repeats the request once.
     private func ask<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)? = nil, as type: Answer.Type
     ) async throws -> Answer {
@@ -180,7 +199,7 @@ public final class RemoteStoreConnection: StoreConnection {
             do {
                 let current = try await device.current()
                 if current.deviceID != signedIn?.deviceID {
-                    // The simulator began anew: nothing it said before counts any more.
+                    // The simulator was reset: its earlier updates no longer count.
                     cursor = nil
                     storefront = nil
                 }

@@ -7,7 +7,7 @@
         import UIKit
 
         extension StoreKitConnection.Configuration {
-            /// The scene that the customer uses now.
+            /// The scene that is active in the foreground.
             @MainActor static var activeScene: UIWindowScene? {
                 UIApplication.shared.connectedScenes.lazy.compactMap { $0 as? UIWindowScene }
                     .first { $0.activationState == .foregroundActive }
@@ -33,8 +33,8 @@
         import AppKit
 
         extension StoreKitConnection.Configuration {
-            /// Shows the sheet for refunds from this controller, and subscriptions in the App Store: the sheet for them is
-            /// newer than most systems.
+            /// Shows the sheet for refunds from this controller. Opens the App Store for subscriptions, because most
+            /// versions of macOS have no sheet for them.
             mutating func showSheets(from controller: @escaping @MainActor @Sendable () -> NSViewController?) {
                 showManageSubscriptions = { _ in
                     guard let page = URL(string: "https://apps.apple.com/account/subscriptions"),
@@ -50,7 +50,11 @@
     #endif
 
     extension StoreKitConnection {
-        /// Shows Apple's sheet; on macOS, the page of the App Store, and returns at once.
+        /// Shows Apple's sheet for subscriptions. On macOS, opens a page of the App Store and returns at once.
+        ///
+        /// - Parameter subscriptionGroupID: The group whose subscriptions are shown; `nil` shows all.
+        /// - Throws: `StoreFailure`: `unsupported` without a place to show the sheet, or the failure of StoreKit;
+        ///   `CancellationError`.
         public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
             guard let show = configuration.showManageSubscriptions else { throw StoreFailure.nowhereToShow }
             try await StoreFailure.translating { try await show(subscriptionGroupID) }

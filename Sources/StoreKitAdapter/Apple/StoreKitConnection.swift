@@ -11,46 +11,54 @@
         import AppKit
     #endif
 
-    /// The App Store, by way of StoreKit 2.
+    /// The App Store, through StoreKit 2.
     ///
-    /// Make it when the app starts: it listens at once. Every transaction is handed on with its signature, whether StoreKit
-    /// on this device found it good or not, for the verifier alone decides what is believed.
+    /// Create it when the app starts: it listens at once. It passes on every transaction with its signature, even if
+    /// StoreKit on this device could not verify it: only the verifier decides whether it is genuine.
     ///
-    /// Where StoreKit says less than the port asks:
-    /// - An approval names no payment; it is taken for the oldest open one of the same product, quantity and customer. That
-    ///   somebody declined is never told.
-    /// - Offer codes can only be entered on Apple's sheet (`Configuration.present(in:)`), and messages only be shown.
-    /// - A storefront has no language: the device's is given.
+    /// StoreKit reports less than the protocol `StoreConnection`:
+    /// - An approval names no payment. It is matched with the oldest open payment of the same product, quantity and
+    ///   customer. StoreKit does not report that a purchase was declined.
+    /// - Only Apple's sheet accepts offer codes (`Configuration.present(in:)`), and a message can only be shown.
+    /// - A storefront has no language, so the device's language is used.
     ///
     ///     var configuration = StoreKitConnection.Configuration(storage: storage)
     ///     configuration.present(in: { window.windowScene })
     ///     let queue = PaymentQueue(configuration: .init(connection: StoreKitConnection(configuration: configuration))) { … }
     public final class StoreKitConnection: StoreConnection {
+        /// The settings of a connection to the App Store.
         public struct Configuration: Sendable {
+            /// Begins a purchase at StoreKit, and shows its sheet to the customer.
             public typealias Buy =
                 @MainActor @Sendable (StoreKit.Product, Set<StoreKit.Product.PurchaseOption>) async throws
                 -> StoreKit.Product.PurchaseResult
 
-            /// Asks StoreKit to sell, and the customer to confirm. A SwiftUI app may give `PurchaseAction`, an app with
-            /// several windows `purchase(confirmIn:options:)` with the one where the customer is.
+            /// Begins a purchase at StoreKit, which asks the customer to confirm. A SwiftUI app can pass
+            /// `PurchaseAction`. An app with several windows can pass `purchase(confirmIn:options:)` with the
+            /// customer's window.
             public var buy: Buy
-            /// Remembers payments from one run to the next, so that the same is never bought twice, and an approval finds
-            /// its payment. Without it that holds within one run.
+            /// Stores payments across runs, so that the same payment is never bought twice, and an approval finds its
+            /// payment. Without a storage, this holds within one run.
             public var storage: (any SecureStorage)?
-            /// Where the app receipt is.
+            /// Returns the location of the app receipt.
             public var receiptURL: @Sendable () -> URL?
-            /// Believes what StoreKit verified, for `StoreConfiguration.localVerifier`.
+            /// Accepts transactions that StoreKit verified, for `StoreConfiguration.localVerifier`.
             let verifier = SystemVerifier()
-            /// Shows Apple's sheet for offer codes; without it, redeeming is `unsupported`.
+            /// Shows Apple's sheet for offer codes. Without it, `redeem` throws `unsupported`.
             public var showCodeSheet: (@MainActor @Sendable () async throws -> Void)?
-            /// Shows where the customer cancels or changes subscriptions: those of the group with this id, or all with
-            /// `nil`. Without it `showManageSubscriptions` of the connection is `unsupported`.
+            /// Shows where the customer cancels or changes the subscriptions of the group with this id, or all
+            /// subscriptions for `nil`. Without it, `showManageSubscriptions` of the connection throws `unsupported`.
             public var showManageSubscriptions: (@MainActor @Sendable (String?) async throws -> Void)?
-            /// Shows Apple's sheet on which the customer asks for a refund of the transaction with this id. Without it
-            /// `beginRefundRequest` of the connection is `unsupported`.
+            /// Shows Apple's sheet for the refund of the transaction with this id. Without it, `beginRefundRequest` of
+            /// the connection throws `unsupported`.
             public var beginRefundRequest:
                 (@MainActor @Sendable (UInt64) async throws -> StoreKit.Transaction.RefundRequestStatus)?
 
+            /// Creates a configuration.
+            ///
+            /// - Parameters:
+            ///   - storage: Stores payments across runs.
+            ///   - buy: Begins a purchase at StoreKit.
             public init(storage: (any SecureStorage)? = nil, buy: @escaping Buy) {
                 self.buy = buy
                 self.storage = storage
@@ -58,7 +66,10 @@
             }
 
             #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-                /// Confirms purchases in the scene that is active, and shows the sheets for subscriptions and refunds there.
+                /// Creates a configuration that confirms purchases and shows the sheets for subscriptions and refunds
+                /// in the active scene.
+                ///
+                /// - Parameter storage: Stores payments across runs.
                 public init(storage: (any SecureStorage)? = nil) {
                     self.init(storage: storage) { product, options in
                         let scenes = UIApplication.shared.connectedScenes
@@ -74,8 +85,10 @@
                     showSheets(in: { Self.activeScene })
                 }
             #elseif canImport(AppKit) && !targetEnvironment(macCatalyst)
-                /// Confirms purchases in the window that has the customer's attention, from macOS 15.2 on, and shows the sheet
-                /// for refunds there.
+                /// Creates a configuration that confirms purchases in the key window, from macOS 15.2 on, and shows the
+                /// sheet for refunds there.
+                ///
+                /// - Parameter storage: Stores payments across runs.
                 public init(storage: (any SecureStorage)? = nil) {
                     self.init(storage: storage) { product, options in
                         if #available(macOS 15.2, *), let window = NSApplication.shared.keyWindow {
@@ -88,11 +101,13 @@
             #endif
 
             #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-                /// Shows a message of the App Store. Without it StoreKit shows them itself, whenever it likes.
+                /// Shows a message of the App Store. Without it, StoreKit shows messages itself, at any time.
                 var showMessage: (@MainActor @Sendable (StoreKit.Message) throws -> Void)?
 
-                /// Shows what Apple wants to show in this scene: the sheets for offer codes, subscriptions and refunds, and
-                /// messages when they are answered with `show`.
+                /// Uses a scene for Apple's sheets: for offer codes, subscriptions and refunds, and for messages that
+                /// the app answers with `show`.
+                ///
+                /// - Parameter scene: Returns the scene to use.
                 public mutating func present(in scene: @escaping @MainActor @Sendable () -> UIWindowScene?) {
                     showCodeSheet = {
                         guard let scene = scene() else { throw StoreFailure.nowhereToShow }
@@ -107,8 +122,10 @@
             #endif
 
             #if canImport(AppKit) && !targetEnvironment(macCatalyst)
-                /// Shows the sheets for refunds and offer codes from this controller. macOS has the one for offer codes from
-                /// version 15 on.
+                /// Shows the sheets for refunds and offer codes from a view controller. The sheet for offer codes
+                /// requires macOS 15.
+                ///
+                /// - Parameter controller: Returns the view controller to use.
                 public mutating func present(
                     from controller: @escaping @MainActor @Sendable () -> NSViewController?
                 ) {
@@ -139,6 +156,7 @@
             private let openMessages = StoreKitMessages()
         #endif
 
+        /// Creates a connection with the settings `configuration`. It begins to listen at once.
         public init(configuration: Configuration) {
             self.configuration = configuration
             let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
@@ -162,7 +180,7 @@
             for payments: StoreKitPayments, noting verifier: SystemVerifier, telling told: StoreNotices
         ) async {
             await withTaskGroup(of: Void.self) { group in
-                // Before the list is read, so that nothing happens unnoticed between it and the first update.
+                // Starts before the list is read, so that no update is lost between them.
                 group.addTask {
                     for await result in StoreKit.Transaction.updates {
                         await payments.handle(StoreKitTransaction(result, noting: verifier)) { .happened($0) }
@@ -196,7 +214,8 @@
         public func canMakePayments() async throws -> Bool { AppStore.canMakePayments }
 
         #if !os(tvOS) && !os(watchOS) && !os(visionOS)
-            /// From macOS 14.4 on; before that there are none.
+            /// Purchases that the customer began in the App Store. Requires macOS 14.4; there are none on earlier
+            /// versions.
             public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
         #endif
 
@@ -221,7 +240,9 @@
             return ProductAnswer(products: sold, invalidProductIDs: ids.subtracting(sold.map(\.id)).sorted())
         }
 
-        /// The outcome comes when the customer has answered Apple's sheet.
+        /// Begins a purchase. Its outcome arrives when the customer has answered Apple's sheet.
+        ///
+        /// - Parameter payment: The payment to make.
         public func add(_ payment: Payment) async throws { await payments.handle(.add(payment)) }
 
         public func redeem(_ redemption: OfferCodeRedemption) async throws {
@@ -235,7 +256,10 @@
 
         public func finish(_ transaction: TransactionID) async throws { try await payments.finish(transaction) }
 
-        /// Asks the customer to sign in: call it when they ask for it.
+        /// Restores purchases. Call it at the customer's request, because it may prompt for a sign-in.
+        ///
+        /// - Returns: The transactions that the customer owns.
+        /// - Throws: `StoreFailure`; `CancellationError`.
         public func restore() async throws -> [StoreTransaction] {
             try await StoreFailure.translating { try await AppStore.sync() }
             return try await ownedTransactions()
@@ -266,17 +290,18 @@
         }
 
         public func receipt() async throws -> [UInt8]? {
-            // A device has none until something was bought or restored.
+            // A device has no receipt before the first purchase or restore.
             guard let url = configuration.receiptURL() else { return nil }
             return (try? Data(contentsOf: url)).map { [UInt8]($0) }
         }
 
-        /// A purchase whose sheet is still open goes on; what it buys is unfinished in the next run.
+        /// Ends the connection. A purchase whose sheet is open continues, and its transaction is unfinished in the next
+        /// run.
         public func close() async {
             listener.cancel()
             messageListener.withLock { listener in
                 listener?.cancel()
-                // Whoever reads the messages later starts no other.
+                // A later reader of `messages` starts no new listener.
                 listener = listener ?? Task {}
             }
             await payments.close()
@@ -286,8 +311,8 @@
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
         extension StoreKitConnection {
-            /// From the first reading on the messages are the app's to show; without `Configuration.present(in:)` StoreKit
-            /// goes on showing them itself, and there are none here.
+            /// The messages of the App Store. Reading this property makes the app responsible for showing them. Without
+            /// `Configuration.present(in:)`, StoreKit shows them itself, and the stream is empty.
             public var messages: AsyncStream<[StoreMessage]> {
                 guard configuration.showMessage != nil else { return AsyncStream { $0.finish() } }
                 messageListener.withLock { [openMessages, told] listener in
@@ -299,7 +324,13 @@
                 return told.messages
             }
 
-            /// `show` shows it; the customer then answers Apple.
+            /// Shows a message; the customer then answers Apple.
+            ///
+            /// - Parameters:
+            ///   - message: The id of the message.
+            ///   - answer: The answer; only `show` is supported.
+            /// - Throws: `StoreFailure`: `unsupported` for another answer, `unknown` if no such message is open;
+            ///   `CancellationError`.
             public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
                 guard answer == .show, let show = configuration.showMessage else {
                     throw StoreFailure(

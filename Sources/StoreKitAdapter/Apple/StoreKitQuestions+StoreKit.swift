@@ -47,12 +47,12 @@
     }
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-        /// What the App Store wants to tell the customer and nobody has shown yet.
+        /// The messages of the App Store that are not shown yet.
         actor StoreKitMessages {
             private var open: [(told: StoreMessage, message: StoreKit.Message)] = []
             private var count = 0
 
-            /// What is open with this message.
+            /// Adds a message. Returns all open messages.
             func add(_ message: StoreKit.Message) -> [StoreMessage] {
                 count += 1
                 open.append((StoreMessage(id: "\(count)", reason: .init(message.reason)), message))
@@ -61,7 +61,7 @@
 
             func message(_ id: StoreMessage.ID) -> StoreKit.Message? { open.first { $0.told.id == id }?.message }
 
-            /// What is open without this message.
+            /// Removes a message. Returns the remaining open messages.
             func remove(_ id: StoreMessage.ID) -> [StoreMessage] {
                 open.removeAll { $0.told.id == id }
                 return open.map(\.told)
@@ -93,7 +93,7 @@
                 }
             } catch {
                 let failure = StoreFailure(translating: error)
-                // The question may have arrived though the answer did not.
+                // The request may have reached the store even though its response is missing.
                 let isOpen =
                     [.unreachable, .systemError, .unknown].contains(failure.code) || error is CancellationError
                 return isOpen ? .unknown(failure) : .failed(failure)
@@ -102,7 +102,7 @@
     }
 
     extension Payment {
-        /// Throws `StoreFailure` where the offer cannot be asked for.
+        /// Returns the purchase options of the payment. Throws `StoreFailure` if StoreKit does not support the offer.
         fileprivate func options(for product: StoreKit.Product) throws -> Set<StoreKit.Product.PurchaseOption> {
             var options: Set<StoreKit.Product.PurchaseOption> = []
             if quantity != 1 { options.insert(.quantity(quantity)) }

@@ -9,8 +9,7 @@
         }
     }
 
-    // What StoreKit could not verify is handed on like the rest: its signature goes along, and nobody reads more from these
-    // fields than which transaction they are about.
+    // An unverified transaction keeps its signature. Its fields serve only to identify it.
     extension StoreKitTransaction {
         init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>, noting verifier: SystemVerifier) {
             if case .verified = result { verifier.note(result.jwsRepresentation) }
@@ -21,7 +20,7 @@
     }
 
     extension StoreTransaction {
-        /// Without its renewal info.
+        /// Creates a transaction without its renewal info.
         init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>) { self.init(result, renewalInfo: nil) }
 
         init(_ status: StoreKit.Product.SubscriptionInfo.Status) {
@@ -141,7 +140,7 @@
                 case .week: .week
                 case .month: .month
                 case .year: .year
-                // No store bills in other units, and a day is the one that promises least.
+                // No store bills in other units; a day is the shortest period.
                 @unknown default: .day
                 }
             self.init(value: period.value, unit: unit)
@@ -152,14 +151,14 @@
         init(_ storefront: StoreKit.Storefront) {
             self.init(
                 countryCode: storefront.countryCode, id: storefront.id, locale: Locale.current.identifier,
-                // ISO 4217's code for no currency.
+                // "No currency" in ISO 4217.
                 currency: storefront.currency?.identifier ?? "XXX")
         }
     }
 
     #if !os(tvOS) && !os(watchOS) && !os(visionOS)
         extension PromotedPurchase {
-            /// Of offers the App Store shows win-back offers alone.
+            /// Creates a promoted purchase. The App Store includes win-back offers only.
             @available(macOS 14.4, *)
             init(_ intent: StoreKit.PurchaseIntent) {
                 self.init(productID: ProductID(unchecked: intent.product.id))
@@ -194,7 +193,7 @@
             code: .unsupported,
             reason: "There is no place to show the App Store's sheet: give the configuration one with present.")
 
-        /// What StoreKit throws as the port has it; cancellation passes.
+        /// Runs `operation`, and converts errors of StoreKit to `StoreFailure`. Cancellation is passed on.
         static func translating<Value: Sendable>(_ question: () async throws -> Value) async throws -> Value {
             do {
                 return try await question()
@@ -219,7 +218,7 @@
             }
         }
 
-        // Apple adds cases in later versions, so there is a default without @unknown: an older system lacks the names.
+        // Has no @unknown default: Apple adds cases in later versions, which an older system does not have.
         private init(_ error: StoreKit.Product.PurchaseError) {
             let code: Code =
                 switch error {

@@ -1,27 +1,28 @@
 import StoreModel
 
-/// Which transactions are on their way to whoever acknowledges them: each handed over once at a time, and again until it
-/// is acknowledged or refused.
+/// The transactions that are being delivered or wait for their next attempt.
+/// A transaction is handed over once at a time, and again until it is acknowledged or refused.
 struct Deliveries {
     typealias Caller = UInt64
 
-    /// What brought a transaction here.
+    /// The update or request that brought a transaction here.
     enum Reason {
         case restored, renewalChanged, purchased, revoked
 
-        /// The store waits to hear that it was delivered.
+        /// Whether the store waits until the transaction is finished.
         var mustFinish: Bool { self == .purchased || self == .revoked }
 
-        /// What counts when a transaction is brought again before it is acknowledged.
+        /// Returns the reason that counts when the transaction arrives again before it is acknowledged.
         func followed(by newer: Reason) -> Reason {
             newer.mustFinish || (!mustFinish && newer == .renewalChanged) ? newer : self
         }
     }
 
+    /// A transaction, with the reason for its delivery.
     struct Parcel {
         var transaction: StoreTransaction
         var reason: Reason
-        /// The payment that the store named with it, whether or not somebody waits for it.
+        /// The payment that the store named for the transaction, even if no caller waits for it.
         var payment: PaymentID?
 
         func followed(by newer: Parcel) -> Parcel {
@@ -31,33 +32,34 @@ struct Deliveries {
         }
     }
 
-    /// Who is to be told how it ends.
+    /// The callers that receive the result of a delivery.
     struct Audience {
-        /// The payments that this answers, and whether the store gave back an earlier purchase.
+        /// The payments that this answers, and for each whether the store returned an earlier purchase.
         var payments: [PaymentID: Bool] = [:]
         var redeliveries: [Caller] = []
         var isRestore = false
-        /// The callers who presented it as owned.
+        /// The callers that presented the transaction as owned.
         var presentations: Set<Caller> = []
 
-        /// Those whom only the acknowledgement for the present customer answers.
+        /// The callers that only an acknowledgement for the current customer answers.
         fileprivate var ofPresentCustomer: Audience? {
             isRestore || !presentations.isEmpty
                 ? Audience(isRestore: isRestore, presentations: presentations) : nil
         }
     }
 
+    /// The result of one delivery attempt.
     struct Settlement {
         var parcel: Parcel
         var audience: Audience
         var ending: Ending
-        /// What is to be handed over next.
+        /// The transaction to hand over next.
         var next: StoreTransaction?
-        /// The number of the attempt to be made after a pause.
+        /// The number of the attempt to make after a pause.
         var retry: Int?
     }
 
-    /// What a verdict leads to.
+    /// The next step after a verdict.
     enum Step {
         case handOver(StoreTransaction)
         case settled(Settlement)
@@ -66,19 +68,20 @@ struct Deliveries {
     private struct Delivery {
         var parcel: Parcel
         var audience = Audience()
-        /// Handed over and not yet answered.
+        /// Whether the transaction is handed over and its verdict is awaited.
         var isRunning = true
         var attempt = 0
-        /// A newer signature of the same transaction arrived meanwhile and is delivered next.
+        /// A newer signature of the same transaction, which arrived meanwhile and is delivered next.
         var next: Parcel?
-        /// Everything was asked for again while it was handed over: a refusal is one of whoever was there before.
+        /// Whether a redelivery was requested while the transaction was handed over. A refusal then comes from the
+        /// state before that request, so the transaction is handed over again.
         var isDueAgain = false
-        /// Whoever asked for it is gone.
+        /// Whether the transaction belongs to a customer who has left, so that it is not repeated.
         var isAbandoned = false
-        /// Handed over as the purchase of a customer who is gone since.
+        /// Whether the transaction was handed over for a customer who has left since.
         var isOfFormerCustomer = false
 
-        /// With the newer signature, if there is one.
+        /// Continues with the newer signature, if there is one.
         mutating func advance() {
             guard let newer = next else { return }
             parcel = parcel.followed(by: newer)
@@ -88,15 +91,16 @@ struct Deliveries {
     }
 
     private var deliveries: [TransactionID: Delivery] = [:]
-    /// What was rejected or held, oldest first: nothing is done about it until it is asked for again. What there is no
-    /// room for is unfinished at the store all the same, and comes back at the next launch.
+    /// The transactions that were rejected or held, oldest first. They wait for a redelivery request. A transaction
+    /// that does not fit stays unfinished at the store and comes back at the next launch.
     private var setAside: [Parcel] = []
 
     static let maximumSetAside = 1000
 
     // MARK: - Handing over
 
-    /// Returns whether it is to be handed over now. It is not while it is on its way; a newer signature then follows.
+    /// Adds a transaction, and returns whether to hand it over now. While the same transaction is being delivered, a
+    /// newer signature waits until that ends.
     mutating func add(_ parcel: Parcel, for note: (inout Audience) -> Void = { _ in }) -> Bool {
         let id = parcel.transaction.id
         guard var delivery = deliveries[id] else {
@@ -123,7 +127,7 @@ struct Deliveries {
         return true
     }
 
-    /// The next attempt is due; one that was made meanwhile takes its place.
+    /// Starts the attempt with this number, unless another attempt was made meanwhile.
     mutating func retry(_ id: TransactionID, attempt: Int) -> StoreTransaction? {
         deliveries[id]?.attempt == attempt ? handOverAgain(id) : nil
     }
@@ -135,8 +139,8 @@ struct Deliveries {
         return delivery.parcel.transaction
     }
 
-    /// Hands over now what waits for its next attempt or was set aside, and joins what is under way. Returns `nil` when no
-    /// such transaction waits.
+    /// Hands over a transaction that waits for its next attempt or was set aside, or joins its running delivery.
+    /// Returns `nil` if no such transaction waits.
     mutating func redeliver(_ id: TransactionID, for caller: Caller) -> [StoreTransaction]? {
         if let kept = setAside.first(where: { $0.transaction.id == id }) {
             return add(kept, for: { $0.redeliveries = [caller] }) ? [kept.transaction] : []
@@ -146,8 +150,8 @@ struct Deliveries {
         return handOverAgain(id).map { [$0] } ?? []
     }
 
-    /// Hands over now what waits for its next attempt and what was set aside; what is under way is handed over once more
-    /// should it be refused.
+    /// Hands over all transactions that wait for their next attempt or were set aside. A transaction that is being
+    /// delivered is handed over once more if it is refused.
     mutating func redeliverAll() -> [StoreTransaction] {
         for (id, delivery) in deliveries where delivery.isRunning { deliveries[id]?.isDueAgain = true }
         let due = deliveries.values.filter { !$0.isRunning }.map(\.parcel) + setAside
@@ -173,7 +177,7 @@ struct Deliveries {
         deliveries[id] = nil
         if case .acknowledged = ending, delivery.isOfFormerCustomer, let waiting = settlement.audience.ofPresentCustomer
         {
-            // Whoever restores now is told of their own acknowledgement, not of that of the one before.
+            // The callers that restore now wait for their own acknowledgement, not for that of the former customer.
             settlement.audience.isRestore = false
             settlement.audience.presentations = []
             let again = delivery.next ?? Parcel(transaction: delivery.parcel.transaction, reason: .restored)
@@ -192,7 +196,7 @@ struct Deliveries {
             deliveries[id] = delivery
             settlement.retry = delivery.attempt
         } else if delivery.next != nil {
-            // What a refused signature left unfinished is for the next one to finish.
+            // The refused signature stays unfinished; finishing the newer one finishes the transaction.
             delivery.advance()
             settlement.next = add(delivery.parcel) ? delivery.parcel.transaction : nil
         } else {
@@ -204,10 +208,10 @@ struct Deliveries {
 
     // MARK: - Leaving
 
-    /// The payments whose purchase is handed over.
+    /// The payments whose purchases are being delivered.
     var awaitedPayments: Set<PaymentID> { Set(deliveries.values.flatMap(\.audience.payments.keys)) }
 
-    /// Returns whether the caller was waiting.
+    /// Removes a caller. Returns whether it was waiting.
     mutating func leave(_ caller: Caller) -> Bool {
         for (id, delivery) in deliveries where delivery.audience.redeliveries.contains(caller) {
             deliveries[id]?.audience.redeliveries.removeAll { $0 == caller }
@@ -216,15 +220,15 @@ struct Deliveries {
         return false
     }
 
-    /// Everybody leaves; returns those who waited for a redelivery.
+    /// Removes all callers, and returns those that waited for a redelivery.
     mutating func leaveAll() -> [Caller] {
         let callers = deliveries.values.flatMap(\.audience.redeliveries).sorted()
         for id in deliveries.keys { deliveries[id]?.audience = Audience() }
         return callers
     }
 
-    /// The customer leaves. What only a restore brought and names nobody is forgotten: it is not to become somebody else's
-    /// by itself.
+    /// Adapts to a change of the customer. Forgets transactions that only a restore brought and that name no customer,
+    /// so that they do not move to the new customer by themselves.
     mutating func customerChanged() {
         func isNobodys(_ parcel: Parcel) -> Bool {
             parcel.reason == .restored && parcel.transaction.appAccountToken == nil

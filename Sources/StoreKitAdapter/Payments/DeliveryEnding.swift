@@ -1,10 +1,10 @@
 extension Deliveries {
-    /// How one attempt at a delivery ended.
+    /// The result of one delivery attempt.
     enum Ending {
         case acknowledged
         case rejected(PaymentError)
         case held(PaymentError)
-        /// It is delivered again.
+        /// The transaction is delivered again later.
         case pending(PaymentError)
     }
 }
@@ -30,7 +30,7 @@ extension Deliveries.Ending {
         }
     }
 
-    /// Only somebody else may have more luck with it.
+    /// Whether only another customer may succeed with the transaction.
     var isRefusal: Bool {
         switch self {
         case .rejected, .held: true

@@ -1,22 +1,23 @@
 import StoreModel
 
-/// Which transactions the store is being told to finish: each once at a time, and again until it has heard it.
+/// The transactions that are being finished at the store. Each is finished once at a time, and again until the store
+/// confirms.
 struct Finishes {
     private struct Finish {
-        /// What was acknowledged; `nil` when the app itself asked to finish.
+        /// The acknowledged transaction; `nil` if the app itself requested the finish.
         var transaction: StoreTransaction?
         var isRunning = true
         var attempt = 0
-        /// Asked for once more, for a newer signature, while the store was being told.
+        /// Whether a newer signature requires another finish after the running one.
         var isDueAgain = false
     }
 
     private var finishes: [TransactionID: Finish] = [:]
 
-    /// Whether the store is being told of this very signature.
+    /// Returns whether this very signature is being finished.
     func include(_ transaction: StoreTransaction) -> Bool { finishes[transaction.id]?.transaction == transaction }
 
-    /// Returns whether the store is to be told now.
+    /// Returns whether to finish the transaction now.
     mutating func begin(_ id: TransactionID, _ transaction: StoreTransaction?) -> Bool {
         guard let known = finishes[id] else {
             finishes[id] = Finish(transaction: transaction)
@@ -28,14 +29,14 @@ struct Finishes {
         return false
     }
 
-    /// The store was told; returns whether it is to be told once more.
+    /// Ends a finish that succeeded. Returns whether to finish the transaction once more.
     mutating func end(_ id: TransactionID) -> Bool {
         guard let finish = finishes.removeValue(forKey: id), finish.isDueAgain else { return false }
         finishes[id] = Finish(transaction: finish.transaction)
         return true
     }
 
-    /// The store could not be told; returns the number of the next attempt.
+    /// Ends a finish that failed. Returns the number of the next attempt.
     mutating func fail(_ id: TransactionID) -> Int? {
         guard var finish = finishes[id] else { return nil }
         finish.attempt += 1
@@ -45,7 +46,7 @@ struct Finishes {
         return finish.attempt
     }
 
-    /// Returns whether the store is to be told now.
+    /// Returns whether to finish the transaction now.
     mutating func retry(_ id: TransactionID) -> Bool {
         guard let finish = finishes[id], !finish.isRunning else { return false }
         finishes[id]?.isRunning = true

@@ -1,17 +1,17 @@
 import StoreModel
 
-/// Which payments somebody waits for, and of which it was told already that they came to nothing.
+/// The payments that callers wait for, and the latest payments that failed.
 struct OpenPayments {
-    /// What becomes of a refusal.
+    /// The recipient of a failure.
     enum Hearing {
         case caller
-        /// Nobody waits any more, or it was asked for in an earlier run.
+        /// No caller waits any more, or an earlier run made the payment.
         case nobody
         case knownAlready
     }
 
     private var waiting: Set<PaymentID> = []
-    /// The latest, oldest first.
+    /// The latest failed payments, oldest first.
     private var refused: [PaymentID] = []
 
     static let maximumRefused = 1000
@@ -22,9 +22,10 @@ struct OpenPayments {
 
     func include(_ id: PaymentID) -> Bool { waiting.contains(id) }
 
-    /// Returns whether somebody waited; they do no longer.
+    /// Removes a payment. Returns whether a caller was waiting for it.
     mutating func end(_ id: PaymentID) -> Bool { waiting.remove(id) != nil }
 
+    /// Records that a payment failed. Returns the recipient of the failure.
     mutating func refuse(_ id: PaymentID) -> Hearing {
         guard !refused.contains(id) else { return .knownAlready }
         if refused.count == Self.maximumRefused { refused.removeFirst() }

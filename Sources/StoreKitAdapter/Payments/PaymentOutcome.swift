@@ -1,7 +1,7 @@
 import Primitives
 import StoreModel
 
-/// How a purchase or a restore ended.
+/// The outcome of a purchase or a restore.
 public enum PurchaseOutcome: Sendable {
     case purchased(productId: String)
     case restored(productId: String)
@@ -9,7 +9,7 @@ public enum PurchaseOutcome: Sendable {
     case failed(error: any Error)
 }
 
-/// Failures are equal when their errors are, as `areEqual(_:_:)` says.
+/// Failures are equal if their errors are, by `areEqual(_:_:)`.
 extension PurchaseOutcome: Equatable {
     public static func == (left: PurchaseOutcome, right: PurchaseOutcome) -> Bool {
         switch (left, right) {
@@ -22,14 +22,21 @@ extension PurchaseOutcome: Equatable {
     }
 }
 
-/// The answer to one payment, given exactly once.
+/// The answer to one payment. Each payment gets exactly one.
 public struct PaymentAnswer: Equatable, Sendable {
+    /// The outcome of the purchase.
     public var outcome: PurchaseOutcome
-    /// The store's transaction, when there is one.
+    /// The store's transaction, if there is one.
     public var transaction: StoreTransaction?
-    /// The store gave back an earlier purchase of a product that can be owned only once.
+    /// Whether the store returned an earlier purchase of a product that can be owned only once.
     public var isAlreadyOwned: Bool
 
+    /// Creates an answer.
+    ///
+    /// - Parameters:
+    ///   - outcome: The outcome of the purchase.
+    ///   - transaction: The store's transaction, if there is one.
+    ///   - isAlreadyOwned: Whether the store returned an earlier purchase.
     public init(outcome: PurchaseOutcome, transaction: StoreTransaction? = nil, isAlreadyOwned: Bool = false) {
         self.outcome = outcome
         self.transaction = transaction
@@ -37,50 +44,61 @@ public struct PaymentAnswer: Equatable, Sendable {
     }
 }
 
-/// Why a payment did not end with a delivered purchase. Equal when the codes are.
+/// The reason why a payment did not end with a delivered purchase. Two errors are equal if their codes are.
 public struct PaymentError: Error, Equatable, Sendable {
     /// The kind of failure, from an open list.
     public typealias Code = OpenEnum<PaymentError>
 
+    /// The kind of failure.
     public let code: Code
+    /// A sentence about the failure.
     public let sentence: String
+    /// The error that caused the failure, if there is one.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - sentence: A sentence about the failure.
+    ///   - underlying: The error that caused the failure.
     public init(_ code: Code, _ sentence: String, underlying: (any Error)? = nil) {
         self.code = code
         self.sentence = sentence
         self.underlying = underlying
     }
 
+    /// Returns whether two errors have the same code.
     public static func == (left: PaymentError, right: PaymentError) -> Bool { left.code == right.code }
 }
 
-/// What became of a transaction that was handed over for delivery. Closed: these are the four ways it can end.
+/// The result of the delivery of one transaction. The enum is closed: a delivery ends in one of these four ways.
 public enum DeliveryVerdict: Sendable {
-    /// Whoever keeps the truth has it durably: it may be finished.
+    /// The server has stored the transaction durably. It may be finished.
     case acknowledged
-    /// It is not true, or not of whoever presented it; only somebody else may have more luck with it.
+    /// The transaction is not genuine, or does not belong to this customer. Only another customer may succeed with it.
     case rejected(any Error)
-    /// It is somebody else's than who is there: it was not presented, and waits for `PaymentQueue.redeliverAll()`.
+    /// The transaction belongs to another customer. It was not presented, and waits for
+    /// ``PaymentQueue/redeliverAll()``.
     case held(any Error)
-    /// No authoritative answer could be had; present it again later.
+    /// There is no authoritative answer. Present the transaction again later.
     case unavailable(any Error)
 }
 
 extension PaymentError.Code {
-    /// The customer or the calling task gave up; a purchase that is made all the same arrives as completed.
+    /// The customer or the calling task cancelled. If the purchase is made anyway, it arrives among the completions.
     public static var cancelled: Self { Self(rawValue: "cancelled") }
-    /// Waits for somebody's approval; the later purchase arrives as completed.
+    /// The purchase waits for an approval. If it is approved, it arrives among the completions.
     public static var deferred: Self { Self(rawValue: "deferred") }
-    /// Paid, but nobody who may has acknowledged it yet; it is kept and delivered again.
+    /// The customer has paid, but the server has not acknowledged the transaction yet. It is kept and delivered again.
     public static var acknowledgementPending: Self { Self(rawValue: "acknowledgementPending") }
-    /// Paid at the store, and found untrue by the verifier; it stays unfinished, and can be redelivered.
+    /// The customer has paid, but the verifier rejected the transaction. It stays unfinished, and can be redelivered.
     public static var rejected: Self { Self(rawValue: "rejected") }
-    /// The store refused or could not be asked; `underlying` says which.
+    /// The store refused or could not be reached; `underlying` is the cause.
     public static var storeFailed: Self { Self(rawValue: "storeFailed") }
-    /// No transaction of that id waits to be acknowledged.
+    /// No transaction with this id waits for an acknowledgement.
     public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
-    /// Another customer is there than who asked; a purchase that is made all the same arrives as completed.
+    /// The customer changed during the request. If the purchase is made anyway, it arrives among the completions.
     public static var customerChanged: Self { Self(rawValue: "customerChanged") }
     /// The queue was shut down.
     public static var shutDown: Self { Self(rawValue: "shutDown") }

@@ -1,31 +1,46 @@
 import Foundation
 import StoreModel
 
-/// When a transaction is finished at the store. Closed: there is no fourth moment.
+/// When the queue finishes a transaction at the store. The enum is closed: these are the three possible times.
 public enum FinishPolicy: Sendable {
-    /// When whoever keeps the truth has acknowledged it (the default).
+    /// After the server has acknowledged it (the default).
     case afterAcknowledgement
-    /// At once, before it is delivered. What is not acknowledged when the app ends is not reported again: only for apps
-    /// that restore what they miss.
+    /// At once, before the delivery. A transaction that is not acknowledged when the app ends is not reported again.
+    /// Use this only in apps that restore missing purchases.
     case immediately
-    /// When the app calls `finish(_:)`.
+    /// When the app calls ``PaymentQueue/finish(_:)``.
     case byCaller
 }
 
 extension PaymentQueue {
+    /// The settings of a payment queue.
     public struct Configuration: Sendable {
+        /// The store that sells.
         public var connection: any StoreConnection
-        /// Given, a purchase begins with the question whether this device may pay and whether the store sells the product;
-        /// that question's error is then the purchase's answer.
+        /// Checks a product before each purchase, if set: whether this device may pay, and whether the store sells the
+        /// product. An error of this check becomes the purchase's answer.
         public var products: ProductRequest?
+        /// When transactions are finished.
         public var finishing: FinishPolicy
+        /// Creates the id of a payment. Each call must return another id.
         public var makePaymentID: @Sendable () -> PaymentID
+        /// Waits for a duration, or throws if the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void
-        /// The pause before attempt 1, 2, … of a delivery or a finish that failed.
+        /// Returns the pause before attempt 1, 2, … of a delivery or a finish that failed.
         public var pause: @Sendable (Int) -> Duration
-        /// How long `shutDown()` waits for deliveries and questions that do not end though they are cancelled.
+        /// How long `shutDown()` waits for deliveries and requests that ignore their cancellation.
         public var shutDownLimit: Duration
 
+        /// Creates a configuration.
+        ///
+        /// - Parameters:
+        ///   - connection: The store that sells.
+        ///   - products: Checks a product before each purchase; `nil` skips this check.
+        ///   - finishing: When transactions are finished.
+        ///   - makePaymentID: Creates the id of a payment.
+        ///   - sleep: Waits for a duration, or throws if the task is cancelled.
+        ///   - pause: Returns the pause before attempt 1, 2, … of a delivery or a finish that failed.
+        ///   - shutDownLimit: How long `shutDown()` waits for work that ignores its cancellation.
         public init(
             connection: any StoreConnection, products: ProductRequest? = nil,
             finishing: FinishPolicy = .afterAcknowledgement,

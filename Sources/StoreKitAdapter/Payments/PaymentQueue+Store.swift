@@ -1,10 +1,11 @@
 import Foundation
 import StoreModel
 
-/// What the store is asked besides purchases and restores.
+/// Requests to the store besides purchases and restores.
 extension PaymentQueue {
-    /// What restoring brought, in the outcomes of a restore: `restored` for each product once, `nothingToRestore`, or
-    /// `failed`.
+    /// Restores purchases, and returns the result as outcomes.
+    ///
+    /// - Returns: `restored` once for each product, `nothingToRestore`, or `failed`.
     public func restorePurchases() async -> [PurchaseOutcome] {
         do {
             let products = Set(try await restore().map(\.productID)).sorted()
@@ -14,67 +15,96 @@ extension PaymentQueue {
         }
     }
 
-    /// Whether this device may pay at all. Throws `PaymentError`: `storeFailed`, `cancelled`, `shutDown`.
+    /// Returns whether this device may make payments.
+    ///
+    /// - Throws: ``PaymentError``: `storeFailed`, `cancelled`, `shutDown`.
     public func canMakePayments() async throws -> Bool { try await asking { try await $0.canMakePayments() } }
 
-    /// Where the customer shops. Throws as `canMakePayments`.
+    /// Returns the customer's storefront.
+    ///
+    /// - Throws: ``PaymentError``, as ``canMakePayments()`` does.
     public func storefront() async throws -> Storefront { try await asking { try await $0.storefront() } }
 
-    /// Each storefront of the customer, the one last known first.
+    /// The customer's storefronts: the last known one first, then each change.
     public nonisolated var storefrontUpdates: AsyncStream<Storefront> { configuration.connection.storefrontUpdates }
 
-    /// Redeems an offer code; `nil` lets the store ask for it. What it gives arrives as a completion, bound to
-    /// `appAccountToken` where the store can. Throws as `canMakePayments`; `underlying` is the store's `StoreFailure`.
+    /// Redeems an offer code. The purchase that it gives arrives among the completions.
+    ///
+    /// - Parameters:
+    ///   - code: The code; `nil` lets the store ask the customer for it.
+    ///   - appAccountToken: The customer's token, to which the store binds the purchase if it can.
+    /// - Throws: ``PaymentError``, as ``canMakePayments()`` does; `underlying` is the store's `StoreFailure`.
     public func redeemOfferCode(_ code: String?, appAccountToken: UUID? = nil) async throws {
         let redemption = OfferCodeRedemption(code: code, appAccountToken: appAccountToken)
         try await asking { try await $0.redeem(redemption) }
     }
 
-    /// What the customer has begun to buy in the store itself: `purchase` goes on with it. For one listener.
+    /// Purchases that the customer began in the App Store. Continue them with `purchase`. The stream has one reader.
     public nonisolated var promotedPurchases: AsyncStream<PromotedPurchase> {
         configuration.connection.promotedPurchases
     }
 
-    /// What the store wants to tell the customer, such as a price that rises: all that is open, again at each change.
+    /// The store's open messages to the customer, such as a price increase. Each change sends all that are open.
     public nonisolated var messages: AsyncStream<[StoreMessage]> { configuration.connection.messages }
 
-    /// Lets the store show a message, or tells it what the customer said, such as whether they accept a higher price.
-    /// Throws as `redeemOfferCode`.
+    /// Answers a message of the store: shows it, or passes on the customer's answer, such as the consent to a price
+    /// increase.
+    ///
+    /// - Parameters:
+    ///   - message: The id of the message.
+    ///   - answer: The answer.
+    /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
         try await asking { try await $0.answer(message, with: answer) }
     }
 
-    /// Returns the transactions that give this customer access now, without asking them anything. Empty where the store does
-    /// not say. Throws as `canMakePayments`.
+    /// Returns the transactions that give this customer access now, without a prompt to the customer.
+    ///
+    /// - Returns: The transactions; none if the store does not list them.
+    /// - Throws: ``PaymentError``, as ``canMakePayments()`` does.
     public func ownedTransactions() async throws -> [StoreTransaction] {
         try await asking { try await $0.ownedTransactions() }
     }
 
-    /// Returns the latest state of each subscription that this customer has or had. Throws as `redeemOfferCode`.
+    /// Returns the latest state of each subscription that this customer has or had.
+    ///
+    /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
         try await asking { try await $0.subscriptionStatuses() }
     }
 
-    /// Returns how the customer got the app: a JWS of Apple's app transaction. Throws as `redeemOfferCode`.
+    /// Returns the app transaction as a JWS: how the customer got the app.
+    ///
+    /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func appTransaction() async throws -> String { try await asking { try await $0.appTransaction() } }
 
-    /// Returns whether this customer may get the introductory offer of a subscription group. Throws as `redeemOfferCode`.
+    /// Returns whether this customer may get the introductory offer of a subscription group.
+    ///
+    /// - Parameter subscriptionGroupID: The id of the subscription group.
+    /// - Returns: Whether the customer is eligible.
+    /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
         try await asking { try await $0.isEligibleForIntroductoryOffer(subscriptionGroupID: subscriptionGroupID) }
     }
 
-    /// Shows where the customer cancels or changes the subscriptions of a group, or all with `nil`. Throws as
-    /// `redeemOfferCode`.
+    /// Shows where the customer cancels or changes subscriptions.
+    ///
+    /// - Parameter subscriptionGroupID: The group whose subscriptions are shown; `nil` shows all.
+    /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func showManageSubscriptions(subscriptionGroupID: String? = nil) async throws {
         try await asking { try await $0.showManageSubscriptions(subscriptionGroupID: subscriptionGroupID) }
     }
 
-    /// Lets the customer ask the store for a refund of a transaction. Throws as `redeemOfferCode`.
+    /// Shows the sheet on which the customer requests a refund.
+    ///
+    /// - Parameter transaction: The transaction to refund.
+    /// - Returns: Whether the store received the request.
+    /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
         try await asking { try await $0.beginRefundRequest(for: transaction) }
     }
 
-    /// Whether a product can be bought now. Throws `PaymentError`, and `ProductRequestError` as it is.
+    /// Checks that a product can be bought now. Throws `PaymentError` and `ProductRequestError`.
     nonisolated func inquire(about product: ProductID) async throws {
         do {
             guard try await configuration.connection.canMakePayments() else {
@@ -104,7 +134,7 @@ extension PaymentQueue {
 extension PaymentError {
     static let isShutDown = PaymentError(.shutDown, "The payment queue was shut down; make a new one.")
 
-    /// What a connection threw.
+    /// Creates the error for what a connection threw.
     init(storeAnswered error: any Error) {
         switch error {
         case let failure as StoreFailure:

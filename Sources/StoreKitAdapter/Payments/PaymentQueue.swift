@@ -2,22 +2,23 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Buys, restores and completes at one store, losing nothing.
+/// Buys and restores at one store, and delivers each transaction until it is acknowledged.
 ///
-/// A transaction is handed to `deliver` and finished at the store only once it was acknowledged; one that cannot be
-/// acknowledged now is delivered again, with growing pauses and at every launch. `start()` begins listening: unfinished
-/// transactions of earlier runs are delivered first. Each purchase is answered exactly once, also when its caller is
-/// cancelled and when the queue is shut down.
+/// The queue passes a transaction to `deliver`, and finishes it at the store only after it was acknowledged. A
+/// transaction that cannot be acknowledged now is delivered again, with growing pauses and at every launch. `start()`
+/// begins to listen: unfinished transactions of earlier runs are delivered first. Each purchase gets exactly one
+/// answer, even if its caller is cancelled or the queue is shut down.
 ///
 ///     let queue = PaymentQueue(configuration: .init(connection: store)) { transactions in … }
 ///     await queue.start()
 ///     let answer = await queue.purchase("com.example.pro")
 public actor PaymentQueue {
-    /// Takes transactions over and says of each what became of it; one it does not name counts as unavailable.
+    /// Delivers transactions, and returns a verdict for each. A transaction without a verdict counts as unavailable.
     public typealias Deliver = @Sendable ([StoreTransaction]) async -> [TransactionID: DeliveryVerdict]
 
-    /// What ended without anybody waiting for it: renewals, refunds, approvals and refusals of what was deferred, what
-    /// earlier runs left unfinished. For one listener; of what it has not taken, the newest 1000 are kept.
+    /// Purchases and failures that no caller waits for: renewals, refunds, decisions on deferred purchases, and
+    /// unfinished transactions of earlier runs. The stream has one reader. If it falls behind, the newest 1000 are
+    /// kept.
     public nonisolated let completions: AsyncStream<StoreUpdate>
 
     nonisolated let configuration: Configuration
@@ -33,6 +34,11 @@ public actor PaymentQueue {
     private var nextWork: UInt64 = 0
     private(set) var isShutDown = false
 
+    /// Creates a queue. It does nothing until `start()` is called.
+    ///
+    /// - Parameters:
+    ///   - configuration: The store, and the settings of the queue.
+    ///   - deliver: Delivers transactions, for example to a server.
     public init(configuration: Configuration, deliver: @escaping Deliver) {
         self.configuration = configuration
         self.deliver = deliver
@@ -41,14 +47,14 @@ public actor PaymentQueue {
         (completions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
     }
 
-    /// Without `shutDown` nobody is told: what listens and what waits to be repeated ends all the same.
+    /// Without `shutDown()`, waiting callers get no answer; the listener and the pauses end anyway.
     deinit {
         listener?.cancel()
         for task in work.values { task.cancel() }
         completed.finish()
     }
 
-    /// Begins listening to the store; further calls do nothing.
+    /// Begins to listen to the store. Further calls do nothing.
     public func start() {
         guard listener == nil, !isShutDown else { return }
         listener = Task { [weak self, updates = configuration.connection.updates] in
@@ -56,18 +62,19 @@ public actor PaymentQueue {
         }
     }
 
-    /// Asks the store to sell, and answers when the purchase is delivered and acknowledged, or has failed.
+    /// Buys a product. Returns when the purchase is delivered and acknowledged, or has failed.
     ///
-    /// There is no deadline: a purchase ends by the store's answer, by the caller's cancellation or when the customer
-    /// changes. Who is cancelled before the store was asked buys nothing.
+    /// There is no deadline: a purchase ends with the store's answer, with the caller's cancellation, or when the
+    /// customer changes. A call that is cancelled before the request reaches the store buys nothing.
     ///
     /// - Parameters:
-    ///   - product: the product to buy.
+    ///   - product: The product to buy.
     ///   - quantity: 1 to 10.
-    ///   - appAccountToken: who buys; give it for every known customer.
-    ///   - offer: an offer of the product at whose price it is bought.
-    ///   - introductoryOfferEligibility: see `Payment`.
-    ///   - simulatesAskToBuy: whether the sandbox asks a parent first.
+    ///   - appAccountToken: The customer's token. Pass it for every known customer.
+    ///   - offer: The offer whose price the customer pays.
+    ///   - introductoryOfferEligibility: See `Payment`.
+    ///   - simulatesAskToBuy: Whether the sandbox requires the approval of a parent.
+    /// - Returns: The outcome, and the store's transaction if there is one.
     public func purchase(
         _ product: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offer: PaymentOffer? = nil,
         introductoryOfferEligibility: String? = nil, simulatesAskToBuy: Bool = false
@@ -99,8 +106,10 @@ public actor PaymentQueue {
         }
     }
 
-    /// What the store can restore, delivered and acknowledged; empty when there is nothing. A call while one runs joins
-    /// it. Throws `PaymentError`.
+    /// Restores, delivers and acknowledges what the store can restore. A call during a running restore joins it.
+    ///
+    /// - Returns: The restored transactions; none if there is nothing to restore.
+    /// - Throws: ``PaymentError``.
     public func restore() async throws -> [StoreTransaction] {
         nextCaller += 1
         let caller = nextCaller
@@ -114,12 +123,12 @@ public actor PaymentQueue {
         }
     }
 
-    /// Delivers transactions that the customer owns, such as ``ownedTransactions()`` returns, as a restore delivers them:
-    /// nothing is finished, and what cannot be acknowledged now is delivered again later.
+    /// Delivers transactions that the customer owns, such as the result of ``ownedTransactions()``. As in a restore,
+    /// nothing is finished, and a transaction that cannot be acknowledged now is delivered again later.
     ///
-    /// - Parameter transactions: what the customer owns.
-    /// - Returns: those that were acknowledged.
-    /// - Throws: `PaymentError`: `acknowledgementPending` when one of them could not be acknowledged now, `rejected` when
+    /// - Parameter transactions: The transactions that the customer owns.
+    /// - Returns: The transactions that were acknowledged.
+    /// - Throws: ``PaymentError``: `acknowledgementPending` if one of them could not be acknowledged now, `rejected` if
     ///   all were rejected, `customerChanged`, `cancelled`, `shutDown`.
     @discardableResult
     public func present(_ transactions: [StoreTransaction]) async throws -> [StoreTransaction] {
@@ -135,22 +144,24 @@ public actor PaymentQueue {
         }
     }
 
-    /// Another customer is there, or none any more: call it once their purchases would be presented as the new one's.
+    /// Adapts to a change of the customer. Call it as soon as purchases would be presented for the new customer.
     ///
-    /// Whoever waits for the store or restores is answered with `customerChanged`; what is paid for all the same is
-    /// delivered without them. What waits to be acknowledged is presented again now; what only a restore brought is
-    /// forgotten.
+    /// Callers that wait for the store or for a restore get `customerChanged`; a purchase that is made anyway is
+    /// delivered without them. Transactions that wait for an acknowledgement are presented again now. Transactions that
+    /// only a restore brought are forgotten.
     public func customerChanged() { handle(.customerChanged) }
 
-    /// Presents everything that waits to be acknowledged again now, with what was rejected or held: call it when somebody
-    /// else is there to present it. Nobody waits for it; what is then acknowledged is completed.
+    /// Presents all transactions that wait for an acknowledgement again now, including rejected and held ones. Call it
+    /// when another customer may present them. The call does not wait: acknowledged transactions arrive among the
+    /// completions.
     public func redeliverAll() { handle(.redeliverAll) }
 
-    /// Presents a transaction that waits to be acknowledged, or was rejected or held, again now; returns when it is
+    /// Presents a transaction again that waits for an acknowledgement or was rejected or held. Returns when it is
     /// acknowledged.
     ///
-    /// Throws `PaymentError`: `unknownTransaction` when no such transaction waits, `acknowledgementPending` and
-    /// `rejected` when this attempt ended so, `cancelled`, `shutDown`.
+    /// - Parameter transaction: The id of the transaction.
+    /// - Throws: ``PaymentError``: `unknownTransaction` if no such transaction waits, `acknowledgementPending` or
+    ///   `rejected` if this attempt failed so, `cancelled`, `shutDown`.
     public func redeliver(_ transaction: TransactionID) async throws {
         nextCaller += 1
         let caller = nextCaller
@@ -164,12 +175,12 @@ public actor PaymentQueue {
         }
     }
 
-    /// Finishes a transaction, for the policy `.byCaller`.
+    /// Finishes the transaction with the id `transaction`, for the policy `.byCaller`.
     public func finish(_ transaction: TransactionID) { handle(.finishRequested(transaction)) }
 
-    /// Stops listening and answers everybody who waits; unfinished transactions stay at the store for the next launch.
-    /// However often it is called, it returns when nothing runs any more, or after `Configuration.shutDownLimit`: a delivery
-    /// that does not heed its cancellation goes on then, and its verdict is dropped.
+    /// Stops listening, and answers all waiting callers. Unfinished transactions stay at the store for the next launch.
+    /// Every call returns when no work is left, or after `Configuration.shutDownLimit`: a delivery that ignores its
+    /// cancellation continues then, and its verdict is dropped.
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true
@@ -250,7 +261,7 @@ public actor PaymentQueue {
         }
     }
 
-    /// Comes back with `event` after the pause of this attempt, unless the queue is gone by then.
+    /// Handles `event` after the pause of this attempt, unless the queue is gone by then.
     private func after(_ attempt: Int, _ event: PaymentQueueStateMachine.Event) {
         let (sleep, pause) = (configuration.sleep, configuration.pause(attempt))
         track { number in
@@ -261,7 +272,7 @@ public actor PaymentQueue {
         }
     }
 
-    /// Runs `body` beside the queue; `shutDown` cancels and awaits it.
+    /// Runs `body` concurrently; `shutDown()` cancels and awaits it.
     private func run(_ body: @escaping @Sendable (PaymentQueue) async -> Void) {
         track { number in
             Task {

@@ -21,26 +21,26 @@ extension PaymentQueueStateMachine {
         case restored(UInt64, [StoreTransaction])
         case restoreFailed(UInt64, any Error)
         case gaveUpRestore(Caller)
-        /// Deliver what the customer owns, and answer as a restore.
+        /// Deliver the transactions that the customer owns, and answer as a restore does.
         case present([StoreTransaction], Caller)
         case customerChanged
         case shutDown
     }
 
     enum Action {
-        /// Find out whether it can be bought at all, and come back with `inquired` or `inquiryFailed`.
+        /// Check that the product can be bought, then report `productChecked` or `productCheckFailed`.
         case inquire(Payment)
         case submit(Payment)
         case deliver([StoreTransaction])
         case finish(TransactionID)
         case answer(PaymentID, PaymentAnswer)
-        /// Come back with `restored` or `restoreFailed` of the same number.
+        /// Restore at the store, then report `restored` or `restoreFailed` with the same number.
         case requestRestore(UInt64)
         case answerRestore(Caller, Result<[StoreTransaction], any Error>)
-        /// Something ended that no caller waits for.
+        /// A purchase or failure that no caller waits for.
         case complete(StoreUpdate)
         case answerRedelivery(Caller, Result<Void, any Error>)
-        /// Come back with `retryDue` of the same attempt (for a failed finish: `finishRetryDue`) after its back-off.
+        /// After the backoff, report `retryDue` with the same attempt, or `finishRetryDue` for a failed finish.
         case retryDelivery(TransactionID, attempt: Int)
         case retryFinish(TransactionID, attempt: Int)
     }

@@ -1,13 +1,13 @@
 import Foundation
 import StoreModel
 
-/// What the payment queue decides, without doing any of it: events in, actions out.
+/// The decisions of the payment queue, without side effects: events in, actions out.
 ///
-/// Every update goes one way: to the payment it names, else, while somebody restores, to the restore, else to the
-/// completions. A transaction is handed over for delivery once at a time and finished only when it was acknowledged.
-/// Every caller is answered exactly once; what a caller no longer waits for is completed all the same.
+/// Each update has one recipient: the payment that it names; else, during a restore, the restore; else the completions.
+/// A transaction is handed over once at a time, and finished only after it was acknowledged. Every caller gets exactly
+/// one answer; a result that no caller waits for is a completion.
 ///
-/// `OpenPayments`, `Deliveries`, `Restores` and `Finishes` each keep one part of the state; here they are tied together.
+/// `OpenPayments`, `Deliveries`, `Restores` and `Finishes` each store one part of the state. This type connects them.
 struct PaymentQueueStateMachine {
     typealias Caller = UInt64
 
@@ -16,12 +16,12 @@ struct PaymentQueueStateMachine {
     private var payments = OpenPayments()
     private var deliveries = Deliveries()
     private var restores = Restores()
-    /// The transactions that callers presented as owned, each call as a restore of its own.
+    /// The transactions that callers presented as owned; each call is a restore of its own.
     private var presentations: [Caller: Restores] = [:]
     private var finishes = Finishes()
     private var isShutDown = false
 
-    /// - Parameter inquiresFirst: whether the store is asked about the product before it is asked to sell it.
+    /// - Parameter checksProductFirst: Whether to check the product at the store before each purchase.
     init(policy: FinishPolicy, inquiresFirst: Bool = false) {
         self.policy = policy
         self.inquiresFirst = inquiresFirst
@@ -80,7 +80,7 @@ struct PaymentQueueStateMachine {
         return [.answer(id, PaymentAnswer(outcome: .failed(error: PaymentError(storeAnswered: error))))]
     }
 
-    /// The question's own answer was lost. What the store has told of the payment meanwhile says more.
+    /// Handles a request whose response was lost. Ignores it if an update about the payment arrived meanwhile.
     private mutating func submissionFailed(_ id: PaymentID, _ error: any Error) -> [Action] {
         guard payments.include(id), !deliveries.awaitedPayments.contains(id) else { return [] }
         return fail(id, error)
@@ -127,7 +127,7 @@ struct PaymentQueueStateMachine {
         alreadyOwned: Bool = false
     ) -> [Action] {
         let payment = reason == .purchased ? update.paymentID.flatMap { payments.include($0) ? $0 : nil } : nil
-        // The store is being told of this signature: there is nothing more to do for it.
+        // The store is finishing this very signature, so nothing is left to do.
         if payment == nil, reason.mustFinish, finishes.include(transaction) { return [] }
         let parcel = Deliveries.Parcel(transaction: transaction, reason: reason, payment: update.paymentID)
         let isDue = deliveries.add(parcel) { audience in
@@ -160,7 +160,7 @@ struct PaymentQueueStateMachine {
         return [.finish(parcel.transaction.id)]
     }
 
-    /// Answers whoever waits; what was acknowledged and nobody waited for is completed.
+    /// Answers the waiting callers. An acknowledged transaction without a caller becomes a completion.
     private mutating func tell(_ settlement: Deliveries.Settlement) -> [Action] {
         let (parcel, audience) = (settlement.parcel, settlement.audience)
         let failure = settlement.ending.failure
@@ -230,7 +230,8 @@ struct PaymentQueueStateMachine {
 
     // MARK: - Leaving
 
-    /// Whoever waits for the store or restores is answered; whose purchase is being presented gets that answer yet.
+    /// Answers the callers that wait for the store or for a restore. Callers whose purchase is being delivered still
+    /// get that result.
     private mutating func customerChanged() -> [Action] {
         let error = PaymentError(
             .customerChanged, "The customer changed; what is bought all the same is kept for whoever paid.")
@@ -250,7 +251,7 @@ struct PaymentQueueStateMachine {
             + abandonPresentations(error)
     }
 
-    /// After the end nothing is begun; the store keeps what is unfinished.
+    /// Refuses new requests after the shutdown; the store keeps unfinished transactions.
     private func refuse(_ event: Event) -> [Action] {
         let error = PaymentError.isShutDown
         return switch event {
@@ -263,7 +264,7 @@ struct PaymentQueueStateMachine {
 }
 
 extension Deliveries.Parcel {
-    /// `nil` for what only a restore brought: whoever restores is told by the restore.
+    /// `nil` if only a restore brought the transaction: the restore reports it.
     fileprivate var state: StoreUpdate.State? {
         switch reason {
         case .purchased: .purchased(transaction)

@@ -1,10 +1,10 @@
 import StoreModel
 
-/// The restore that is under way: who waits for it, and what of it has not been delivered yet.
+/// The running restore: its callers, and its transactions that are not delivered yet.
 struct Restores {
     typealias Caller = UInt64
 
-    /// Whoever waited gets this.
+    /// The result of a restore, and the callers that receive it.
     struct Ending {
         var callers: [Caller]
         var result: Result<[StoreTransaction], any Error>
@@ -16,7 +16,7 @@ struct Restores {
         var transactions: [StoreTransaction] = []
         var open: Set<TransactionID> = []
         var leftOut: Set<TransactionID> = []
-        /// The first reason why one of them is not acknowledged yet.
+        /// The first reason why a transaction is not acknowledged yet.
         var pending: PaymentError?
         var rejection: PaymentError?
     }
@@ -24,7 +24,7 @@ struct Restores {
     private var current: Restore?
     private var lastNumber: UInt64 = 0
 
-    /// Joins the restore under way; else returns the number of the one that is to be asked for.
+    /// Joins the running restore, or returns the number of a new one to request.
     mutating func join(_ caller: Caller) -> UInt64? {
         guard current == nil else {
             current?.callers.append(caller)
@@ -35,7 +35,7 @@ struct Restores {
         return lastNumber
     }
 
-    /// The store's answer; returns what is to be delivered. What an abandoned restore brings is nobody's.
+    /// Takes the store's answer, and returns the transactions to deliver. Ignores the answer of an abandoned restore.
     mutating func receive(_ transactions: [StoreTransaction], number: UInt64) -> [StoreTransaction] {
         guard current?.number == number else { return [] }
         current?.transactions = transactions
@@ -43,7 +43,7 @@ struct Restores {
         return transactions
     }
 
-    /// The end of a restore that had nothing to bring.
+    /// Ends a restore that found no transactions.
     mutating func endIfEmpty(number: UInt64) -> Ending? {
         guard let current, current.number == number, current.transactions.isEmpty else { return nil }
         return end(.success([]))
@@ -53,8 +53,8 @@ struct Restores {
         current?.number == number ? end(.failure(error)) : nil
     }
 
-    /// One transaction of the restore has ended. The restore fails while any of them is pending, and when nothing is left
-    /// and some were rejected; a rejected one and one that is somebody else's are left out.
+    /// Records the result of one transaction. The restore fails if a transaction is pending, or if all were left out
+    /// and one was rejected. It leaves out rejected transactions and those of other customers.
     mutating func close(_ id: TransactionID, _ ending: Deliveries.Ending) -> Ending? {
         guard var restore = current, restore.open.remove(id) != nil else { return nil }
         switch ending {
@@ -74,14 +74,14 @@ struct Restores {
         return end(.success(restored))
     }
 
-    /// Returns whether the caller was waiting; the restore goes on.
+    /// Removes a caller; the restore continues. Returns whether the caller was waiting.
     mutating func leave(_ caller: Caller) -> Bool {
         guard current?.callers.contains(caller) == true else { return false }
         current?.callers.removeAll { $0 == caller }
         return true
     }
 
-    /// Nobody wants it any more.
+    /// Ends the restore with an error.
     mutating func abandon(_ error: PaymentError) -> Ending? { current == nil ? nil : end(.failure(error)) }
 
     private mutating func end(_ result: Result<[StoreTransaction], any Error>) -> Ending {

@@ -1,17 +1,17 @@
 import Primitives
 import StoreModel
 
-/// Why a question about products has no answer.
+/// The reason why a request for products failed.
 public enum ProductRequestError: Error {
-    /// The store does not know these identifiers: all that were asked for, or, for a purchase, the one.
+    /// The store does not sell these products: all that were requested or, for a purchase, the one.
     case invalidProducts(invalidProductIdentifiers: [String])
-    /// The store answered without any product.
+    /// The response contains no products.
     case noProducts
-    /// The store could not be asked.
+    /// The request to the store failed.
     case requestFailed(error: any Error)
 }
 
-/// Failures are equal when their errors are, as `areEqual(_:_:)` says.
+/// Failures are equal if their errors are, by `areEqual(_:_:)`.
 extension ProductRequestError: Equatable {
     public static func == (left: ProductRequestError, right: ProductRequestError) -> Bool {
         switch (left, right) {
@@ -24,21 +24,21 @@ extension ProductRequestError: Equatable {
     }
 }
 
-/// Asks the store about products and remembers what it said.
+/// Fetches products from the store and caches them.
 ///
-/// A product seen once is not asked for again in this run, until the storefront changes (its prices and names belong to
-/// it; the connection tells by itself) or the caller forces a refresh. Callers who ask for the same product at the same
-/// time share one request; one who is cancelled leaves the others undisturbed. Failures are never remembered.
+/// A product is fetched once in a run, until the storefront changes or the caller requests a refresh. Prices and names
+/// depend on the storefront, and the connection reports each change of it. Callers that request the same product at the
+/// same time share one request; a cancelled caller does not affect the others. Failures are not cached.
 ///
 ///     let products = try await request.products(["com.example.pro"])
 public actor ProductRequest {
     private struct Question: Hashable {
         var id: ProductID
-        /// Questions before and after a change of the storefront are not the same.
+        /// The revision of the storefront, so that a request after a change of the storefront is a new one.
         var epoch: Int
     }
 
-    /// A storefront that was entered, as the how manieth: of two, the one with the greater number is the newer.
+    /// A storefront and its revision. The greater revision is the newer one.
     package struct Visit: Sendable, Hashable {
         package var storefront: Storefront
         package var number: Int
@@ -46,28 +46,33 @@ public actor ProductRequest {
 
     private let connection: any StoreConnection
     private var cache: [ProductID: StoreProduct] = [:]
-    /// To what the cache belongs; `nil` until the store was first asked.
+    /// The storefront of the cached products; `nil` until the first request.
     package private(set) var visit: Visit?
     private let visits = Broadcast<Visit>(replaysLast: true)
     private var inFlight: [Question: Task<ProductAnswer, any Error>] = [:]
     private var storefrontsInFlight: [Int: Task<Void, any Error>] = [:]
     private var listener: Task<Void, Never>?
-    /// How many callers wait for the store.
+    /// The number of callers that wait for the store.
     private(set) var waiting = 0
 
+    /// Creates an empty cache of the products of `connection`.
     public init(connection: any StoreConnection) { self.connection = connection }
 
-    /// The storefront in which products were asked for last; `nil` until the store was first asked.
+    /// The storefront of the latest products; `nil` until the first request.
     public var storefront: Storefront? { visit?.storefront }
     private var epoch: Int { visit?.number ?? 0 }
 
     deinit { listener?.cancel() }
 
-    /// The products among `ids` that the store sells.
+    /// Returns the products among `ids` that the store sells. Cached products are returned without a request, even if
+    /// the store is unreachable.
     ///
-    /// What is known is given without a question to the store, also while it cannot be reached. Throws
-    /// `ProductRequestError`: `invalidProducts` when the store knows none of them, `noProducts` when it answers nothing at
-    /// all, `requestFailed` when it cannot be asked; `CancellationError` when the caller is cancelled.
+    /// - Parameters:
+    ///   - ids: The ids of the products.
+    ///   - refresh: Whether to fetch the products again, even if they are cached.
+    /// - Returns: The products, sorted by id, and the ids that the store does not sell.
+    /// - Throws: ``ProductRequestError``: `invalidProducts` if the store sells none of them, `noProducts` if the
+    ///   response is empty, `requestFailed` if the request fails; `CancellationError` if the caller is cancelled.
     public func products(_ ids: Set<ProductID>, refresh: Bool = false) async throws -> ProductAnswer {
         listen()
         while true {
@@ -77,7 +82,7 @@ public actor ProductRequest {
             guard !missing.isEmpty else { return ProductAnswer(products: known.values.sorted { $0.id < $1.id }) }
             let asked = epoch
             let answer = try await fetch(missing)
-            // Prices of another storefront than the customer's help nobody.
+            // The storefront changed during the request: these prices are outdated.
             guard epoch == asked else { continue }
             for product in answer.products { known[product.id] = product }
             let invalid = answer.invalidProductIDs.sorted()
@@ -89,7 +94,12 @@ public actor ProductRequest {
         }
     }
 
-    /// One product, for a purchase: an unknown identifier is `invalidProducts`, whatever else the store answered.
+    /// Returns one product, for a purchase.
+    ///
+    /// - Parameter id: The id of the product.
+    /// - Returns: The product.
+    /// - Throws: ``ProductRequestError``, as ``products(_:refresh:)`` does; `invalidProducts` if the store does not
+    ///   sell it, even if the response contains other products; `CancellationError`.
     public func product(_ id: ProductID) async throws -> StoreProduct {
         guard let product = try await products([id]).products.first(where: { $0.id == id }) else {
             throw ProductRequestError.invalidProducts(invalidProductIdentifiers: [id.rawValue])
@@ -99,7 +109,7 @@ public actor ProductRequest {
 
     // MARK: - The storefront
 
-    /// Where the customer shops, once that is known, and each storefront entered later.
+    /// Returns the customer's storefront, once it is known, and each change.
     package func visited() -> AsyncStream<Visit> {
         listen()
         return visits.stream()
@@ -120,7 +130,7 @@ public actor ProductRequest {
         visits.send(visit)
     }
 
-    /// Asks where the customer shops; what the connection tells meanwhile is newer than the answer.
+    /// Fetches the customer's storefront. An update that arrives meanwhile is newer than the response.
     private func lookAtStorefront() async throws {
         let asked = epoch
         let task =
@@ -136,7 +146,7 @@ public actor ProductRequest {
 
     // MARK: - Asking
 
-    /// Joins the requests for these identifiers that are under way, and begins one for the rest that outlives its callers.
+    /// Joins the running requests for these ids, and begins one for the rest. A request outlives its callers.
     private func fetch(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         let questions = ids.map { Question(id: $0, epoch: epoch) }
         let unasked = questions.filter { inFlight[$0] == nil }
@@ -158,14 +168,14 @@ public actor ProductRequest {
         return all
     }
 
-    /// Before the request counts as ended, so that nobody asks in between.
+    /// Caches an answer before its request ends, so that the same product is not requested in between.
     private func remember(_ answer: ProductAnswer, to questions: [Question]) {
         for product in answer.products where questions.contains(Question(id: product.id, epoch: epoch)) {
             cache[product.id] = product
         }
     }
 
-    /// Runs a question whose end the caller need not wait for once it is cancelled.
+    /// Waits for a shared request; a cancelled caller stops waiting at once.
     private func asking<Answer: Sendable>(
         _ question: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

@@ -1,13 +1,13 @@
 import StoreModel
 
-/// The device's sign-in, made once and shared by all who ask at the same time.
+/// The device's sign-in, made once and shared by concurrent requests.
 actor DeviceSession {
     private let configuration: RemoteStoreConnection.Configuration
     private(set) var signIn: Task<StoreWire.Device, any Error>?
 
     init(configuration: RemoteStoreConnection.Configuration) { self.configuration = configuration }
 
-    /// The next question signs in again, unless somebody has done so meanwhile.
+    /// Lets the next request sign in again, unless another request has done so meanwhile.
     func forget(_ device: StoreWire.Device) async {
         guard let task = signIn, let known = try? await task.value, known == device, signIn == task else { return }
         signIn = nil
@@ -22,7 +22,7 @@ actor DeviceSession {
                         .post, "/devices", StoreWire.SignIn(account: configuration.account),
                         as: StoreWire.Device.self, timeout: configuration.timeout)
                 } catch {
-                    // Whoever asks next signs in anew, also when all who waited for this one have left.
+                    // The next request signs in again, even if all callers of this one have left.
                     signIn = nil
                     throw error
                 }

@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 extension RemoteStoreConnection.Configuration {
-    /// Has the store hand over what the customer began there; `nil` when another device was quicker.
+    /// Takes over a promoted purchase from the store; returns `nil` if another device was faster.
     func take(_ promoted: PromotedPurchase, at device: String) async throws -> PromotedPurchase? {
         let path = "\(device)/promoted-purchases/\(PercentEncoding.encode(promoted.productID.rawValue))"
         do {
@@ -13,7 +13,7 @@ extension RemoteStoreConnection.Configuration {
         }
     }
 
-    /// Throws `StoreFailure` and `CancellationError`.
+    /// Sends a request, and returns its decoded response. Throws `StoreFailure` and `CancellationError`.
     func ask<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)?, as type: Answer.Type,
         timeout: Duration

@@ -1,8 +1,8 @@
 import Primitives
 import StoreModel
 
-/// What a connection tells anybody who listens: where the customer shops, and what the store has to say. Each is told
-/// again only when it has changed. And what the customer has begun to buy in the store, once, to one listener.
+/// The streams of a connection besides its updates: storefronts, messages and promoted purchases. Storefronts and
+/// messages are sent only when they change. Each promoted purchase is sent once, to one reader.
 package final class StoreNotices: Sendable {
     package let promotedPurchases: AsyncStream<PromotedPurchase>
     private let promotions: AsyncStream<PromotedPurchase>.Continuation
@@ -17,7 +17,7 @@ package final class StoreNotices: Sendable {
     package var storefronts: AsyncStream<Storefront> { storefrontChanges.stream() }
     package var messages: AsyncStream<[StoreMessage]> { messageChanges.stream(keeping: 1) }
 
-    /// To be called by one task at a time.
+    /// Sends the storefront if it has changed. Call it from one task at a time.
     package func tell(_ storefront: Storefront) {
         let isNews = known.withLock { known in
             defer { known.storefront = storefront }
@@ -26,7 +26,7 @@ package final class StoreNotices: Sendable {
         if isNews { storefrontChanges.send(storefront) }
     }
 
-    /// To be called by one task at a time.
+    /// Sends the messages if they have changed. Call it from one task at a time.
     package func tell(_ messages: [StoreMessage]) {
         let isNews = known.withLock { known in
             defer { known.messages = messages }

@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// What must be known of payments in later runs, at a store that does not know their names.
+/// The stored payments of earlier runs. StoreKit has no ids for payments, so later runs need this journal.
 struct PaymentJournal: Codable, Equatable, Sendable {
     struct Entry: Codable, Equatable, Sendable {
         var payment: PaymentID
@@ -9,12 +9,12 @@ struct PaymentJournal: Codable, Equatable, Sendable {
         var quantity: Int
         var appAccountToken: UUID?
         var state: State
-        /// What was bought.
+        /// The transaction of the purchase.
         var transaction: TransactionID?
     }
 
     enum State: String, Codable, Sendable {
-        /// The store was asked; how that ended is not known.
+        /// The purchase was requested, and its outcome is unknown.
         case begun
         case deferred
         case bought
@@ -32,7 +32,7 @@ struct PaymentJournal: Codable, Equatable, Sendable {
             Entry(
                 payment: payment.id, product: payment.productID, quantity: payment.quantity,
                 appAccountToken: payment.appAccountToken, state: .begun))
-        // What was bought longest ago is asked for least; what is open is kept for as long as there is room.
+        // Removes the oldest finished purchases first, so that open payments stay as long as there is room.
         while entries.count > Self.maximumEntries {
             entries.remove(at: entries.firstIndex { $0.state == .bought } ?? 0)
         }
@@ -46,8 +46,8 @@ struct PaymentJournal: Codable, Equatable, Sendable {
 
     mutating func forget(_ payment: PaymentID) { entries.removeAll { $0.payment == payment } }
 
-    /// The payment that a purchase nobody was waiting for answers: the oldest open one of the same product, quantity and
-    /// customer. `isOpen` says of which payments no answer is on its way.
+    /// Returns the payment that a purchase without a caller answers: the oldest open one of the same product, quantity
+    /// and customer. `isOpen` returns whether a payment has no answer on its way.
     func payment(answeredBy transaction: StoreTransaction, isOpen: (PaymentID) -> Bool) -> PaymentID? {
         guard transaction.reason != .renewal, transaction.ownership != .familyShared else { return nil }
         return entries.first { entry in

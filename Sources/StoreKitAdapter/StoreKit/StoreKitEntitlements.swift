@@ -1,6 +1,6 @@
 import StoreModel
 
-/// Reads from StoreKit what the customer owns, without asking them anything.
+/// Reads the customer's purchases from StoreKit, without a prompt to the customer.
 struct StoreKitEntitlements: Sendable {
     /// The transactions that give access now, without renewal info.
     var current: @Sendable () async -> [StoreTransaction]
@@ -8,11 +8,11 @@ struct StoreKitEntitlements: Sendable {
     var statuses: @Sendable () async -> [StoreSubscriptionStatus]
     var timeouts = StoreKitTimeouts()
 
-    /// Returns the transactions that give access now. All renewal info is waited for together: when it takes longer than
+    /// Returns the transactions that give access now. All renewal info shares one timeout: if it takes longer than
     /// `StoreKitTimeouts.details`, the transactions come without it.
     ///
-    /// - Parameter late: gets the latest transactions of subscriptions when their renewal info comes later.
-    /// - Throws: `StoreFailure` with the code `unreachable` when StoreKit does not answer; `CancellationError`.
+    /// - Parameter late: Receives the latest transactions of subscriptions if their renewal info arrives later.
+    /// - Throws: `StoreFailure` with the code `unreachable` if StoreKit does not answer; `CancellationError`.
     func transactions(late: @escaping StoreKitTransaction.Late = { _ in }) async throws -> [StoreTransaction] {
         let owned = try await timeouts.answer("about purchases of this customer") { [current] in await current() }
         guard owned.contains(where: { $0.kind == .autoRenewableSubscription }) else { return owned }

@@ -1,17 +1,17 @@
 import Foundation
 import StoreModel
 
-/// Does what `StoreKitStateMachine` decides, one thing after the other.
+/// Performs the actions of `StoreKitStateMachine`, one after another.
 actor StoreKitPayments {
     private let questions: StoreKitQuestions
     private let storage: (any SecureStorage)?
     private let reports: AsyncStream<StoreUpdate>.Continuation
     private let timeouts: StoreKitTimeouts
-    /// When the payments were added that wait for the list.
+    /// When each payment that waits for the list was added.
     private var added: [PaymentID: ContinuousClock.Instant] = [:]
     private var machine: StoreKitStateMachine
     private var work: [PaymentID: Task<Void, Never>] = [:]
-    /// The store forgets consumables that are finished.
+    /// The finished transactions: StoreKit forgets consumables that are finished.
     private var finished: Set<TransactionID> = []
     private var isClosed = false
 
@@ -23,11 +23,11 @@ actor StoreKitPayments {
         self.storage = storage
         self.reports = reports
         self.timeouts = timeouts
-        // What cannot be read says nothing, and must not keep anybody from buying.
+        // An unreadable journal counts as empty: it must not prevent purchases.
         let written = try? storage?.data(for: Self.journalKey)
         let journal = written.flatMap { try? WireJSON.decode(PaymentJournal.self, from: $0) }
         machine = StoreKitStateMachine(journal: journal ?? PaymentJournal())
-        // What the list has after that is reported as it comes.
+        // A list that takes longer no longer delays other updates.
         Task { [weak self] in
             guard (try? await timeouts.sleep(timeouts.details)) != nil else { return }
             await self?.handle(.listed)
@@ -48,7 +48,7 @@ actor StoreKitPayments {
         if machine.isListed { added = [:] }
     }
 
-    /// Reports a transaction. Renewal info that StoreKit does not give in time is reported when it comes.
+    /// Reports a transaction. Renewal info that arrives late is reported when it comes.
     func handle(
         _ transaction: StoreKitTransaction, as event: @Sendable (StoreTransaction) -> StoreKitStateMachine.Event
     ) async {
@@ -58,7 +58,7 @@ actor StoreKitPayments {
         handle(event(complete))
     }
 
-    /// Reports nothing more. What the store is being asked goes on there, and is found in the next run.
+    /// Stops reporting. Running requests continue at the store, and the next run finds their results.
     func close() {
         isClosed = true
         for task in work.values { task.cancel() }
@@ -66,7 +66,7 @@ actor StoreKitPayments {
         reports.finish()
     }
 
-    /// Throws `StoreFailure` with the code `unknownTransaction` for what was never sold.
+    /// Finishes a transaction. Throws `StoreFailure` with the code `unknownTransaction` if it does not exist.
     func finish(_ id: TransactionID) async throws {
         if await questions.finish(id) {
             finished.insert(id)
@@ -83,7 +83,7 @@ actor StoreKitPayments {
         switch action {
         case .report(let update): reports.yield(update)
         case .writeJournal:
-            // Unwritten, a payment counts as begun, and is not bought again either.
+            // An unwritten payment stays `begun`, and is not bought again either.
             try? writeJournal()
         case .buy(let payment):
             do {
@@ -106,13 +106,14 @@ actor StoreKitPayments {
         }
     }
 
-    /// Returns how long a payment may wait for details: what it waited for the list counts.
+    /// Returns how long a payment may wait for details. The time that it waited for the list counts.
     private func budget(for payment: PaymentID) -> TimeoutBudget {
         let now = timeouts.clock.now
         return timeouts.budget(spent: now - (added[payment] ?? now))
     }
 
-    /// Returns what a payment bought in an earlier run. What is found later than `budget` allows is reported then.
+    /// Returns the transaction that a payment bought in an earlier run. Reports it later if that takes longer than
+    /// `budget` allows.
     private func find(
         _ id: TransactionID, for payment: PaymentID, within budget: TimeoutBudget
     ) async -> StoreTransaction? {
@@ -129,7 +130,7 @@ actor StoreKitPayments {
         { [weak self] in await self?.report(late: .renewalChanged($0), after: payment) }
     }
 
-    /// Reports what came too late for the answer of a payment, and not before that answer.
+    /// Reports an event that came too late for the answer of a payment, after that answer.
     private func report(late event: StoreKitStateMachine.Event, after payment: PaymentID) async {
         await work[payment]?.value
         handle(event)

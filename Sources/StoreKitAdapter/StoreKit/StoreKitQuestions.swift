@@ -1,27 +1,27 @@
 import StoreModel
 
-/// What StoreKit is asked for a payment.
+/// The StoreKit queries for a payment.
 struct StoreKitQuestions: Sendable {
-    /// Asks the customer to confirm a purchase; ends when they have answered.
+    /// Asks the customer to confirm a purchase. Returns the customer's answer.
     typealias Sell = @Sendable () async -> Sale
 
-    /// How Apple's sheet ended.
+    /// The result of Apple's purchase sheet.
     enum Sale: Sendable {
         case bought(StoreKitTransaction)
-        /// Waits for an approval.
+        /// The purchase waits for an approval.
         case pending
         /// Nothing was bought.
         case failed(StoreFailure)
-        /// StoreKit was asked and did not say how it ended.
+        /// StoreKit received the request and did not report its outcome.
         case unknown(StoreFailure)
     }
 
-    /// Looks up what a payment is for; `nil` when the store does not sell it. Asks the customer nothing. Throws
+    /// Finds the product of a payment, without a prompt to the customer; `nil` if the store does not sell it. Throws
     /// `StoreFailure` and `CancellationError`.
     var product: @Sendable (Payment) async throws -> Sell?
-    /// The customer's latest transaction of a product.
+    /// Returns the customer's latest transaction of a product.
     var latest: @Sendable (ProductID) async -> StoreTransaction?
-    /// One of the customer's transactions, finished or not, as far as the store remembers it.
+    /// Returns a transaction of the customer, finished or not, if the store still has it.
     var find: @Sendable (TransactionID) async -> StoreKitTransaction?
     /// Finishes an unfinished transaction. Returns `false` when no unfinished transaction has that id.
     var finish: @Sendable (TransactionID) async -> Bool
@@ -29,10 +29,10 @@ struct StoreKitQuestions: Sendable {
     /// Makes a purchase.
     ///
     /// - Parameters:
-    ///   - payment: what is bought.
-    ///   - budget: how long the purchase may wait for details, all together.
-    ///   - timeouts: how long it may wait for the product.
-    ///   - late: gets renewal info that comes after the end of the budget.
+    ///   - payment: The payment to make.
+    ///   - budget: How long the purchase may wait for details, in total.
+    ///   - timeouts: How long it may wait for the product.
+    ///   - late: Receives renewal info that arrives after the end of the budget.
     func answer(
         to payment: Payment, within budget: TimeoutBudget, _ timeouts: StoreKitTimeouts,
         late: @escaping StoreKitTransaction.Late
@@ -50,7 +50,7 @@ struct StoreKitQuestions: Sendable {
             return .failed(StoreFailure(code: .invalidProduct, reason: reason))
         }
         let owned = await budget.answer { [latest] in await latest(payment.productID) }
-        // The connection was closed: a sheet must not open now.
+        // The connection was closed: no sheet may open now.
         guard !Task.isCancelled else { return .failed(Self.givenUp) }
         switch await sell() {
         case .bought(let bought):

@@ -1,25 +1,25 @@
 import Foundation
 import StoreModel
 
-/// What a connection to StoreKit reports, decided without StoreKit: events in, actions out.
+/// The decisions of a connection to StoreKit, without StoreKit: events in, actions out.
 ///
-/// StoreKit answers a purchase to whoever made it, tells the rest as updates, and what is unfinished twice: in a list and
-/// among the updates. Here the list comes first, nothing is reported twice, and each answer names its payment. While a
-/// purchase is under way, what happens to its product waits for its answer, because it may be the same.
+/// StoreKit returns a purchase to its caller, and reports other transactions as updates. Unfinished transactions come
+/// twice: in a list and as updates. This type reports the list first and nothing twice, and each answer names its
+/// payment. During a purchase, updates of its product wait for its answer, because both may be the same transaction.
 ///
-/// StoreKit has no names for payments. So the journal remembers which were begun: the same is not bought again in a later
-/// run, and a purchase that somebody approved later is taken for the oldest open payment of the same product, quantity
-/// and customer.
+/// StoreKit has no ids for payments, so the journal stores the begun ones. A payment is not bought again in a later
+/// run, and a purchase that is approved later is matched with the oldest open payment of the same product, quantity and
+/// customer.
 struct StoreKitStateMachine {
     enum Event {
-        /// One of the list of unfinished transactions, which ends with `listed`.
+        /// An item of the list of unfinished transactions. The list ends with `listed`.
         case unfinished(StoreTransaction)
         case listed
         case happened(StoreTransaction)
         case renewalChanged(StoreTransaction)
         case add(Payment)
         case answered(PaymentID, Answer)
-        /// What was found of what a payment bought in an earlier run.
+        /// The transaction that a payment bought in an earlier run, if it was found.
         case found(PaymentID, StoreTransaction?)
 
         fileprivate var waitsForTheList: Bool {
@@ -31,24 +31,24 @@ struct StoreKitStateMachine {
     }
 
     enum Answer {
-        /// `owned` is the latest transaction of the product from before the purchase.
+        /// `owned` is the latest transaction of the product before the purchase.
         case bought(StoreTransaction, owned: StoreTransaction?)
         case pending
         /// Nothing was bought.
         case failed(StoreFailure)
-        /// Nobody knows: the store was asked and did not say how it ended.
+        /// The outcome is unknown: the store received the request and did not report its outcome.
         case unknown(StoreFailure)
     }
 
     enum Action: Equatable {
         case report(StoreUpdate)
-        /// Write the journal down, then ask the store; without the journal, buy nothing.
+        /// Write the journal, then request the purchase. If writing fails, buy nothing.
         case buy(Payment)
         case find(PaymentID, TransactionID)
         case writeJournal
     }
 
-    /// What tells one state of a transaction from another; its signature may differ for the same.
+    /// The fields that distinguish two states of a transaction. Its signature may differ for the same state.
     private struct Told: Equatable {
         let expiresDate: Date?
         let revocationDate: Date?
@@ -63,13 +63,13 @@ struct StoreKitStateMachine {
 
     private(set) var journal: PaymentJournal
     private(set) var isListed = false
-    /// What came while the list was being read.
+    /// The events that arrived while the list was being read.
     private var early: [Event] = []
     private var told: [TransactionID: Told] = [:]
     private var renewals: [TransactionID: String] = [:]
     private var underWay: [PaymentID: ProductID] = [:]
     private var answers: [PaymentID: StoreUpdate] = [:]
-    /// What happened to a product while it was being bought.
+    /// The updates of a product that arrived during its purchase.
     private var held: [ProductID: [StoreTransaction]] = [:]
 
     init(journal: PaymentJournal = PaymentJournal()) { self.journal = journal }
@@ -119,7 +119,7 @@ struct StoreKitStateMachine {
     }
 
     private mutating func renewalChanged(_ transaction: StoreTransaction) -> [Action] {
-        // A revoked one is told as revoked, among the transactions.
+        // Revocations are reported with the transactions.
         guard transaction.revocationDate == nil, let signed = transaction.signedRenewalInfo,
             renewals.updateValue(signed, forKey: transaction.originalID) != signed
         else { return [] }
@@ -179,7 +179,8 @@ struct StoreKitStateMachine {
         return actions + (held.removeValue(forKey: product) ?? []).flatMap { report($0) }
     }
 
-    /// Of what can be owned once, StoreKit gives back the transaction there was, or a new one of the same original.
+    /// Returns whether a purchase returned an earlier transaction. For a product that can be owned once, StoreKit
+    /// returns the existing transaction, or a new one with the same original.
     private static func isAnswer(_ transaction: StoreTransaction, givingBack owned: StoreTransaction) -> Bool {
         guard owned.revocationDate == nil else { return false }
         return transaction.id == owned.id

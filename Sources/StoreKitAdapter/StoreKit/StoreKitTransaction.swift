@@ -1,16 +1,16 @@
 import StoreModel
 
-/// A transaction of StoreKit. How its subscription renews is a question of its own, which may need the network.
+/// A transaction of StoreKit. Its renewal info is a separate query, which may need the network.
 struct StoreKitTransaction: Sendable {
     typealias Late = @Sendable (StoreTransaction) async -> Void
 
-    /// Has no renewal info.
+    /// The transaction without renewal info.
     var transaction: StoreTransaction
-    /// Returns the latest transaction of the same subscription with its renewal info, where StoreKit has them.
+    /// Returns the latest transaction of the same subscription with its renewal info, if StoreKit has them.
     var subscriptionStatus: @Sendable () async -> StoreTransaction?
 
-    /// Returns the transaction with its renewal info. When StoreKit takes longer than `budget` allows, the transaction is
-    /// returned without it, and `late` gets the latest transaction of the subscription with the info.
+    /// Returns the transaction with its renewal info. If StoreKit takes longer than `budget` allows, returns the
+    /// transaction without it, and passes the latest transaction of the subscription with the info to `late`.
     func withRenewalInfo(within budget: TimeoutBudget, late: @escaping Late) async -> StoreTransaction {
         guard transaction.kind == .autoRenewableSubscription else { return transaction }
         let status = await budget.answer(late: late, subscriptionStatus)

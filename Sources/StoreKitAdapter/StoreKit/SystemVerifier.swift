@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Believes the transactions whose signature the system itself verified on this device: StoreKit does so for each that it
-/// hands out. A store that has it as its `localVerifier` gives provisional access without OpenSSL.
+/// Accepts transactions whose signature the system verified on this device, as StoreKit does for each transaction that
+/// it returns. A store with this `localVerifier` gives provisional access without OpenSSL.
 ///
 ///     let connection = StoreKitConnection()
 ///     configuration.connection = connection
@@ -19,13 +19,13 @@ public final class SystemVerifier: TransactionVerifier {
         var order: [[UInt8]] = []
     }
 
-    /// So many of the latest are remembered; a device has few that are unfinished.
+    /// The number of transactions to remember. A device has few unfinished ones.
     private static let capacity = 1000
     private let known = Locked(Known())
 
     init() {}
 
-    /// Notes that the system found the signature of this JWS good.
+    /// Records that the system verified the signature of this JWS.
     func note(_ signedTransaction: String) {
         let digest = SHA256.hash(Array(signedTransaction.utf8))
         known.withLock { known in
@@ -35,7 +35,12 @@ public final class SystemVerifier: TransactionVerifier {
         }
     }
 
-    /// Throws `Unverified`, and `JSONError` or `DecodingError` for a payload that is not one of Apple's.
+    /// Verifies a signed transaction.
+    ///
+    /// - Parameter signedTransaction: The JWS of the transaction.
+    /// - Returns: The fields of the transaction.
+    /// - Throws: `Unverified` if the system has not verified it; `JSONError` or `DecodingError` if the payload is
+    ///   malformed.
     public func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
         let digest = SHA256.hash(Array(signedTransaction.utf8))
         guard known.withLock({ $0.digests.contains(digest) }) else { throw Unverified() }

@@ -1,7 +1,7 @@
 import Primitives
 
-/// What `question` returns, unless the caller is cancelled first: then `CancellationError` at once, while the question
-/// goes on for those who share it.
+/// Runs `operation`, and returns its result. If the caller is cancelled first, throws `CancellationError` at once, and
+/// the operation continues for the others that share it.
 func abandonable<Answer: Sendable>(
     _ question: @escaping @Sendable () async throws -> Answer
 ) async throws -> Answer {

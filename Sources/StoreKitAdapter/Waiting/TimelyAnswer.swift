@@ -1,8 +1,8 @@
 import Primitives
 import StoreModel
 
-/// Returns the answer of `question`, or `nil` when it takes longer than `limit`. The question goes on then, and `late`
-/// gets its answer.
+/// Returns the result of `operation`, or `nil` if it takes longer than `limit`. The operation continues then, and
+/// passes its result to `late`.
 func timelyAnswer<Answer: Sendable>(
     within limit: Duration = .seconds(2),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -22,8 +22,8 @@ func timelyAnswer<Answer: Sendable>(
     return try? await promise.value()
 }
 
-/// Returns the answer of `question`. Throws `failure` when that takes longer than `limit`, and `CancellationError` at
-/// once when the caller is cancelled; the question is cancelled then, and its answer is dropped.
+/// Returns the result of `operation`. Throws `failure` if it takes longer than `limit`, and `CancellationError` at once
+/// if the caller is cancelled. In both cases the operation is cancelled, and its result is dropped.
 func timelyAnswer<Answer: Sendable>(
     within limit: Duration, orThrow failure: StoreFailure,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },

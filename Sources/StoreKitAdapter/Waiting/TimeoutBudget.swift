@@ -1,9 +1,9 @@
 import Primitives
 
-/// The time that one purchase waits for details from StoreKit, for all of them together.
+/// The time that one purchase may wait for details from StoreKit, in total.
 ///
-/// StoreKit may ask the network for details of a purchase. A customer who has paid does not wait for them. Only the time
-/// in which an answer is awaited counts, not the time in which the customer reads Apple's sheet.
+/// StoreKit may need the network for details of a purchase. A customer who has paid does not wait for them. Only the
+/// time of waiting counts, not the time in which the customer reads Apple's sheet.
 final class TimeoutBudget: Sendable {
     private let clock: MonotonicClock
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -18,8 +18,8 @@ final class TimeoutBudget: Sendable {
         remaining = Locked(max(.zero, limit))
     }
 
-    /// Returns the answer of `question`, or `nil` when it takes longer than the time that is left. The question goes on
-    /// then, and `late` gets its answer.
+    /// Returns the result of `operation`, or `nil` if it takes longer than the remaining time. The operation continues
+    /// then, and passes its result to `late`.
     func answer<Answer: Sendable>(
         late: @escaping @Sendable (Answer) async -> Void = { _ in },
         _ question: @escaping @Sendable () async -> Answer?

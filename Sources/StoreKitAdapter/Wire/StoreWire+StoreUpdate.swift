@@ -1,7 +1,7 @@
 import StoreModel
 
 extension StoreWire.Update {
-    /// The update as the port has it; `nil` for a state that this version does not know.
+    /// The update for `StoreConnection`; `nil` for a state that this version does not know.
     package var storeUpdate: StoreUpdate? {
         let known: StoreUpdate.State? =
             switch (state, transaction) {

@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// What `RemoteStoreConnection` and the simulator say to each other over HTTP, in JSON with RFC 3339 dates (`WireJSON`).
+/// The HTTP messages between `RemoteStoreConnection` and the simulator: JSON with RFC 3339 dates (`WireJSON`).
 ///
 /// | method, path | request | answer |
 /// |---|---|---|
@@ -10,7 +10,7 @@ import StoreModel
 /// | GET `/store/v1/devices/{device}/products?id=…&id=…` | no id: all | `ProductAnswer` |
 /// | POST `/store/v1/devices/{device}/payments` | `Payment`; the same `id` again changes nothing | `Accepted` |
 /// | POST `/store/v1/devices/{device}/offer-codes` | `OfferCodeRedemption` with a code | `{}` |
-/// | GET `/store/v1/devices/{device}/updates?after=CURSOR&wait=SECONDS&storefront=ID` | long poll; no `after`: what is unfinished first | `Updates` |
+/// | GET `/store/v1/devices/{device}/updates?after=CURSOR&wait=SECONDS&storefront=ID` | long poll; without `after`: unfinished transactions first | `Updates` |
 /// | POST `/store/v1/devices/{device}/messages/{id}` | `MessageAnswer` | `{}` |
 /// | POST `/store/v1/devices/{device}/promoted-purchases/{product}` | | `PromotedPurchase`, to one device |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
@@ -19,8 +19,8 @@ import StoreModel
 /// | GET `/store/v1/devices/{device}/receipt` | | `StoreWire.Receipt` |
 /// | GET `/store/v1/devices/{device}/app-transaction` | | `AppTransaction` |
 ///
-/// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
-/// `StoreFailure`'s code where the store does not do it (`invalidProduct` 404, others 422).
+/// An error is an `HTTPProblem`: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), or
+/// the code of a `StoreFailure` if the store refuses (`invalidProduct` 404, others 422).
 package enum StoreWire {
     package struct SignIn: Codable, Sendable, Equatable {
         package var account: String
@@ -47,17 +47,17 @@ package enum StoreWire {
         package init(paymentID: PaymentID) { self.paymentID = paymentID }
     }
 
-    /// Updates after the cursor asked for, oldest first; `cursor`, a text of the simulator's own, is what to ask after
-    /// next time. A question that names another storefront than the device's is answered at once.
+    /// The updates after the requested cursor, oldest first. `cursor` is an opaque string for the next request. A
+    /// request that names another storefront than the device's is answered at once.
     package struct Updates: Codable, Sendable, Equatable {
         package var updates: [Update]
         package var cursor: String
-        /// Where the customer shops now.
+        /// The customer's current storefront.
         package var storefront: Storefront?
-        /// All messages that are open now; absent where the simulator has none to give. One that opens or closes comes with
-        /// an update of its subscription, which ends the long poll.
+        /// All messages that are open now; absent if the simulator does not support messages. A message that opens or
+        /// closes comes with an update of its subscription, which ends the long poll.
         package var messages: [StoreMessage]?
-        /// What the customer has begun to buy in the store and no device has taken; absent where there is nothing.
+        /// The purchases that the customer began in the store and no device has taken; absent if there are none.
         package var promotedPurchases: [PromotedPurchase]?
 
         package init(
@@ -77,7 +77,7 @@ package enum StoreWire {
         package init(answer: StoreMessage.Answer) { self.answer = answer }
     }
 
-    /// `StoreUpdate` on the wire.
+    /// The wire format of `StoreUpdate`.
     package struct Update: Codable, Sendable, Equatable {
         package var paymentID: PaymentID?
         package var productID: ProductID
@@ -100,7 +100,7 @@ package enum StoreWire {
         }
     }
 
-    /// How the customer got the app itself: a JWS of Apple's app transaction.
+    /// Apple's app transaction as a JWS: how the customer got the app.
     package struct AppTransaction: Codable, Sendable, Equatable {
         package var signedAppTransaction: String
         package init(signedAppTransaction: String) { self.signedAppTransaction = signedAppTransaction }
