@@ -48,7 +48,7 @@ public final class RemoteStoreConnection: StoreConnection {
 
     public let updates: AsyncStream<StoreUpdate>
     private let configuration: Configuration
-    private let told: StoreNotices
+    private let streams: StoreStreams
     private let device: DeviceSession
     private let listener: Task<Void, Never>
 
@@ -56,35 +56,35 @@ public final class RemoteStoreConnection: StoreConnection {
     public init(configuration: Configuration) {
         self.configuration = configuration
         let device = DeviceSession(configuration: configuration)
-        let told = StoreNotices()
+        let streams = StoreStreams()
         self.device = device
-        self.told = told
+        self.streams = streams
         let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
         self.updates = updates
         listener = Task {
-            await Self.listen(to: device, configuration: configuration, into: continuation, telling: told)
+            await Self.listen(to: device, configuration: configuration, into: continuation, sendingTo: streams)
             continuation.finish()
-            told.finish()
+            streams.finish()
         }
     }
 
     deinit { listener.cancel() }
 
     public func canMakePayments() async throws -> Bool {
-        try await ask(.get, "", as: StoreWire.Device.self).canMakePayments
+        try await send(.get, "", as: StoreWire.Device.self).canMakePayments
     }
 
     public func storefront() async throws -> Storefront {
-        try await ask(.get, "", as: StoreWire.Device.self).storefront
+        try await send(.get, "", as: StoreWire.Device.self).storefront
     }
 
-    public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
+    public var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         // An empty request would return all products.
         var all = ProductAnswer(products: [])
         for query in Self.queries(for: ids) {
-            let answer = try await ask(.get, "/products?\(query)", as: ProductAnswer.self)
+            let answer = try await send(.get, "/products?\(query)", as: ProductAnswer.self)
             all.products += answer.products
             all.invalidProductIDs += answer.invalidProductIDs
         }
@@ -105,7 +105,7 @@ public final class RemoteStoreConnection: StoreConnection {
     }
 
     public func add(_ payment: Payment) async throws {
-        _ = try await ask(.post, "/payments", payment, as: StoreWire.Accepted.self)
+        _ = try await send(.post, "/payments", payment, as: StoreWire.Accepted.self)
     }
 
     /// Redeems an offer code. Throws `unsupported` without a code, because the simulator has no sheet for it.
@@ -116,32 +116,32 @@ public final class RemoteStoreConnection: StoreConnection {
         guard redemption.code != nil else {
             throw StoreFailure(code: .unsupported, reason: "The simulator has no sheet; give it the code.")
         }
-        _ = try await ask(.post, "/offer-codes", redemption, as: JSONValue.self)
+        _ = try await send(.post, "/offer-codes", redemption, as: JSONValue.self)
     }
 
-    public var messages: AsyncStream<[StoreMessage]> { told.messages }
-    public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
+    public var messages: AsyncStream<[StoreMessage]> { streams.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { streams.promotedPurchases }
 
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
         let path = "/messages/\(PercentEncoding.encode(message))"
-        _ = try await ask(.post, path, StoreWire.MessageAnswer(answer: answer), as: JSONValue.self)
+        _ = try await send(.post, path, StoreWire.MessageAnswer(answer: answer), as: JSONValue.self)
     }
 
     public func finish(_ transaction: TransactionID) async throws {
         let id = PercentEncoding.encode(transaction.rawValue)
-        _ = try await ask(.post, "/transactions/\(id)/finish", as: JSONValue.self)
+        _ = try await send(.post, "/transactions/\(id)/finish", as: JSONValue.self)
     }
 
     public func restore() async throws -> [StoreTransaction] {
-        try await ask(.post, "/restore", as: StoreWire.Transactions.self).transactions
+        try await send(.post, "/restore", as: StoreWire.Transactions.self).transactions
     }
 
     public func ownedTransactions() async throws -> [StoreTransaction] {
-        try await ask(.get, "/owned-transactions", as: StoreWire.Transactions.self).transactions
+        try await send(.get, "/owned-transactions", as: StoreWire.Transactions.self).transactions
     }
 
     public func receipt() async throws -> [UInt8]? {
-        let answer = try await ask(.get, "/receipt", as: StoreWire.Receipt.self)
+        let answer = try await send(.get, "/receipt", as: StoreWire.Receipt.self)
         guard let receipt = Base64.decode(answer.receipt) else {
             throw StoreFailure(code: .unknown, reason: "The store's receipt is not base64.")
         }
@@ -153,7 +153,7 @@ public final class RemoteStoreConnection: StoreConnection {
     /// - Throws: `StoreFailure`; `CancellationError`.
     public func appTransaction() async throws -> String {
         let path = "/app-transaction"
-        return try await ask(.get, path, as: StoreWire.AppTransaction.self).signedAppTransaction
+        return try await send(.get, path, as: StoreWire.AppTransaction.self).signedAppTransaction
     }
 
     public func close() async {
@@ -167,29 +167,29 @@ public final class RemoteStoreConnection: StoreConnection {
 
     /// Sends a request to the device's path. If the simulator was reset and does not know the device, it signs in again
     /// and repeats the request once.
-    private func ask<Answer: Decodable>(
+    private func send<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)? = nil, as type: Answer.Type
     ) async throws -> Answer {
         let known = try await device.current()
         do {
-            return try await ask(method, path, body, of: known, as: type)
+            return try await send(method, path, body, of: known, as: type)
         } catch let failure as StoreFailure where failure.code == .unknownDevice {
             await device.forget(known)
-            return try await ask(method, path, body, of: try await device.current(), as: type)
+            return try await send(method, path, body, of: try await device.current(), as: type)
         }
     }
 
-    private func ask<Answer: Decodable>(
+    private func send<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)?, of device: StoreWire.Device,
         as type: Answer.Type
     ) async throws -> Answer {
-        try await configuration.ask(
+        try await configuration.send(
             method, Self.path(of: device) + path, body, as: type, timeout: configuration.timeout)
     }
 
     private static func listen(
         to device: DeviceSession, configuration: Configuration, into updates: AsyncStream<StoreUpdate>.Continuation,
-        telling told: StoreNotices
+        sendingTo streams: StoreStreams
     ) async {
         var cursor: String?
         var storefront: Storefront?
@@ -206,21 +206,21 @@ public final class RemoteStoreConnection: StoreConnection {
                 signedIn = current
                 if storefront == nil {
                     storefront = current.storefront
-                    told.tell(current.storefront)
+                    streams.send(current.storefront)
                 }
                 var query = "wait=\(configuration.pollWait.inSeconds)"
                 if let cursor { query += "&after=\(PercentEncoding.encode(cursor))" }
                 if let storefront { query += "&storefront=\(PercentEncoding.encode(storefront.id))" }
-                let answer = try await configuration.ask(
+                let answer = try await configuration.send(
                     .get, "\(path(of: current))/updates?\(query)", nil, as: StoreWire.Updates.self,
                     timeout: configuration.pollWait + configuration.timeout)
                 if let now = answer.storefront {
                     storefront = now
-                    told.tell(now)
+                    streams.send(now)
                 }
-                told.tell(answer.messages ?? [])
+                streams.send(answer.messages ?? [])
                 for promoted in answer.promotedPurchases ?? [] {
-                    if let taken = try await configuration.take(promoted, at: path(of: current)) { told.tell(taken) }
+                    if let taken = try await configuration.take(promoted, at: path(of: current)) { streams.send(taken) }
                 }
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor

@@ -16,7 +16,7 @@
             /// Shows the sheets for subscriptions and refunds in this scene.
             mutating func showSheets(in scene: @escaping @MainActor @Sendable () -> UIWindowScene?) {
                 showManageSubscriptions = { group in
-                    guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                    guard let scene = scene() else { throw StoreFailure.noPresentationContext }
                     if let group {
                         try await AppStore.showManageSubscriptions(in: scene, subscriptionGroupID: group)
                     } else {
@@ -24,7 +24,7 @@
                     }
                 }
                 beginRefundRequest = { transaction in
-                    guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                    guard let scene = scene() else { throw StoreFailure.noPresentationContext }
                     return try await StoreKit.Transaction.beginRefundRequest(for: transaction, in: scene)
                 }
             }
@@ -39,10 +39,10 @@
                 showManageSubscriptions = { _ in
                     guard let page = URL(string: "https://apps.apple.com/account/subscriptions"),
                         NSWorkspace.shared.open(page)
-                    else { throw StoreFailure.nowhereToShow }
+                    else { throw StoreFailure.noPresentationContext }
                 }
                 beginRefundRequest = { transaction in
-                    guard let controller = controller() else { throw StoreFailure.nowhereToShow }
+                    guard let controller = controller() else { throw StoreFailure.noPresentationContext }
                     return try await StoreKit.Transaction.beginRefundRequest(for: transaction, in: controller)
                 }
             }
@@ -56,12 +56,12 @@
         /// - Throws: `StoreFailure`: `unsupported` without a place to show the sheet, or the failure of StoreKit;
         ///   `CancellationError`.
         public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
-            guard let show = configuration.showManageSubscriptions else { throw StoreFailure.nowhereToShow }
+            guard let show = configuration.showManageSubscriptions else { throw StoreFailure.noPresentationContext }
             try await StoreFailure.translating { try await show(subscriptionGroupID) }
         }
 
         public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
-            guard let request = configuration.beginRefundRequest else { throw StoreFailure.nowhereToShow }
+            guard let request = configuration.beginRefundRequest else { throw StoreFailure.noPresentationContext }
             guard let id = UInt64(transaction.rawValue) else {
                 throw StoreFailure(
                     code: .refundRequestFailed, reason: "The App Store has no transaction \"\(transaction)\".")

@@ -77,7 +77,7 @@
                             return try await product.purchase(confirmIn: scene, options: options)
                         }
                         #if os(visionOS)
-                            throw StoreFailure.nowhereToShow
+                            throw StoreFailure.noPresentationContext
                         #else
                             return try await product.purchase(options: options)
                         #endif
@@ -110,11 +110,11 @@
                 /// - Parameter scene: Returns the scene to use.
                 public mutating func present(in scene: @escaping @MainActor @Sendable () -> UIWindowScene?) {
                     showCodeSheet = {
-                        guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                        guard let scene = scene() else { throw StoreFailure.noPresentationContext }
                         try await AppStore.presentOfferCodeRedeemSheet(in: scene)
                     }
                     showMessage = { message in
-                        guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                        guard let scene = scene() else { throw StoreFailure.noPresentationContext }
                         try message.display(in: scene)
                     }
                     showSheets(in: scene)
@@ -130,7 +130,7 @@
                     from controller: @escaping @MainActor @Sendable () -> NSViewController?
                 ) {
                     showCodeSheet = {
-                        guard let controller = controller() else { throw StoreFailure.nowhereToShow }
+                        guard let controller = controller() else { throw StoreFailure.noPresentationContext }
                         guard #available(macOS 15, *) else {
                             throw StoreFailure(
                                 code: .unsupported, reason: "This macOS redeems codes in the App Store alone.")
@@ -149,7 +149,7 @@
         let configuration: Configuration
         private let payments: StoreKitPayments
         private let timeouts = StoreKitTimeouts()
-        private let told: StoreNotices
+        private let streams: StoreStreams
         private let listener: Task<Void, Never>
         private let messageListener = Locked<Task<Void, Never>?>(nil)
         #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
@@ -161,13 +161,13 @@
             self.configuration = configuration
             let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
             let payments = StoreKitPayments(
-                questions: configuration.questions, storage: configuration.storage, reports: reports)
-            let told = StoreNotices()
+                queries: configuration.queries, storage: configuration.storage, reports: reports)
+            let streams = StoreStreams()
             self.updates = updates
             self.payments = payments
-            self.told = told
+            self.streams = streams
             listener = Task { [verifier = configuration.verifier] in
-                await Self.listen(for: payments, noting: verifier, telling: told)
+                await Self.listen(for: payments, recordingIn: verifier, sendingTo: streams)
             }
         }
 
@@ -177,18 +177,18 @@
         }
 
         private static func listen(
-            for payments: StoreKitPayments, noting verifier: SystemVerifier, telling told: StoreNotices
+            for payments: StoreKitPayments, recordingIn verifier: SystemVerifier, sendingTo streams: StoreStreams
         ) async {
             await withTaskGroup(of: Void.self) { group in
                 // Starts before the list is read, so that no update is lost between them.
                 group.addTask {
                     for await result in StoreKit.Transaction.updates {
-                        await payments.handle(StoreKitTransaction(result, noting: verifier)) { .happened($0) }
+                        await payments.handle(StoreKitTransaction(result, recordingIn: verifier)) { .updated($0) }
                     }
                 }
                 group.addTask {
                     for await result in StoreKit.Transaction.unfinished {
-                        await payments.handle(StoreKitTransaction(result, noting: verifier)) { .unfinished($0) }
+                        await payments.handle(StoreKitTransaction(result, recordingIn: verifier)) { .unfinished($0) }
                     }
                     await payments.handle(.listed)
                 }
@@ -200,13 +200,15 @@
                 #if !os(tvOS) && !os(watchOS) && !os(visionOS)
                     if #available(macOS 14.4, *) {
                         group.addTask {
-                            for await intent in StoreKit.PurchaseIntent.intents { told.tell(PromotedPurchase(intent)) }
+                            for await intent in StoreKit.PurchaseIntent.intents {
+                                streams.send(PromotedPurchase(intent))
+                            }
                         }
                     }
                 #endif
                 group.addTask {
-                    if let now = await StoreKit.Storefront.current { told.tell(StoreModel.Storefront(now)) }
-                    for await now in StoreKit.Storefront.updates { told.tell(StoreModel.Storefront(now)) }
+                    if let now = await StoreKit.Storefront.current { streams.send(StoreModel.Storefront(now)) }
+                    for await now in StoreKit.Storefront.updates { streams.send(StoreModel.Storefront(now)) }
                 }
             }
         }
@@ -216,7 +218,7 @@
         #if !os(tvOS) && !os(watchOS) && !os(visionOS)
             /// Purchases that the customer began in the App Store. Requires macOS 14.4; there are none on earlier
             /// versions.
-            public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
+            public var promotedPurchases: AsyncStream<PromotedPurchase> { streams.promotedPurchases }
         #endif
 
         public func storefront() async throws -> StoreModel.Storefront {
@@ -227,7 +229,7 @@
             return StoreModel.Storefront(current)
         }
 
-        public var storefrontUpdates: AsyncStream<StoreModel.Storefront> { told.storefronts }
+        public var storefrontUpdates: AsyncStream<StoreModel.Storefront> { streams.storefronts }
 
         public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
             guard !ids.isEmpty else { return ProductAnswer(products: []) }
@@ -243,6 +245,7 @@
         /// Begins a purchase. Its outcome arrives when the customer has answered Apple's sheet.
         ///
         /// - Parameter payment: The payment to make.
+        /// - Throws: Nothing; a failure arrives as an update.
         public func add(_ payment: Payment) async throws { await payments.handle(.add(payment)) }
 
         public func redeem(_ redemption: OfferCodeRedemption) async throws {
@@ -250,7 +253,7 @@
                 throw StoreFailure(
                     code: .unsupported, reason: "The App Store takes codes on its own sheet alone: leave the code out.")
             }
-            guard let show = configuration.showCodeSheet else { throw StoreFailure.nowhereToShow }
+            guard let show = configuration.showCodeSheet else { throw StoreFailure.noPresentationContext }
             try await StoreFailure.translating { try await show() }
         }
 
@@ -305,7 +308,7 @@
                 listener = listener ?? Task {}
             }
             await payments.close()
-            told.finish()
+            streams.finish()
         }
     }
 
@@ -315,13 +318,13 @@
             /// `Configuration.present(in:)`, StoreKit shows them itself, and the stream is empty.
             public var messages: AsyncStream<[StoreMessage]> {
                 guard configuration.showMessage != nil else { return AsyncStream { $0.finish() } }
-                messageListener.withLock { [openMessages, told] listener in
+                messageListener.withLock { [openMessages, streams] listener in
                     guard listener == nil else { return }
                     listener = Task {
-                        for await message in StoreKit.Message.messages { told.tell(await openMessages.add(message)) }
+                        for await message in StoreKit.Message.messages { streams.send(await openMessages.add(message)) }
                     }
                 }
-                return told.messages
+                return streams.messages
             }
 
             /// Shows a message; the customer then answers Apple.
@@ -340,7 +343,7 @@
                     throw StoreFailure(code: .unknown, reason: "No message \(message) is open.")
                 }
                 try await StoreFailure.translating { try await show(shown) }
-                told.tell(await openMessages.remove(message))
+                streams.send(await openMessages.remove(message))
             }
         }
     #endif

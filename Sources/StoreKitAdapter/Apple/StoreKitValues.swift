@@ -11,8 +11,8 @@
 
     // An unverified transaction keeps its signature. Its fields serve only to identify it.
     extension StoreKitTransaction {
-        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>, noting verifier: SystemVerifier) {
-            if case .verified = result { verifier.note(result.jwsRepresentation) }
+        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>, recordingIn verifier: SystemVerifier) {
+            if case .verified = result { verifier.recordVerified(result.jwsRepresentation) }
             self.init(transaction: StoreTransaction(result)) {
                 await result.unsafePayloadValue.subscriptionStatus.map { StoreTransaction($0) }
             }
@@ -188,15 +188,15 @@
     #endif
 
     extension StoreFailure {
-        static let changedMind = StoreFailure(code: .cancelled, reason: "The customer decided not to buy.")
-        static let nowhereToShow = StoreFailure(
+        static let customerCancelled = StoreFailure(code: .cancelled, reason: "The customer decided not to buy.")
+        static let noPresentationContext = StoreFailure(
             code: .unsupported,
             reason: "There is no place to show the App Store's sheet: give the configuration one with present.")
 
         /// Runs `operation`, and converts errors of StoreKit to `StoreFailure`. Cancellation is passed on.
-        static func translating<Value: Sendable>(_ question: () async throws -> Value) async throws -> Value {
+        static func translating<Value: Sendable>(_ operation: () async throws -> Value) async throws -> Value {
             do {
-                return try await question()
+                return try await operation()
             } catch let error as CancellationError {
                 throw error
             } catch {
@@ -250,7 +250,7 @@
 
         private init(_ error: StoreKitError) {
             switch error {
-            case .userCancelled: self = .changedMind
+            case .userCancelled: self = .customerCancelled
             case .networkError(let cause):
                 self.init(code: .unreachable, reason: "The App Store cannot be reached: \(cause.localizedDescription)")
             case .systemError(let cause):

@@ -19,21 +19,21 @@ struct Deliveries {
     }
 
     /// A transaction, with the reason for its delivery.
-    struct Parcel {
+    struct Item {
         var transaction: StoreTransaction
         var reason: Reason
         /// The payment that the store named for the transaction, even if no caller waits for it.
         var payment: PaymentID?
 
-        func followed(by newer: Parcel) -> Parcel {
-            Parcel(
+        func followed(by newer: Item) -> Item {
+            Item(
                 transaction: newer.transaction, reason: reason.followed(by: newer.reason),
                 payment: newer.payment ?? payment)
         }
     }
 
     /// The callers that receive the result of a delivery.
-    struct Audience {
+    struct Recipients {
         /// The payments that this answers, and for each whether the store returned an earlier purchase.
         var payments: [PaymentID: Bool] = [:]
         var redeliveries: [Caller] = []
@@ -42,16 +42,16 @@ struct Deliveries {
         var presentations: Set<Caller> = []
 
         /// The callers that only an acknowledgement for the current customer answers.
-        fileprivate var ofPresentCustomer: Audience? {
+        fileprivate var ofCurrentCustomer: Recipients? {
             isRestore || !presentations.isEmpty
-                ? Audience(isRestore: isRestore, presentations: presentations) : nil
+                ? Recipients(isRestore: isRestore, presentations: presentations) : nil
         }
     }
 
     /// The result of one delivery attempt.
     struct Settlement {
-        var parcel: Parcel
-        var audience: Audience
+        var item: Item
+        var recipients: Recipients
         var ending: Ending
         /// The transaction to hand over next.
         var next: StoreTransaction?
@@ -66,13 +66,13 @@ struct Deliveries {
     }
 
     private struct Delivery {
-        var parcel: Parcel
-        var audience = Audience()
+        var item: Item
+        var recipients = Recipients()
         /// Whether the transaction is handed over and its verdict is awaited.
         var isRunning = true
         var attempt = 0
         /// A newer signature of the same transaction, which arrived meanwhile and is delivered next.
-        var next: Parcel?
+        var next: Item?
         /// Whether a redelivery was requested while the transaction was handed over. A refusal then comes from the
         /// state before that request, so the transaction is handed over again.
         var isDueAgain = false
@@ -84,7 +84,7 @@ struct Deliveries {
         /// Continues with the newer signature, if there is one.
         mutating func advance() {
             guard let newer = next else { return }
-            parcel = parcel.followed(by: newer)
+            item = item.followed(by: newer)
             next = nil
             isAbandoned = false
         }
@@ -93,7 +93,7 @@ struct Deliveries {
     private var deliveries: [TransactionID: Delivery] = [:]
     /// The transactions that were rejected or held, oldest first. They wait for a redelivery request. A transaction
     /// that does not fit stays unfinished at the store and comes back at the next launch.
-    private var setAside: [Parcel] = []
+    private var setAside: [Item] = []
 
     static let maximumSetAside = 1000
 
@@ -101,27 +101,27 @@ struct Deliveries {
 
     /// Adds a transaction, and returns whether to hand it over now. While the same transaction is being delivered, a
     /// newer signature waits until that ends.
-    mutating func add(_ parcel: Parcel, for note: (inout Audience) -> Void = { _ in }) -> Bool {
-        let id = parcel.transaction.id
+    mutating func add(_ item: Item, for note: (inout Recipients) -> Void = { _ in }) -> Bool {
+        let id = item.transaction.id
         guard var delivery = deliveries[id] else {
             let kept = setAside.firstIndex { $0.transaction.id == id }.map { setAside.remove(at: $0) }
-            var delivery = Delivery(parcel: kept?.followed(by: parcel) ?? parcel)
-            note(&delivery.audience)
+            var delivery = Delivery(item: kept?.followed(by: item) ?? item)
+            note(&delivery.recipients)
             deliveries[id] = delivery
             return true
         }
-        note(&delivery.audience)
+        note(&delivery.recipients)
         defer { deliveries[id] = delivery }
         delivery.isAbandoned = false
         if delivery.isRunning {
-            if delivery.parcel.transaction == parcel.transaction {
-                delivery.parcel = delivery.parcel.followed(by: parcel)
+            if delivery.item.transaction == item.transaction {
+                delivery.item = delivery.item.followed(by: item)
             } else {
-                delivery.next = delivery.next?.followed(by: parcel) ?? parcel
+                delivery.next = delivery.next?.followed(by: item) ?? item
             }
             return false
         }
-        delivery.parcel = delivery.parcel.followed(by: parcel)
+        delivery.item = delivery.item.followed(by: item)
         delivery.isRunning = true
         delivery.isOfFormerCustomer = false
         return true
@@ -136,7 +136,7 @@ struct Deliveries {
         guard let delivery = deliveries[id], !delivery.isRunning else { return nil }
         deliveries[id]?.isRunning = true
         deliveries[id]?.isOfFormerCustomer = false
-        return delivery.parcel.transaction
+        return delivery.item.transaction
     }
 
     /// Hands over a transaction that waits for its next attempt or was set aside, or joins its running delivery.
@@ -146,7 +146,7 @@ struct Deliveries {
             return add(kept, for: { $0.redeliveries = [caller] }) ? [kept.transaction] : []
         }
         guard deliveries[id] != nil else { return nil }
-        deliveries[id]?.audience.redeliveries.append(caller)
+        deliveries[id]?.recipients.redeliveries.append(caller)
         return handOverAgain(id).map { [$0] } ?? []
     }
 
@@ -154,7 +154,7 @@ struct Deliveries {
     /// delivered is handed over once more if it is refused.
     mutating func redeliverAll() -> [StoreTransaction] {
         for (id, delivery) in deliveries where delivery.isRunning { deliveries[id]?.isDueAgain = true }
-        let due = deliveries.values.filter { !$0.isRunning }.map(\.parcel) + setAside
+        let due = deliveries.values.filter { !$0.isRunning }.map(\.item) + setAside
         return due.sorted { $0.transaction.id < $1.transaction.id }.filter { add($0) }.map(\.transaction)
     }
 
@@ -168,22 +168,23 @@ struct Deliveries {
             delivery.isDueAgain = false
             delivery.isOfFormerCustomer = false
             deliveries[id] = delivery
-            return .handOver(delivery.parcel.transaction)
+            return .handOver(delivery.item.transaction)
         }
-        var settlement = Settlement(parcel: delivery.parcel, audience: delivery.audience, ending: ending)
+        var settlement = Settlement(item: delivery.item, recipients: delivery.recipients, ending: ending)
         delivery.isRunning = false
         delivery.isDueAgain = false
-        delivery.audience = Audience()
+        delivery.recipients = Recipients()
         deliveries[id] = nil
-        if case .acknowledged = ending, delivery.isOfFormerCustomer, let waiting = settlement.audience.ofPresentCustomer
+        if case .acknowledged = ending, delivery.isOfFormerCustomer,
+            let waiting = settlement.recipients.ofCurrentCustomer
         {
             // The callers that restore now wait for their own acknowledgement, not for that of the former customer.
-            settlement.audience.isRestore = false
-            settlement.audience.presentations = []
-            let again = delivery.next ?? Parcel(transaction: delivery.parcel.transaction, reason: .restored)
-            let isDue = add(again) { audience in
-                audience.isRestore = waiting.isRestore
-                audience.presentations = waiting.presentations
+            settlement.recipients.isRestore = false
+            settlement.recipients.presentations = []
+            let again = delivery.next ?? Item(transaction: delivery.item.transaction, reason: .restored)
+            let isDue = add(again) { recipients in
+                recipients.isRestore = waiting.isRestore
+                recipients.presentations = waiting.presentations
             }
             settlement.next = isDue ? again.transaction : nil
         } else if case .acknowledged = ending {
@@ -198,10 +199,10 @@ struct Deliveries {
         } else if delivery.next != nil {
             // The refused signature stays unfinished; finishing the newer one finishes the transaction.
             delivery.advance()
-            settlement.next = add(delivery.parcel) ? delivery.parcel.transaction : nil
+            settlement.next = add(delivery.item) ? delivery.item.transaction : nil
         } else {
             if setAside.count == Self.maximumSetAside { setAside.removeFirst() }
-            setAside.append(delivery.parcel)
+            setAside.append(delivery.item)
         }
         return .settled(settlement)
     }
@@ -209,36 +210,36 @@ struct Deliveries {
     // MARK: - Leaving
 
     /// The payments whose purchases are being delivered.
-    var awaitedPayments: Set<PaymentID> { Set(deliveries.values.flatMap(\.audience.payments.keys)) }
+    var awaitedPayments: Set<PaymentID> { Set(deliveries.values.flatMap(\.recipients.payments.keys)) }
 
     /// Removes a caller. Returns whether it was waiting.
-    mutating func leave(_ caller: Caller) -> Bool {
-        for (id, delivery) in deliveries where delivery.audience.redeliveries.contains(caller) {
-            deliveries[id]?.audience.redeliveries.removeAll { $0 == caller }
+    mutating func remove(_ caller: Caller) -> Bool {
+        for (id, delivery) in deliveries where delivery.recipients.redeliveries.contains(caller) {
+            deliveries[id]?.recipients.redeliveries.removeAll { $0 == caller }
             return true
         }
         return false
     }
 
     /// Removes all callers, and returns those that waited for a redelivery.
-    mutating func leaveAll() -> [Caller] {
-        let callers = deliveries.values.flatMap(\.audience.redeliveries).sorted()
-        for id in deliveries.keys { deliveries[id]?.audience = Audience() }
+    mutating func removeAllCallers() -> [Caller] {
+        let callers = deliveries.values.flatMap(\.recipients.redeliveries).sorted()
+        for id in deliveries.keys { deliveries[id]?.recipients = Recipients() }
         return callers
     }
 
     /// Adapts to a change of the customer. Forgets transactions that only a restore brought and that name no customer,
     /// so that they do not move to the new customer by themselves.
     mutating func customerChanged() {
-        func isNobodys(_ parcel: Parcel) -> Bool {
-            parcel.reason == .restored && parcel.transaction.appAccountToken == nil
+        func isWithoutCustomer(_ item: Item) -> Bool {
+            item.reason == .restored && item.transaction.appAccountToken == nil
         }
-        setAside.removeAll(where: isNobodys)
+        setAside.removeAll(where: isWithoutCustomer)
         for (id, delivery) in deliveries {
-            deliveries[id]?.audience.isRestore = false
-            deliveries[id]?.audience.presentations = []
+            deliveries[id]?.recipients.isRestore = false
+            deliveries[id]?.recipients.presentations = []
             deliveries[id]?.isOfFormerCustomer = true
-            guard isNobodys(delivery.parcel) else { continue }
+            guard isWithoutCustomer(delivery.item) else { continue }
             deliveries[id]?.isAbandoned = true
             if !delivery.isRunning { deliveries[id] = nil }
         }

@@ -15,7 +15,7 @@ struct Finishes {
     private var finishes: [TransactionID: Finish] = [:]
 
     /// Returns whether this very signature is being finished.
-    func include(_ transaction: StoreTransaction) -> Bool { finishes[transaction.id]?.transaction == transaction }
+    func contains(_ transaction: StoreTransaction) -> Bool { finishes[transaction.id]?.transaction == transaction }
 
     /// Returns whether to finish the transaction now.
     mutating func begin(_ id: TransactionID, _ transaction: StoreTransaction?) -> Bool {

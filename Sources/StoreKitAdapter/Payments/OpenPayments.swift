@@ -3,11 +3,11 @@ import StoreModel
 /// The payments that callers wait for, and the latest payments that failed.
 struct OpenPayments {
     /// The recipient of a failure.
-    enum Hearing {
+    enum FailureRecipient {
         case caller
         /// No caller waits any more, or an earlier run made the payment.
-        case nobody
-        case knownAlready
+        case noCaller
+        case alreadyReported
     }
 
     private var waiting: Set<PaymentID> = []
@@ -20,16 +20,16 @@ struct OpenPayments {
 
     mutating func begin(_ id: PaymentID) { waiting.insert(id) }
 
-    func include(_ id: PaymentID) -> Bool { waiting.contains(id) }
+    func contains(_ id: PaymentID) -> Bool { waiting.contains(id) }
 
     /// Removes a payment. Returns whether a caller was waiting for it.
     mutating func end(_ id: PaymentID) -> Bool { waiting.remove(id) != nil }
 
     /// Records that a payment failed. Returns the recipient of the failure.
-    mutating func refuse(_ id: PaymentID) -> Hearing {
-        guard !refused.contains(id) else { return .knownAlready }
+    mutating func refuse(_ id: PaymentID) -> FailureRecipient {
+        guard !refused.contains(id) else { return .alreadyReported }
         if refused.count == Self.maximumRefused { refused.removeFirst() }
         refused.append(id)
-        return end(id) ? .caller : .nobody
+        return end(id) ? .caller : .noCaller
     }
 }

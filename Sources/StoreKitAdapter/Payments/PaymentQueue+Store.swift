@@ -18,12 +18,12 @@ extension PaymentQueue {
     /// Returns whether this device may make payments.
     ///
     /// - Throws: ``PaymentError``: `storeFailed`, `cancelled`, `shutDown`.
-    public func canMakePayments() async throws -> Bool { try await asking { try await $0.canMakePayments() } }
+    public func canMakePayments() async throws -> Bool { try await withConnection { try await $0.canMakePayments() } }
 
     /// Returns the customer's storefront.
     ///
     /// - Throws: ``PaymentError``, as ``canMakePayments()`` does.
-    public func storefront() async throws -> Storefront { try await asking { try await $0.storefront() } }
+    public func storefront() async throws -> Storefront { try await withConnection { try await $0.storefront() } }
 
     /// The customer's storefronts: the last known one first, then each change.
     public nonisolated var storefrontUpdates: AsyncStream<Storefront> { configuration.connection.storefrontUpdates }
@@ -36,7 +36,7 @@ extension PaymentQueue {
     /// - Throws: ``PaymentError``, as ``canMakePayments()`` does; `underlying` is the store's `StoreFailure`.
     public func redeemOfferCode(_ code: String?, appAccountToken: UUID? = nil) async throws {
         let redemption = OfferCodeRedemption(code: code, appAccountToken: appAccountToken)
-        try await asking { try await $0.redeem(redemption) }
+        try await withConnection { try await $0.redeem(redemption) }
     }
 
     /// Purchases that the customer began in the App Store. Continue them with `purchase`. The stream has one reader.
@@ -55,7 +55,7 @@ extension PaymentQueue {
     ///   - answer: The answer.
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
-        try await asking { try await $0.answer(message, with: answer) }
+        try await withConnection { try await $0.answer(message, with: answer) }
     }
 
     /// Returns the transactions that give this customer access now, without a prompt to the customer.
@@ -63,20 +63,20 @@ extension PaymentQueue {
     /// - Returns: The transactions; none if the store does not list them.
     /// - Throws: ``PaymentError``, as ``canMakePayments()`` does.
     public func ownedTransactions() async throws -> [StoreTransaction] {
-        try await asking { try await $0.ownedTransactions() }
+        try await withConnection { try await $0.ownedTransactions() }
     }
 
     /// Returns the latest state of each subscription that this customer has or had.
     ///
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
-        try await asking { try await $0.subscriptionStatuses() }
+        try await withConnection { try await $0.subscriptionStatuses() }
     }
 
     /// Returns the app transaction as a JWS: how the customer got the app.
     ///
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
-    public func appTransaction() async throws -> String { try await asking { try await $0.appTransaction() } }
+    public func appTransaction() async throws -> String { try await withConnection { try await $0.appTransaction() } }
 
     /// Returns whether this customer may get the introductory offer of a subscription group.
     ///
@@ -84,7 +84,9 @@ extension PaymentQueue {
     /// - Returns: Whether the customer is eligible.
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
-        try await asking { try await $0.isEligibleForIntroductoryOffer(subscriptionGroupID: subscriptionGroupID) }
+        try await withConnection {
+            try await $0.isEligibleForIntroductoryOffer(subscriptionGroupID: subscriptionGroupID)
+        }
     }
 
     /// Shows where the customer cancels or changes subscriptions.
@@ -92,7 +94,7 @@ extension PaymentQueue {
     /// - Parameter subscriptionGroupID: The group whose subscriptions are shown; `nil` shows all.
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func showManageSubscriptions(subscriptionGroupID: String? = nil) async throws {
-        try await asking { try await $0.showManageSubscriptions(subscriptionGroupID: subscriptionGroupID) }
+        try await withConnection { try await $0.showManageSubscriptions(subscriptionGroupID: subscriptionGroupID) }
     }
 
     /// Shows the sheet on which the customer requests a refund.
@@ -101,11 +103,11 @@ extension PaymentQueue {
     /// - Returns: Whether the store received the request.
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
     public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
-        try await asking { try await $0.beginRefundRequest(for: transaction) }
+        try await withConnection { try await $0.beginRefundRequest(for: transaction) }
     }
 
     /// Checks that a product can be bought now. Throws `PaymentError` and `ProductRequestError`.
-    nonisolated func inquire(about product: ProductID) async throws {
+    nonisolated func checkProduct(_ product: ProductID) async throws {
         do {
             guard try await configuration.connection.canMakePayments() else {
                 throw StoreFailure(code: .notAllowed, reason: "This device may not make payments.")
@@ -118,13 +120,13 @@ extension PaymentQueue {
         }
     }
 
-    private func asking<Answer: Sendable>(
-        _ question: @escaping @Sendable (any StoreConnection) async throws -> Answer
+    private func withConnection<Answer: Sendable>(
+        _ operation: @escaping @Sendable (any StoreConnection) async throws -> Answer
     ) async throws -> Answer {
         guard !isShutDown else { throw PaymentError.isShutDown }
         let connection = configuration.connection
         do {
-            return try await abandonable { try await question(connection) }
+            return try await cancellableWait { try await operation(connection) }
         } catch {
             throw PaymentError(storeAnswered: error)
         }

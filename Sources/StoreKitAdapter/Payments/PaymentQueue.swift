@@ -43,7 +43,7 @@ public actor PaymentQueue {
         self.configuration = configuration
         self.deliver = deliver
         machine = PaymentQueueStateMachine(
-            policy: configuration.finishing, inquiresFirst: configuration.products != nil)
+            policy: configuration.finishing, checksProductFirst: configuration.products != nil)
         (completions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
     }
 
@@ -99,7 +99,7 @@ public actor PaymentQueue {
                 handle(.purchase(payment))
                 return try await promise.value()
             } onCancel: {
-                Task { await self.handle(.gaveUp(payment.id)) }
+                Task { await self.handle(.purchaseCancelled(payment.id)) }
             }
         } catch {
             return PaymentAnswer(outcome: .failed(error: error))
@@ -119,7 +119,7 @@ public actor PaymentQueue {
             handle(.restore(caller))
             return try await promise.value()
         } onCancel: {
-            Task { await self.handle(.gaveUpRestore(caller)) }
+            Task { await self.handle(.restoreCancelled(caller)) }
         }
     }
 
@@ -140,7 +140,7 @@ public actor PaymentQueue {
             handle(.present(transactions, caller))
             return try await promise.value()
         } onCancel: {
-            Task { await self.handle(.gaveUpRestore(caller)) }
+            Task { await self.handle(.restoreCancelled(caller)) }
         }
     }
 
@@ -171,7 +171,7 @@ public actor PaymentQueue {
             handle(.redeliver(transaction, caller))
             try await promise.value()
         } onCancel: {
-            Task { await self.handle(.gaveUpRedelivery(caller)) }
+            Task { await self.handle(.redeliveryCancelled(caller)) }
         }
     }
 
@@ -208,13 +208,13 @@ public actor PaymentQueue {
     private func perform(_ action: PaymentQueueStateMachine.Action) {
         let connection = configuration.connection
         switch action {
-        case .inquire(let payment):
+        case .checkProduct(let payment):
             run { queue in
                 do {
-                    try await queue.inquire(about: payment.productID)
-                    await queue.handle(.inquired(payment))
+                    try await queue.checkProduct(payment.productID)
+                    await queue.handle(.productChecked(payment))
                 } catch {
-                    await queue.handle(.inquiryFailed(payment.id, error))
+                    await queue.handle(.productCheckFailed(payment.id, error))
                 }
             }
         case .submit(let payment):

@@ -3,8 +3,8 @@ import StoreModel
 extension PaymentQueueStateMachine {
     enum Event {
         case purchase(Payment)
-        case inquired(Payment)
-        case inquiryFailed(PaymentID, any Error)
+        case productChecked(Payment)
+        case productCheckFailed(PaymentID, any Error)
         case submissionFailed(PaymentID, any Error)
         case update(StoreUpdate)
         case delivered([TransactionID: DeliveryVerdict])
@@ -15,12 +15,12 @@ extension PaymentQueueStateMachine {
         case finishFailed(TransactionID)
         case finishRetryDue(TransactionID)
         case finishRequested(TransactionID)
-        case gaveUp(PaymentID)
-        case gaveUpRedelivery(Caller)
+        case purchaseCancelled(PaymentID)
+        case redeliveryCancelled(Caller)
         case restore(Caller)
         case restored(UInt64, [StoreTransaction])
         case restoreFailed(UInt64, any Error)
-        case gaveUpRestore(Caller)
+        case restoreCancelled(Caller)
         /// Deliver the transactions that the customer owns, and answer as a restore does.
         case present([StoreTransaction], Caller)
         case customerChanged
@@ -29,7 +29,7 @@ extension PaymentQueueStateMachine {
 
     enum Action {
         /// Check that the product can be bought, then report `productChecked` or `productCheckFailed`.
-        case inquire(Payment)
+        case checkProduct(Payment)
         case submit(Payment)
         case deliver([StoreTransaction])
         case finish(TransactionID)

@@ -12,7 +12,7 @@ struct PaymentQueueStateMachine {
     typealias Caller = UInt64
 
     private let policy: FinishPolicy
-    private let inquiresFirst: Bool
+    private let checksProductFirst: Bool
     private var payments = OpenPayments()
     private var deliveries = Deliveries()
     private var restores = Restores()
@@ -22,19 +22,19 @@ struct PaymentQueueStateMachine {
     private var isShutDown = false
 
     /// - Parameter checksProductFirst: Whether to check the product at the store before each purchase.
-    init(policy: FinishPolicy, inquiresFirst: Bool = false) {
+    init(policy: FinishPolicy, checksProductFirst: Bool = false) {
         self.policy = policy
-        self.inquiresFirst = inquiresFirst
+        self.checksProductFirst = checksProductFirst
     }
 
     mutating func handle(_ event: Event) -> [Action] {
         guard !isShutDown else { return refuse(event) }
         switch event {
         case .purchase(let payment): return purchase(payment)
-        case .inquired(let payment): return payments.include(payment.id) ? [.submit(payment)] : []
-        case .inquiryFailed(let id, let error): return answer(id, .failed(error: error))
+        case .productChecked(let payment): return payments.contains(payment.id) ? [.submit(payment)] : []
+        case .productCheckFailed(let id, let error): return answer(id, .failed(error: error))
         case .submissionFailed(let id, let error): return submissionFailed(id, error)
-        case .gaveUp(let id):
+        case .purchaseCancelled(let id):
             return answer(id, .failed(error: PaymentError(.cancelled, "The purchase is no longer waited for.")))
         case .update(let update): return route(update)
         case .delivered(let verdicts):
@@ -42,9 +42,9 @@ struct PaymentQueueStateMachine {
         case .retryDue(let id, let attempt): return deliver(deliveries.retry(id, attempt: attempt))
         case .redeliver(let id, let caller): return redeliver(id, for: caller)
         case .redeliverAll: return deliver(deliveries.redeliverAll())
-        case .gaveUpRedelivery(let caller):
+        case .redeliveryCancelled(let caller):
             let error = PaymentError(.cancelled, "The acknowledgement is no longer waited for.")
-            return deliveries.leave(caller) ? [.answerRedelivery(caller, .failure(error))] : []
+            return deliveries.remove(caller) ? [.answerRedelivery(caller, .failure(error))] : []
         case .finishRequested(let id): return finishes.begin(id, nil) ? [.finish(id)] : []
         case .finished(let id): return finishes.end(id) ? [.finish(id)] : []
         case .finishFailed(let id): return finishes.fail(id).map { [.retryFinish(id, attempt: $0)] } ?? []
@@ -53,9 +53,9 @@ struct PaymentQueueStateMachine {
         case .restored(let number, let transactions): return restored(transactions, number: number)
         case .restoreFailed(let number, let error):
             return answer(restores.fail(PaymentError(storeAnswered: error), number: number))
-        case .gaveUpRestore(let caller):
+        case .restoreCancelled(let caller):
             let error = PaymentError(.cancelled, "The restore is no longer waited for.")
-            let wasWaiting = presentations.removeValue(forKey: caller) != nil || restores.leave(caller)
+            let wasWaiting = presentations.removeValue(forKey: caller) != nil || restores.remove(caller)
             return wasWaiting ? [.answerRestore(caller, .failure(error))] : []
         case .present(let transactions, let caller): return present(transactions, for: caller)
         case .customerChanged: return customerChanged()
@@ -72,7 +72,7 @@ struct PaymentQueueStateMachine {
                 code: .invalidQuantity, reason: "A purchase is of 1 to 10, not of \(payment.quantity).")
             return fail(payment.id, failure)
         }
-        return [inquiresFirst ? .inquire(payment) : .submit(payment)]
+        return [checksProductFirst ? .checkProduct(payment) : .submit(payment)]
     }
 
     private mutating func fail(_ id: PaymentID, _ error: any Error) -> [Action] {
@@ -82,7 +82,7 @@ struct PaymentQueueStateMachine {
 
     /// Handles a request whose response was lost. Ignores it if an update about the payment arrived meanwhile.
     private mutating func submissionFailed(_ id: PaymentID, _ error: any Error) -> [Action] {
-        guard payments.include(id), !deliveries.awaitedPayments.contains(id) else { return [] }
+        guard payments.contains(id), !deliveries.awaitedPayments.contains(id) else { return [] }
         return fail(id, error)
     }
 
@@ -111,8 +111,8 @@ struct PaymentQueueStateMachine {
             switch payments.refuse(id) {
             case .caller:
                 return [.answer(id, PaymentAnswer(outcome: .failed(error: PaymentError(storeAnswered: failure))))]
-            case .nobody: return [.complete(completion)]
-            case .knownAlready: return []
+            case .noCaller: return [.complete(completion)]
+            case .alreadyReported: return []
             }
         case .revoked(let transaction):
             let takenBack = StoreFailure(code: .declined, reason: "The store took the purchase back.")
@@ -126,12 +126,12 @@ struct PaymentQueueStateMachine {
         _ transaction: StoreTransaction, _ reason: Deliveries.Reason, for update: StoreUpdate,
         alreadyOwned: Bool = false
     ) -> [Action] {
-        let payment = reason == .purchased ? update.paymentID.flatMap { payments.include($0) ? $0 : nil } : nil
+        let payment = reason == .purchased ? update.paymentID.flatMap { payments.contains($0) ? $0 : nil } : nil
         // The store is finishing this very signature, so nothing is left to do.
-        if payment == nil, reason.mustFinish, finishes.include(transaction) { return [] }
-        let parcel = Deliveries.Parcel(transaction: transaction, reason: reason, payment: update.paymentID)
-        let isDue = deliveries.add(parcel) { audience in
-            if let payment { audience.payments[payment] = alreadyOwned }
+        if payment == nil, reason.mustFinish, finishes.contains(transaction) { return [] }
+        let item = Deliveries.Item(transaction: transaction, reason: reason, payment: update.paymentID)
+        let isDue = deliveries.add(item) { recipients in
+            if let payment { recipients.payments[payment] = alreadyOwned }
         }
         let isFinished = policy == .immediately && reason.mustFinish && finishes.begin(transaction.id, transaction)
         return (isFinished ? [.finish(transaction.id)] : []) + (isDue ? [.deliver([transaction])] : [])
@@ -144,36 +144,36 @@ struct PaymentQueueStateMachine {
         case nil: return []
         case .handOver(let transaction): return [.deliver([transaction])]
         case .settled(let settlement):
-            return finish(settlement) + tell(settlement)
-                + (settlement.audience.isRestore ? answer(restores.close(id, settlement.ending)) : [])
-                + settlement.audience.presentations.sorted().flatMap { close(id, settlement.ending, of: $0) }
+            return finish(settlement) + answerCallers(settlement)
+                + (settlement.recipients.isRestore ? answer(restores.close(id, settlement.ending)) : [])
+                + settlement.recipients.presentations.sorted().flatMap { close(id, settlement.ending, of: $0) }
                 + deliver(settlement.next)
                 + (settlement.retry.map { [.retryDelivery(id, attempt: $0)] } ?? [])
         }
     }
 
     private mutating func finish(_ settlement: Deliveries.Settlement) -> [Action] {
-        let parcel = settlement.parcel
-        guard case .acknowledged = settlement.ending, parcel.reason.mustFinish, policy == .afterAcknowledgement,
-            finishes.begin(parcel.transaction.id, parcel.transaction)
+        let item = settlement.item
+        guard case .acknowledged = settlement.ending, item.reason.mustFinish, policy == .afterAcknowledgement,
+            finishes.begin(item.transaction.id, item.transaction)
         else { return [] }
-        return [.finish(parcel.transaction.id)]
+        return [.finish(item.transaction.id)]
     }
 
     /// Answers the waiting callers. An acknowledged transaction without a caller becomes a completion.
-    private mutating func tell(_ settlement: Deliveries.Settlement) -> [Action] {
-        let (parcel, audience) = (settlement.parcel, settlement.audience)
+    private mutating func answerCallers(_ settlement: Deliveries.Settlement) -> [Action] {
+        let (item, recipients) = (settlement.item, settlement.recipients)
         let failure = settlement.ending.failure
         let outcome: PurchaseOutcome =
-            failure.map { .failed(error: $0) } ?? .purchased(productId: parcel.transaction.productID.rawValue)
-        let answers = audience.payments.sorted { $0.key < $1.key }.flatMap { payment, alreadyOwned in
-            answer(payment, outcome, parcel.transaction, alreadyOwned: alreadyOwned)
+            failure.map { .failed(error: $0) } ?? .purchased(productId: item.transaction.productID.rawValue)
+        let answers = recipients.payments.sorted { $0.key < $1.key }.flatMap { payment, alreadyOwned in
+            answer(payment, outcome, item.transaction, alreadyOwned: alreadyOwned)
         }
         let result: Result<Void, any Error> = failure.map { .failure($0) } ?? .success(())
-        let all = answers + audience.redeliveries.map { .answerRedelivery($0, result) }
-        guard failure == nil, all.isEmpty, !audience.isRestore, let state = parcel.state else { return all }
+        let all = answers + recipients.redeliveries.map { .answerRedelivery($0, result) }
+        guard failure == nil, all.isEmpty, !recipients.isRestore, let state = item.state else { return all }
         let completion = StoreUpdate(
-            paymentID: parcel.payment, productID: parcel.transaction.productID, state: state)
+            paymentID: item.payment, productID: item.transaction.productID, state: state)
         return [.complete(completion)]
     }
 
@@ -247,7 +247,8 @@ struct PaymentQueueStateMachine {
         let error = PaymentError(
             .shutDown, "The payment queue was shut down; what is unfinished is delivered at launch.")
         return payments.all.flatMap { answer($0, .failed(error: error)) }
-            + deliveries.leaveAll().map { .answerRedelivery($0, .failure(error)) } + answer(restores.abandon(error))
+            + deliveries.removeAllCallers().map { .answerRedelivery($0, .failure(error)) }
+            + answer(restores.abandon(error))
             + abandonPresentations(error)
     }
 
@@ -263,7 +264,7 @@ struct PaymentQueueStateMachine {
     }
 }
 
-extension Deliveries.Parcel {
+extension Deliveries.Item {
     /// `nil` if only a restore brought the transaction: the restore reports it.
     fileprivate var state: StoreUpdate.State? {
         switch reason {

@@ -75,7 +75,7 @@ struct Restores {
     }
 
     /// Removes a caller; the restore continues. Returns whether the caller was waiting.
-    mutating func leave(_ caller: Caller) -> Bool {
+    mutating func remove(_ caller: Caller) -> Bool {
         guard current?.callers.contains(caller) == true else { return false }
         current?.callers.removeAll { $0 == caller }
         return true

@@ -32,14 +32,14 @@ extension ProductRequestError: Equatable {
 ///
 ///     let products = try await request.products(["com.example.pro"])
 public actor ProductRequest {
-    private struct Question: Hashable {
+    private struct RequestKey: Hashable {
         var id: ProductID
         /// The revision of the storefront, so that a request after a change of the storefront is a new one.
-        var epoch: Int
+        var revision: Int
     }
 
     /// A storefront and its revision. The greater revision is the newer one.
-    package struct Visit: Sendable, Hashable {
+    package struct StorefrontRevision: Sendable, Hashable {
         package var storefront: Storefront
         package var number: Int
     }
@@ -47,9 +47,9 @@ public actor ProductRequest {
     private let connection: any StoreConnection
     private var cache: [ProductID: StoreProduct] = [:]
     /// The storefront of the cached products; `nil` until the first request.
-    package private(set) var visit: Visit?
-    private let visits = Broadcast<Visit>(replaysLast: true)
-    private var inFlight: [Question: Task<ProductAnswer, any Error>] = [:]
+    package private(set) var storefrontRevision: StorefrontRevision?
+    private let revisions = Broadcast<StorefrontRevision>(replaysLast: true)
+    private var inFlight: [RequestKey: Task<ProductAnswer, any Error>] = [:]
     private var storefrontsInFlight: [Int: Task<Void, any Error>] = [:]
     private var listener: Task<Void, Never>?
     /// The number of callers that wait for the store.
@@ -59,8 +59,8 @@ public actor ProductRequest {
     public init(connection: any StoreConnection) { self.connection = connection }
 
     /// The storefront of the latest products; `nil` until the first request.
-    public var storefront: Storefront? { visit?.storefront }
-    private var epoch: Int { visit?.number ?? 0 }
+    public var storefront: Storefront? { storefrontRevision?.storefront }
+    private var revision: Int { storefrontRevision?.number ?? 0 }
 
     deinit { listener?.cancel() }
 
@@ -76,14 +76,14 @@ public actor ProductRequest {
     public func products(_ ids: Set<ProductID>, refresh: Bool = false) async throws -> ProductAnswer {
         listen()
         while true {
-            if refresh || storefront == nil, !ids.isEmpty { try await lookAtStorefront() }
+            if refresh || storefront == nil, !ids.isEmpty { try await fetchStorefront() }
             var known = refresh ? [:] : cache.filter { ids.contains($0.key) }
             let missing = ids.subtracting(known.keys)
             guard !missing.isEmpty else { return ProductAnswer(products: known.values.sorted { $0.id < $1.id }) }
-            let asked = epoch
+            let requestedRevision = revision
             let answer = try await fetch(missing)
             // The storefront changed during the request: these prices are outdated.
-            guard epoch == asked else { continue }
+            guard revision == requestedRevision else { continue }
             for product in answer.products { known[product.id] = product }
             let invalid = answer.invalidProductIDs.sorted()
             guard !known.isEmpty else {
@@ -110,58 +110,58 @@ public actor ProductRequest {
     // MARK: - The storefront
 
     /// Returns the customer's storefront, once it is known, and each change.
-    package func visited() -> AsyncStream<Visit> {
+    package func storefrontRevisions() -> AsyncStream<StorefrontRevision> {
         listen()
-        return visits.stream()
+        return revisions.stream()
     }
 
     private func listen() {
         guard listener == nil else { return }
         listener = Task { [weak self, changes = connection.storefrontUpdates] in
-            for await storefront in changes { await self?.enter(storefront) }
+            for await storefront in changes { await self?.setStorefront(storefront) }
         }
     }
 
-    private func enter(_ current: Storefront) {
+    private func setStorefront(_ current: Storefront) {
         guard storefront != current else { return }
-        let visit = Visit(storefront: current, number: epoch + 1)
-        self.visit = visit
+        let storefrontRevision = StorefrontRevision(storefront: current, number: revision + 1)
+        self.storefrontRevision = storefrontRevision
         cache = [:]
-        visits.send(visit)
+        revisions.send(storefrontRevision)
     }
 
     /// Fetches the customer's storefront. An update that arrives meanwhile is newer than the response.
-    private func lookAtStorefront() async throws {
-        let asked = epoch
+    private func fetchStorefront() async throws {
+        let requestedRevision = revision
         let task =
-            storefrontsInFlight[asked]
+            storefrontsInFlight[requestedRevision]
             ?? Task { [connection] in
-                defer { storefrontsInFlight[asked] = nil }
+                defer { storefrontsInFlight[requestedRevision] = nil }
                 let answer = try await connection.storefront()
-                if epoch == asked { enter(answer) }
+                if revision == requestedRevision { setStorefront(answer) }
             }
-        storefrontsInFlight[asked] = task
-        try await asking { try await task.value }
+        storefrontsInFlight[requestedRevision] = task
+        try await awaitResult { try await task.value }
     }
 
     // MARK: - Asking
 
     /// Joins the running requests for these ids, and begins one for the rest. A request outlives its callers.
     private func fetch(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        let questions = ids.map { Question(id: $0, epoch: epoch) }
-        let unasked = questions.filter { inFlight[$0] == nil }
-        if !unasked.isEmpty {
+        let keys = ids.map { RequestKey(id: $0, revision: revision) }
+        let newKeys = keys.filter { inFlight[$0] == nil }
+        if !newKeys.isEmpty {
             let task = Task { [connection] in
-                defer { for question in unasked { inFlight[question] = nil } }
-                let answer = try await connection.products(Set(unasked.map(\.id)))
-                remember(answer, to: unasked)
+                defer { for key in newKeys { inFlight[key] = nil } }
+                let answer = try await connection.products(Set(newKeys.map(\.id)))
+                remember(answer, to: newKeys)
                 return answer
             }
-            for question in unasked { inFlight[question] = task }
+            for key in newKeys { inFlight[key] = task }
         }
         var all = ProductAnswer(products: [])
-        for task in Set(questions.compactMap { inFlight[$0] }) {
-            let answer = try await asking { try await task.value }
+        for task in Set(keys.compactMap { inFlight[$0] }) {
+            let answer = try await awaitResult { try await task.value }
             all.products += answer.products.filter { ids.contains($0.id) }
             all.invalidProductIDs += answer.invalidProductIDs.filter(ids.contains)
         }
@@ -169,20 +169,20 @@ public actor ProductRequest {
     }
 
     /// Caches an answer before its request ends, so that the same product is not requested in between.
-    private func remember(_ answer: ProductAnswer, to questions: [Question]) {
-        for product in answer.products where questions.contains(Question(id: product.id, epoch: epoch)) {
+    private func remember(_ answer: ProductAnswer, to keys: [RequestKey]) {
+        for product in answer.products where keys.contains(RequestKey(id: product.id, revision: revision)) {
             cache[product.id] = product
         }
     }
 
     /// Waits for a shared request; a cancelled caller stops waiting at once.
-    private func asking<Answer: Sendable>(
-        _ question: @escaping @Sendable () async throws -> Answer
+    private func awaitResult<Answer: Sendable>(
+        _ operation: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
         waiting += 1
         defer { waiting -= 1 }
         do {
-            return try await abandonable(question)
+            return try await cancellableWait(operation)
         } catch let error as CancellationError {
             throw error
         } catch {

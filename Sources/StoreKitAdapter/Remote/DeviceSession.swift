@@ -18,7 +18,7 @@ actor DeviceSession {
             signIn
             ?? Task { [configuration] in
                 do {
-                    return try await configuration.ask(
+                    return try await configuration.send(
                         .post, "/devices", StoreWire.SignIn(account: configuration.account),
                         as: StoreWire.Device.self, timeout: configuration.timeout)
                 } catch {
@@ -28,6 +28,6 @@ actor DeviceSession {
                 }
             }
         signIn = task
-        return try await abandonable { try await task.value }
+        return try await cancellableWait { try await task.value }
     }
 }

@@ -3,7 +3,7 @@ import StoreModel
 
 /// Performs the actions of `StoreKitStateMachine`, one after another.
 actor StoreKitPayments {
-    private let questions: StoreKitQuestions
+    private let queries: StoreKitQueries
     private let storage: (any SecureStorage)?
     private let reports: AsyncStream<StoreUpdate>.Continuation
     private let timeouts: StoreKitTimeouts
@@ -16,10 +16,10 @@ actor StoreKitPayments {
     private var isClosed = false
 
     init(
-        questions: StoreKitQuestions, storage: (any SecureStorage)?, reports: AsyncStream<StoreUpdate>.Continuation,
+        queries: StoreKitQueries, storage: (any SecureStorage)?, reports: AsyncStream<StoreUpdate>.Continuation,
         timeouts: StoreKitTimeouts = StoreKitTimeouts()
     ) {
-        self.questions = questions
+        self.queries = queries
         self.storage = storage
         self.reports = reports
         self.timeouts = timeouts
@@ -68,12 +68,12 @@ actor StoreKitPayments {
 
     /// Finishes a transaction. Throws `StoreFailure` with the code `unknownTransaction` if it does not exist.
     func finish(_ id: TransactionID) async throws {
-        if await questions.finish(id) {
+        if await queries.finish(id) {
             finished.insert(id)
             return
         }
         if finished.contains(id) { return }
-        guard await questions.find(id) == nil else { return }
+        guard await queries.find(id) == nil else { return }
         throw StoreFailure(
             code: StoreFailure.Code(rawValue: "unknownTransaction"),
             reason: "The App Store knows no transaction \(id) of this customer.")
@@ -95,8 +95,8 @@ actor StoreKitPayments {
             }
             let budget = budget(for: payment.id)
             let late = lateRenewalInfo(of: payment.id)
-            run(for: payment.id) { [questions, timeouts] in
-                .answered(payment.id, await questions.answer(to: payment, within: budget, timeouts, late: late))
+            run(for: payment.id) { [queries, timeouts] in
+                .answered(payment.id, await queries.answer(to: payment, within: budget, timeouts, late: late))
             }
         case .find(let payment, let transaction):
             let budget = budget(for: payment)
@@ -122,7 +122,7 @@ actor StoreKitPayments {
             late: { [weak self, timeouts] found in
                 let transaction = await found.withRenewalInfo(within: timeouts.budget(), late: late)
                 await self?.report(late: .found(payment, transaction), after: payment)
-            }, { [questions] in await questions.find(id) })
+            }, { [queries] in await queries.find(id) })
         return await found?.withRenewalInfo(within: budget, late: late)
     }
 
@@ -140,9 +140,9 @@ actor StoreKitPayments {
         try storage?.set(try WireJSON.encode(machine.journal), for: Self.journalKey)
     }
 
-    private func run(for payment: PaymentID, _ question: @escaping @Sendable () async -> StoreKitStateMachine.Event) {
+    private func run(for payment: PaymentID, _ operation: @escaping @Sendable () async -> StoreKitStateMachine.Event) {
         work[payment] = Task { [weak self] in
-            let answer = await question()
+            let answer = await operation()
             await self?.ended(payment, answer)
         }
     }

@@ -15,16 +15,16 @@ struct StoreKitStateMachine {
         /// An item of the list of unfinished transactions. The list ends with `listed`.
         case unfinished(StoreTransaction)
         case listed
-        case happened(StoreTransaction)
+        case updated(StoreTransaction)
         case renewalChanged(StoreTransaction)
         case add(Payment)
         case answered(PaymentID, Answer)
         /// The transaction that a payment bought in an earlier run, if it was found.
         case found(PaymentID, StoreTransaction?)
 
-        fileprivate var waitsForTheList: Bool {
+        fileprivate var waitsForList: Bool {
             switch self {
-            case .happened, .renewalChanged, .add: true
+            case .updated, .renewalChanged, .add: true
             case .unfinished, .listed, .answered, .found: false
             }
         }
@@ -49,7 +49,7 @@ struct StoreKitStateMachine {
     }
 
     /// The fields that distinguish two states of a transaction. Its signature may differ for the same state.
-    private struct Told: Equatable {
+    private struct ReportedState: Equatable {
         let expiresDate: Date?
         let revocationDate: Date?
         let isUpgraded: Bool?
@@ -65,9 +65,9 @@ struct StoreKitStateMachine {
     private(set) var isListed = false
     /// The events that arrived while the list was being read.
     private var early: [Event] = []
-    private var told: [TransactionID: Told] = [:]
+    private var reported: [TransactionID: ReportedState] = [:]
     private var renewals: [TransactionID: String] = [:]
-    private var underWay: [PaymentID: ProductID] = [:]
+    private var inProgress: [PaymentID: ProductID] = [:]
     private var answers: [PaymentID: StoreUpdate] = [:]
     /// The updates of a product that arrived during its purchase.
     private var held: [ProductID: [StoreTransaction]] = [:]
@@ -75,7 +75,7 @@ struct StoreKitStateMachine {
     init(journal: PaymentJournal = PaymentJournal()) { self.journal = journal }
 
     mutating func handle(_ event: Event) -> [Action] {
-        guard isListed || !event.waitsForTheList else {
+        guard isListed || !event.waitsForList else {
             early.append(event)
             return []
         }
@@ -85,19 +85,19 @@ struct StoreKitStateMachine {
             isListed = true
             defer { early = [] }
             return early.flatMap { handle($0) }
-        case .happened(let transaction): return happened(transaction)
+        case .updated(let transaction): return updated(transaction)
         case .renewalChanged(let transaction): return renewalChanged(transaction)
         case .add(let payment): return add(payment)
         case .answered(let payment, let answer): return settle(payment, answer)
-        case .found(let payment, let transaction): return recall(payment, transaction)
+        case .found(let payment, let transaction): return reportEarlierPurchase(payment, transaction)
         }
     }
 
     // MARK: - What happens by itself
 
-    private mutating func happened(_ transaction: StoreTransaction) -> [Action] {
-        let mayBeAnAnswer = transaction.revocationDate == nil && transaction.reason != .renewal
-        if mayBeAnAnswer, underWay.values.contains(transaction.productID) {
+    private mutating func updated(_ transaction: StoreTransaction) -> [Action] {
+        let mayAnswerPayment = transaction.revocationDate == nil && transaction.reason != .renewal
+        if mayAnswerPayment, inProgress.values.contains(transaction.productID) {
             held[transaction.productID, default: []].append(transaction)
             return []
         }
@@ -105,13 +105,13 @@ struct StoreKitStateMachine {
     }
 
     private mutating func report(_ transaction: StoreTransaction) -> [Action] {
-        let state = Told(transaction)
-        guard told.updateValue(state, forKey: transaction.id) != state else { return [] }
+        let state = ReportedState(transaction)
+        guard reported.updateValue(state, forKey: transaction.id) != state else { return [] }
         guard transaction.revocationDate == nil else {
             return [.report(StoreUpdate(productID: transaction.productID, state: .revoked(transaction)))]
         }
         let isKnown = journal.entries.contains { $0.transaction == transaction.id }
-        let open = isKnown ? nil : journal.payment(answeredBy: transaction) { underWay[$0] == nil }
+        let open = isKnown ? nil : journal.payment(answeredBy: transaction) { inProgress[$0] == nil }
         guard let payment = open else {
             return [.report(StoreUpdate(productID: transaction.productID, state: .purchased(transaction)))]
         }
@@ -129,7 +129,7 @@ struct StoreKitStateMachine {
     // MARK: - Payments
 
     private mutating func add(_ payment: Payment) -> [Action] {
-        guard underWay[payment.id] == nil else { return [] }
+        guard inProgress[payment.id] == nil else { return [] }
         if let answer = answers[payment.id] { return [.report(answer)] }
         switch journal[payment.id]?.state {
         case nil: break
@@ -141,7 +141,7 @@ struct StoreKitStateMachine {
         case .begun: return [.report(Self.lost(payment.id, payment.productID))]
         }
         journal.begin(payment)
-        underWay[payment.id] = payment.productID
+        inProgress[payment.id] = payment.productID
         return [
             .report(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: .purchasing)),
             .buy(payment),
@@ -158,11 +158,11 @@ struct StoreKitStateMachine {
     }
 
     private mutating func settle(_ payment: PaymentID, _ answer: Answer) -> [Action] {
-        guard let product = underWay.removeValue(forKey: payment) else { return [] }
+        guard let product = inProgress.removeValue(forKey: payment) else { return [] }
         let actions: [Action]
         switch answer {
         case .bought(let transaction, let owned):
-            told[transaction.id] = Told(transaction)
+            reported[transaction.id] = ReportedState(transaction)
             let isOwned = owned.map { Self.isAnswer(transaction, givingBack: $0) } ?? false
             actions = close(payment, product, .purchased(transaction, alreadyOwned: isOwned), transaction.id)
         case .pending:
@@ -175,7 +175,7 @@ struct StoreKitStateMachine {
             actions = [.writeJournal] + fail(payment, product, failure)
         case .unknown(let failure): actions = fail(payment, product, failure)
         }
-        guard !underWay.values.contains(product) else { return actions }
+        guard !inProgress.values.contains(product) else { return actions }
         return actions + (held.removeValue(forKey: product) ?? []).flatMap { report($0) }
     }
 
@@ -202,7 +202,7 @@ struct StoreKitStateMachine {
         return [.writeJournal, .report(update)]
     }
 
-    private mutating func recall(_ payment: PaymentID, _ transaction: StoreTransaction?) -> [Action] {
+    private mutating func reportEarlierPurchase(_ payment: PaymentID, _ transaction: StoreTransaction?) -> [Action] {
         guard let entry = journal[payment] else { return [] }
         guard let transaction else { return [.report(Self.lost(payment, entry.product))] }
         let taken = StoreFailure(code: .declined, reason: "The store has taken back what this payment bought.")

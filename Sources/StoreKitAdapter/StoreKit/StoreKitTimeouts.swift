@@ -17,17 +17,17 @@ struct StoreKitTimeouts: Sendable {
     }
 
     /// Returns the result of a query. Throws `StoreFailure` with the code `unreachable` if StoreKit does not answer in
-    /// time, the error of `query`, and `CancellationError`.
+    /// time, the error of `operation`, and `CancellationError`.
     ///
     /// - Parameter subject: Completes the sentence "The App Store did not answer …".
     func answer<Answer: Sendable>(
-        _ subject: String, _ question: @escaping @Sendable () async throws -> Answer
+        _ subject: String, _ operation: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
         let seconds = query.components.seconds
         let failure = StoreFailure(
             code: .unreachable,
             reason: "The App Store did not answer \(subject) within \(seconds) seconds. Check the connection to the "
                 + "network, then try again.")
-        return try await timelyAnswer(within: query, orThrow: failure, sleep: sleep, question)
+        return try await withTimeout(of: query, orThrow: failure, sleep: sleep, operation)
     }
 }

@@ -26,7 +26,7 @@ public final class SystemVerifier: TransactionVerifier {
     init() {}
 
     /// Records that the system verified the signature of this JWS.
-    func note(_ signedTransaction: String) {
+    func recordVerified(_ signedTransaction: String) {
         let digest = SHA256.hash(Array(signedTransaction.utf8))
         known.withLock { known in
             guard known.digests.insert(digest).inserted else { return }

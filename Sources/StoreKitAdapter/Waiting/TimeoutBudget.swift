@@ -22,11 +22,11 @@ final class TimeoutBudget: Sendable {
     /// then, and passes its result to `late`.
     func answer<Answer: Sendable>(
         late: @escaping @Sendable (Answer) async -> Void = { _ in },
-        _ question: @escaping @Sendable () async -> Answer?
+        _ operation: @escaping @Sendable () async -> Answer?
     ) async -> Answer? {
         let begun = clock.now
-        let answer = await timelyAnswer(
-            within: remaining.withLock { $0 }, sleep: sleep, late: late, question)
+        let answer = await withTimeout(
+            of: remaining.withLock { $0 }, sleep: sleep, late: late, operation)
         let waited = clock.now - begun
         remaining.withLock { $0 = max(.zero, $0 - waited) }
         return answer

@@ -86,7 +86,7 @@ struct DeliveryTableTests: PaymentQueueTable {
             (.redeliver("1", 2), []),
             (unavailable("1"), ["redelivered 2 failed acknowledgementPending", "retry 1 after 1"]),
             (.redeliver("1", 3), ["deliver 1"]), (.redeliver("1", 4), []),
-            (.gaveUpRedelivery(3), ["redelivered 3 failed cancelled"]), (.gaveUpRedelivery(3), []),
+            (.redeliveryCancelled(3), ["redelivered 3 failed cancelled"]), (.redeliveryCancelled(3), []),
             (acknowledged("1"), ["finish 1", "redelivered 4"]),
             (.redeliver("1", 5), ["redelivered 5 failed unknownTransaction"]),
         ])
@@ -111,7 +111,7 @@ struct DeliveryTableTests: PaymentQueueTable {
             (unavailable("1"), ["retry 1 after 2"]), (acknowledged("2"), ["finish 2", "complete 2"]),
             (rejected("3"), []), (.redeliver("3", 1), ["deliver 3"]),
             (rejected("3"), ["redelivered 1 failed rejected"]), (.redeliver("3", 2), ["deliver 3"]),
-            (.gaveUpRedelivery(2), ["redelivered 2 failed cancelled"]),
+            (.redeliveryCancelled(2), ["redelivered 2 failed cancelled"]),
             (acknowledged("3"), ["finish 3", "complete 3"]),
         ])
     }

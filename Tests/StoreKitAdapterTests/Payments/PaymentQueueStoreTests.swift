@@ -256,10 +256,10 @@ struct PaymentQueueStoreTests {
     @Test func `who no longer wants an answer has it at once`() async throws {
         store.before { _ in try await Gate().pass() }
         let queue = await queue()
-        let question = Task { try await queue.canMakePayments() }
+        let request = Task { try await queue.canMakePayments() }
         await store.calls.wait { !$0.isEmpty }
-        question.cancel()
-        await #expect(throws: PaymentError(.cancelled, "")) { try await question.value }
+        request.cancel()
+        await #expect(throws: PaymentError(.cancelled, "")) { try await request.value }
     }
 
     @Test func `a store without codes and messages says so`() async throws {

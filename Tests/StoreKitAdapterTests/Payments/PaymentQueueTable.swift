@@ -12,10 +12,11 @@ extension PaymentQueueTable {
 
     /// Runs events through one machine and expects, for each, its actions in words.
     func expect(
-        policy: FinishPolicy = .afterAcknowledgement, inquiresFirst: Bool = false, _ table: [(Machine.Event, [String])],
+        policy: FinishPolicy = .afterAcknowledgement, checksProductFirst: Bool = false,
+        _ table: [(Machine.Event, [String])],
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        var machine = Machine(policy: policy, inquiresFirst: inquiresFirst)
+        var machine = Machine(policy: policy, checksProductFirst: checksProductFirst)
         for (step, (event, actions)) in table.enumerated() {
             #expect(
                 machine.handle(event).map(\.words) == actions, "step \(step + 1): \(event)",
@@ -67,7 +68,7 @@ extension PaymentQueueStateMachine.Action {
             "restored \(caller): " + transactions.map(\.words).joined(separator: " ")
         case .answerRestore(let caller, .failure(let error)): "restored \(caller) \(error.words)"
         case .complete(let completion): "complete \(completion.words)"
-        case .inquire(let payment): "inquire \(payment.id)"
+        case .checkProduct(let payment): "inquire \(payment.id)"
         case .answerRedelivery(let caller, .success): "redelivered \(caller)"
         case .answerRedelivery(let caller, .failure(let error)): "redelivered \(caller) \(error.words)"
         case .retryDelivery(let id, let attempt): "retry \(id) after \(attempt)"

@@ -44,7 +44,7 @@ struct PaymentQueueWalkTests {
 
         private mutating func note(_ action: PaymentQueueStateMachine.Action) {
             switch action {
-            case .inquire: break
+            case .checkProduct: break
             case .submit(let payment): submitted.append(payment.id)
             case .deliver(let transactions):
                 for transaction in transactions where !running.insert(transaction.id).inserted {
@@ -130,7 +130,7 @@ struct PaymentQueueWalkTests {
                 let caller = number()
                 asked.insert("restore \(caller)")
                 handle(.restore(caller))
-                if Bool.random(using: &dice) { handle(.gaveUpRestore(caller)) }
+                if Bool.random(using: &dice) { handle(.restoreCancelled(caller)) }
             case 15:
                 guard let restore = restoring.popLast() else { return }
                 handle(.restored(restore, Bool.random(using: &dice) ? [] : [.of(id), .of("200")]))
@@ -138,9 +138,9 @@ struct PaymentQueueWalkTests {
                 let caller = number()
                 asked.insert("redelivery \(caller)")
                 handle(.redeliver(id, caller))
-                if Bool.random(using: &dice) { handle(.gaveUpRedelivery(caller)) }
+                if Bool.random(using: &dice) { handle(.redeliveryCancelled(caller)) }
             default:
-                if let payment, Bool.random(using: &dice) { handle(.gaveUp(payment)) }
+                if let payment, Bool.random(using: &dice) { handle(.purchaseCancelled(payment)) }
                 handle(Bool.random(using: &dice) ? .redeliverAll : .customerChanged)
             }
         }

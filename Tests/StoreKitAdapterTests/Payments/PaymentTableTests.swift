@@ -76,9 +76,11 @@ struct PaymentTableTests: PaymentQueueTable {
 
     @Test func `who gave up is answered, and the purchase is completed all the same`() {
         expect([
-            (buy("p"), ["submit p"]), (.gaveUp("p"), ["answer p failed cancelled"]), (.gaveUp("p"), []),
+            (buy("p"), ["submit p"]), (.purchaseCancelled("p"), ["answer p failed cancelled"]),
+            (.purchaseCancelled("p"), []),
             (sold("1", "p"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1 of p"]),
-            (buy("q"), ["submit q"]), (sold("2", "q"), ["deliver 2"]), (.gaveUp("q"), ["answer q failed cancelled"]),
+            (buy("q"), ["submit q"]), (sold("2", "q"), ["deliver 2"]),
+            (.purchaseCancelled("q"), ["answer q failed cancelled"]),
             (acknowledged("2"), ["finish 2", "complete 2 of q"]),
         ])
     }
@@ -116,9 +118,9 @@ struct PaymentTableTests: PaymentQueueTable {
     @Test func `of refusals that were told the latest are remembered`() {
         var payments = OpenPayments()
         let ids = (0...OpenPayments.maximumRefused).map { PaymentID(unchecked: "\($0)") }
-        for id in ids { #expect(payments.refuse(id) == .nobody) }
-        #expect(payments.refuse(ids[1]) == .knownAlready)
-        #expect(payments.refuse(ids[0]) == .nobody)
+        for id in ids { #expect(payments.refuse(id) == .noCaller) }
+        #expect(payments.refuse(ids[1]) == .alreadyReported)
+        #expect(payments.refuse(ids[0]) == .noCaller)
     }
 
     @Test(arguments: [0, 11, -1]) func `a quantity that no store sells is refused before the store is asked`(
@@ -132,14 +134,16 @@ struct PaymentTableTests: PaymentQueueTable {
 
     @Test func `the store is asked about a product before it is asked to sell it`() {
         expect(
-            inquiresFirst: true,
+            checksProductFirst: true,
             [
-                (buy("p"), ["inquire p"]), (.inquired(payment("p")), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+                (buy("p"), ["inquire p"]), (.productChecked(payment("p")), ["submit p"]),
+                (sold("1", "p"), ["deliver 1"]),
                 (acknowledged("1"), ["finish 1", "answer p purchased pack"]), (buy("q"), ["inquire q"]),
-                (.inquiryFailed("q", PaymentError(.storeFailed, "")), ["answer q failed storeFailed"]),
-                (.inquired(payment("q")), []), (buy("r"), ["inquire r"]), (.gaveUp("r"), ["answer r failed cancelled"]),
-                (.inquired(payment("r")), []), (buy("s"), ["inquire s"]),
-                (.customerChanged, ["answer s failed customerChanged"]), (.inquired(payment("s")), []),
+                (.productCheckFailed("q", PaymentError(.storeFailed, "")), ["answer q failed storeFailed"]),
+                (.productChecked(payment("q")), []), (buy("r"), ["inquire r"]),
+                (.purchaseCancelled("r"), ["answer r failed cancelled"]),
+                (.productChecked(payment("r")), []), (buy("s"), ["inquire s"]),
+                (.customerChanged, ["answer s failed customerChanged"]), (.productChecked(payment("s")), []),
             ])
     }
 

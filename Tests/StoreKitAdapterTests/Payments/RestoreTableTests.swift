@@ -71,8 +71,8 @@ struct RestoreTableTests: PaymentQueueTable {
 
     @Test func `who gave up restoring is answered, and the restore goes on`() {
         expect([
-            (.restore(1), ["request restore 1"]), (.gaveUpRestore(1), ["restored 1 failed cancelled"]),
-            (.gaveUpRestore(1), []), (.restored(1, [.of("1")]), ["deliver 1"]), (.restore(2), []),
+            (.restore(1), ["request restore 1"]), (.restoreCancelled(1), ["restored 1 failed cancelled"]),
+            (.restoreCancelled(1), []), (.restored(1, [.of("1")]), ["deliver 1"]), (.restore(2), []),
             (acknowledged("1"), ["restored 2: 1"]),
         ])
     }
@@ -133,8 +133,8 @@ struct RestoreTableTests: PaymentQueueTable {
 
     @Test func `who gave up presenting is answered, and so is everybody when the customer changes or at the end`() {
         expect([
-            (.present([.of("1")], 7), ["deliver 1"]), (.gaveUpRestore(7), ["restored 7 failed cancelled"]),
-            (.gaveUpRestore(7), []), (.present([.of("1")], 8), []),
+            (.present([.of("1")], 7), ["deliver 1"]), (.restoreCancelled(7), ["restored 7 failed cancelled"]),
+            (.restoreCancelled(7), []), (.present([.of("1")], 8), []),
             (.customerChanged, ["restored 8 failed customerChanged"]), (.present([.of("1")], 9), []),
             (acknowledged("1"), ["deliver 1"]), (acknowledged("1"), ["restored 9: 1"]),
             (.present([.of("2")], 10), ["deliver 2"]), (.shutDown, ["restored 10 failed shutDown"]),

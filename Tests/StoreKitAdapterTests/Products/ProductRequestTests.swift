@@ -94,13 +94,13 @@ struct ProductRequestTests {
 
     @Test func `each storefront is told with a greater number, to who comes late only the newest`() async throws {
         let request = ProductRequest(connection: store)
-        var visits = await request.visited().makeAsyncIterator()
-        let home = try #require(await visits.next())
+        var revisions = await request.storefrontRevisions().makeAsyncIterator()
+        let home = try #require(await revisions.next())
         #expect(home.storefront == ScriptedStoreConnection.storefront)
         store.set(storefront: Self.german)
-        let abroad = try #require(await visits.next())
+        let abroad = try #require(await revisions.next())
         #expect(abroad.storefront == Self.german && abroad.number > home.number)
-        var late = await request.visited().makeAsyncIterator()
+        var late = await request.storefrontRevisions().makeAsyncIterator()
         #expect(await late.next() == abroad)
         #expect(await request.visit == abroad)
     }

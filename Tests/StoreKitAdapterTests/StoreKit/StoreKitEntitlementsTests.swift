@@ -46,10 +46,10 @@ struct StoreKitEntitlementsTests {
             try? await gate.pass()
             return [Self.status("9", "of.another"), Self.status("2", "its.own")]
         }
-        let asking = Task { try await entitlements.transactions { late.record($0.signedRenewalInfo) } }
+        let request = Task { try await entitlements.transactions { late.record($0.signedRenewalInfo) } }
         await time.waits.wait { $0.contains(.seconds(2)) }
         time.clock.advance(by: 2)
-        #expect(try await asking.value == [Self.pro])
+        #expect(try await request.value == [Self.pro])
         gate.open()
         await late.wait { $0 == ["its.own"] }
     }

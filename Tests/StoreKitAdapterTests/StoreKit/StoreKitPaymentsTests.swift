@@ -72,7 +72,7 @@ struct StoreKitPaymentsTests {
         let update = try #require(await later.next())
         #expect(update.paymentID == "p")
         guard case .purchased(let transaction, _) = update.state else {
-            Issue.record("what was bought is not reported as such: \(update)")
+            Issue.record("what was bought was not reported as bought: \(update)")
             return
         }
         try await second.finish(transaction.id)
@@ -123,7 +123,7 @@ struct StoreKitPaymentsTests {
         let update = try #require(await updates.next())
         #expect(update.paymentID == "begun")
         guard case .purchased = update.state else {
-            Issue.record("what was bought is not reported as such: \(update)")
+            Issue.record("what was bought was not reported as bought: \(update)")
             return
         }
         try await connection.add(Payment(id: "bought", productID: "coins"))
@@ -228,7 +228,7 @@ private final class DirectStoreConnection: StoreConnection {
     private let store: DirectStore
     private let payments: StoreKitPayments
     private let listeners: [Task<Void, Never>]
-    private let told = StoreNotices()
+    private let streams = StoreStreams()
 
     init(
         store: DirectStore, storage: (any SecureStorage)? = nil, list: Gate? = nil,
@@ -237,7 +237,7 @@ private final class DirectStoreConnection: StoreConnection {
     ) {
         let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
         let payments = StoreKitPayments(
-            questions: StoreKitQuestions(
+            queries: StoreKitQueries(
                 product: { payment in
                     guard store.sells(payment.productID) else { return nil }
                     return {
@@ -251,7 +251,7 @@ private final class DirectStoreConnection: StoreConnection {
             storage: storage, reports: reports, timeouts: StoreKitTimeouts(sleep: sleep))
         let (stream, unfinished) = (store.listen(), store.unfinished)
         listeners = [
-            Task { for await transaction in stream { await payments.handle(.happened(transaction)) } },
+            Task { for await transaction in stream { await payments.handle(.updated(transaction)) } },
             Task {
                 if let list { try? await list.pass() }
                 for transaction in unfinished { await payments.handle(.unfinished(transaction)) }
@@ -261,14 +261,14 @@ private final class DirectStoreConnection: StoreConnection {
         self.updates = updates
         self.store = store
         self.payments = payments
-        told.tell(Self.home)
+        streams.send(Self.home)
     }
 
     private static let home = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
 
     func canMakePayments() async throws -> Bool { true }
     func storefront() async throws -> Storefront { Self.home }
-    var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
+    var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         let sold = ids.intersection(["pack", "coins"]).sorted().map {
             StoreProduct(id: $0, kind: .consumable, price: Price(amount: 1, currency: "USD"))
@@ -282,6 +282,6 @@ private final class DirectStoreConnection: StoreConnection {
     func close() async {
         for listener in listeners { listener.cancel() }
         await payments.close()
-        told.finish()
+        streams.finish()
     }
 }

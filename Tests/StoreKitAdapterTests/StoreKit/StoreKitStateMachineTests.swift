@@ -50,7 +50,7 @@ struct StoreKitStateMachineTests {
 
     @Test func `what is unfinished comes first, whatever happens while it is listed`() {
         play([
-            (.happened(transaction("2")), []), (buy("p", "coins"), []), (.unfinished(transaction("1")), ["pack 1"]),
+            (.updated(transaction("2")), []), (buy("p", "coins"), []), (.unfinished(transaction("1")), ["pack 1"]),
             (.renewalChanged(transaction("3", renewal: "r")), []),
             (.listed, ["pack 2", "p coins purchasing", "buy p", "pack renewal of 3"]),
         ])
@@ -58,16 +58,16 @@ struct StoreKitStateMachineTests {
 
     @Test func `what is both in the list and among the updates is reported once`() {
         play([
-            (.happened(transaction("1")), []), (.unfinished(transaction("1")), ["pack 1"]), (.listed, []),
-            (.happened(transaction("1")), []),
+            (.updated(transaction("1")), []), (.unfinished(transaction("1")), ["pack 1"]), (.listed, []),
+            (.updated(transaction("1")), []),
         ])
     }
 
     @Test func `a revocation and its reversal are news of a known transaction`() {
         let refunded = transaction("1", revoked: .distantFuture)
         play([
-            (.listed, []), (.happened(transaction("1")), ["pack 1"]), (.happened(refunded), ["pack revoked 1"]),
-            (.happened(refunded), []), (.happened(transaction("1")), ["pack 1"]),
+            (.listed, []), (.updated(transaction("1")), ["pack 1"]), (.updated(refunded), ["pack revoked 1"]),
+            (.updated(refunded), []), (.updated(transaction("1")), ["pack 1"]),
         ])
     }
 
@@ -107,25 +107,25 @@ struct StoreKitStateMachineTests {
 
     @Test func `an answer that is also told as an update answers once`() {
         play([
-            (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (.happened(transaction("1")), []),
-            (.happened(transaction("2")), []), (bought("p", "1"), ["write", "p pack 1", "pack 2"]),
-            (.happened(transaction("1")), []),
+            (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (.updated(transaction("1")), []),
+            (.updated(transaction("2")), []), (bought("p", "1"), ["write", "p pack 1", "pack 2"]),
+            (.updated(transaction("1")), []),
         ])
     }
 
     @Test func `a renewal, a refund and another product do not wait for a purchase`() {
         play([
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]),
-            (.happened(transaction("1", reason: .renewal)), ["pack 1"]),
-            (.happened(transaction("2", revoked: .distantPast)), ["pack revoked 2"]),
-            (.happened(transaction("3", of: "coins")), ["coins 3"]),
+            (.updated(transaction("1", reason: .renewal)), ["pack 1"]),
+            (.updated(transaction("2", revoked: .distantPast)), ["pack revoked 2"]),
+            (.updated(transaction("3", of: "coins")), ["coins 3"]),
         ])
     }
 
     @Test func `what waited for a purchase is reported when the last one of the product has ended`() {
         play([
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (buy("q"), ["q pack purchasing", "buy q"]),
-            (.happened(transaction("5")), []),
+            (.updated(transaction("5")), []),
             (.answered("p", .failed(refused)), ["write", "p pack failed cancelled"]),
             (.answered("q", .failed(refused)), ["write", "q pack failed cancelled", "pack 5"]),
         ])
@@ -149,7 +149,7 @@ struct StoreKitStateMachineTests {
         ]
         let journal = play(asked)
         play(after: journal, [(.listed, []), (buy("p"), ["p pack failed unknown"])])
-        play(asked + [(.happened(transaction("1")), ["write", "p pack 1"]), (buy("p"), ["p pack 1"])])
+        play(asked + [(.updated(transaction("1")), ["write", "p pack 1"]), (buy("p"), ["p pack 1"])])
     }
 
     @Test(
@@ -185,7 +185,7 @@ struct StoreKitStateMachineTests {
             (.listed, []), (buy("p", token: token), ["p pack purchasing", "buy p"]),
             (.answered("p", .pending), ["write", "p pack deferred"]), (buy("p", token: token), ["p pack deferred"]),
         ]
-        let approval: (Machine.Event, [String]) = (.happened(transaction("1", token: token)), ["write", "p pack 1"])
+        let approval: (Machine.Event, [String]) = (.updated(transaction("1", token: token)), ["write", "p pack 1"])
         play(asked + [approval, (buy("p", token: token), ["p pack 1"])])
         let journal = play(asked)
         play(after: journal, [(.listed, []), (buy("p", token: token), ["p pack deferred"]), approval])
@@ -197,13 +197,13 @@ struct StoreKitStateMachineTests {
         play([
             (.listed, []), (buy("p", quantity: 2, token: token), ["p pack purchasing", "buy p"]),
             (.answered("p", .pending), ["write", "p pack deferred"]),
-            (.happened(transaction("1", quantity: 2)), ["pack 1"]),
-            (.happened(transaction("2", token: token)), ["pack 2"]),
-            (.happened(transaction("3", of: "coins", quantity: 2, token: token)), ["coins 3"]),
-            (.happened(transaction("4", quantity: 2, token: token, reason: .renewal)), ["pack 4"]),
-            (.happened(transaction("5", quantity: 2, token: token, ownership: .familyShared)), ["pack 5"]),
-            (.happened(transaction("6", quantity: 2, token: token)), ["write", "p pack 6"]),
-            (.happened(transaction("7", quantity: 2, token: token)), ["pack 7"]),
+            (.updated(transaction("1", quantity: 2)), ["pack 1"]),
+            (.updated(transaction("2", token: token)), ["pack 2"]),
+            (.updated(transaction("3", of: "coins", quantity: 2, token: token)), ["coins 3"]),
+            (.updated(transaction("4", quantity: 2, token: token, reason: .renewal)), ["pack 4"]),
+            (.updated(transaction("5", quantity: 2, token: token, ownership: .familyShared)), ["pack 5"]),
+            (.updated(transaction("6", quantity: 2, token: token)), ["write", "p pack 6"]),
+            (.updated(transaction("7", quantity: 2, token: token)), ["pack 7"]),
         ])
     }
 

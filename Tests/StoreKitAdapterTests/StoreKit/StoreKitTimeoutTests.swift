@@ -25,8 +25,8 @@ struct StoreKitTimeoutTests {
     }
 
     /// Questions that are answered at once.
-    private var questions: StoreKitQuestions {
-        StoreKitQuestions(
+    private var queries: StoreKitQueries {
+        StoreKitQueries(
             product: { [log] _ in
                 {
                     log.record("sell")
@@ -37,11 +37,11 @@ struct StoreKitTimeoutTests {
     }
 
     private func payments(
-        _ questions: StoreKitQuestions, storage: (any SecureStorage)? = nil, time: ManualTimeouts? = nil
+        _ queries: StoreKitQueries, storage: (any SecureStorage)? = nil, time: ManualTimeouts? = nil
     ) -> (StoreKitPayments, AsyncStream<StoreUpdate>) {
         let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
         let payments = StoreKitPayments(
-            questions: questions, storage: storage, reports: reports, timeouts: (time ?? self.time).timeouts)
+            queries: queries, storage: storage, reports: reports, timeouts: (time ?? self.time).timeouts)
         return (payments, updates)
     }
 
@@ -50,8 +50,8 @@ struct StoreKitTimeoutTests {
         async throws
     {
         let (owned, status) = (Gate(), Gate())
-        var questions = questions
-        questions.product = { [time] _ in
+        var queries = queries
+        queries.product = { [time] _ in
             {
                 // The customer reads Apple's sheet: that is no waiting.
                 time.clock.advance(by: 60)
@@ -62,11 +62,11 @@ struct StoreKitTimeoutTests {
                     })
             }
         }
-        questions.latest = { _ in
+        queries.latest = { _ in
             try? await owned.pass()
             return nil
         }
-        let (payments, stream) = payments(questions)
+        let (payments, stream) = payments(queries)
         var updates = stream.makeAsyncIterator()
         await time.waits.wait { $0 == [.seconds(2)] }
         await payments.handle(.add(pro))
@@ -91,7 +91,7 @@ struct StoreKitTimeoutTests {
     }
 
     @Test func `details that come in time are part of the purchase`() async throws {
-        let (payments, stream) = payments(questions)
+        let (payments, stream) = payments(queries)
         var updates = stream.makeAsyncIterator()
         await payments.handle(.listed)
         await payments.handle(.add(pro))
@@ -101,7 +101,7 @@ struct StoreKitTimeoutTests {
     }
 
     @Test func `a payment does not wait longer than two seconds for the list`() async throws {
-        let (payments, stream) = payments(questions)
+        let (payments, stream) = payments(queries)
         var updates = stream.makeAsyncIterator()
         await time.waits.wait { $0 == [.seconds(2)] }
         await payments.handle(.add(pro))
@@ -118,14 +118,14 @@ struct StoreKitTimeoutTests {
         async throws
     {
         let gate = Gate()
-        var questions = questions
-        let sell = questions.product
-        questions.product = { payment in
+        var queries = queries
+        let sell = queries.product
+        queries.product = { payment in
             try await gate.pass()
             return try await sell(payment)
         }
         let storage = MemorySecureStorage()
-        let (payments, stream) = payments(questions, storage: storage)
+        let (payments, stream) = payments(queries, storage: storage)
         var updates = stream.makeAsyncIterator()
         await payments.handle(.listed)
         await payments.handle(.add(pro))
@@ -147,7 +147,7 @@ struct StoreKitTimeoutTests {
 
     @Test func `what an earlier run bought is reported under its payment though it is found late`() async throws {
         let storage = MemorySecureStorage()
-        let (first, firstStream) = payments(questions, storage: storage)
+        let (first, firstStream) = payments(queries, storage: storage)
         var updates = firstStream.makeAsyncIterator()
         await first.handle(.listed)
         await first.handle(.add(pro))
@@ -156,13 +156,13 @@ struct StoreKitTimeoutTests {
         await first.close()
 
         let gate = Gate()
-        var questions = questions
-        questions.find = { _ in
+        var queries = queries
+        queries.find = { _ in
             try? await gate.pass()
             return StoreKitTransaction(transaction: Self.bought) { Self.renewing() }
         }
         let later = ManualTimeouts()
-        let (second, secondStream) = payments(questions, storage: storage, time: later)
+        let (second, secondStream) = payments(queries, storage: storage, time: later)
         updates = secondStream.makeAsyncIterator()
         await second.handle(.listed)
         await second.handle(.add(pro))
@@ -185,14 +185,14 @@ struct StoreKitTimeoutTests {
         async throws
     {
         let status = Gate()
-        let (payments, stream) = payments(questions)
+        let (payments, stream) = payments(queries)
         var updates = stream.makeAsyncIterator()
         await payments.handle(.listed)
         let renewed = StoreKitTransaction(transaction: Self.bought) {
             try? await status.pass()
             return Self.renewing()
         }
-        let reporting = Task { await payments.handle(renewed) { .happened($0) } }
+        let reporting = Task { await payments.handle(renewed) { .updated($0) } }
         await time.waits.wait { $0 == [.seconds(2), .seconds(2)] }
         time.clock.advance(by: 2)
         await reporting.value

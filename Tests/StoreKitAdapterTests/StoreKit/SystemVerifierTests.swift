@@ -15,7 +15,7 @@ struct SystemVerifierTests {
         let verifier = SystemVerifier()
         let jws = Self.jws(#"{"transactionId": "100", "productId": "pack", "type": "Non-Consumable"}"#)
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(jws) }
-        verifier.note(jws)
+        verifier.recordVerified(jws)
         let verified = try await verifier.verify(jws)
         #expect(verified.id == "100" && verified.productID == "pack" && verified.kind == .nonConsumable)
         let other = Self.jws(#"{"transactionId": "101", "productId": "pack", "type": "Non-Consumable"}"#)
@@ -27,14 +27,14 @@ struct SystemVerifierTests {
     ])
     func `what is no transaction of Apple's is refused`(text: String) async {
         let verifier = SystemVerifier()
-        verifier.note(text)
+        verifier.recordVerified(text)
         await #expect(throws: (any Error).self) { try await verifier.verify(text) }
     }
 
     @Test func `the newest thousand are remembered`() async throws {
         let verifier = SystemVerifier()
         let all = (0...1000).map { Self.jws(#"{"transactionId": "\#($0)"}"#) }
-        for jws in all { verifier.note(jws) }
+        for jws in all { verifier.recordVerified(jws) }
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(all[0]) }
         #expect(try await verifier.verify(all[1]).id == "1")
         #expect(try await verifier.verify(all[1000]).id == "1000")

@@ -7,14 +7,14 @@ extension RemoteStoreConnection.Configuration {
     func take(_ promoted: PromotedPurchase, at device: String) async throws -> PromotedPurchase? {
         let path = "\(device)/promoted-purchases/\(PercentEncoding.encode(promoted.productID.rawValue))"
         do {
-            return try await ask(.post, path, nil, as: PromotedPurchase.self, timeout: timeout)
+            return try await send(.post, path, nil, as: PromotedPurchase.self, timeout: timeout)
         } catch let failure as StoreFailure where failure.code == .unknownPromotedPurchase {
             return nil
         }
     }
 
     /// Sends a request, and returns its decoded response. Throws `StoreFailure` and `CancellationError`.
-    func ask<Answer: Decodable>(
+    func send<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)?, as type: Answer.Type,
         timeout: Duration
     ) async throws -> Answer {

@@ -4,15 +4,17 @@
     import StoreModel
 
     extension StoreKitConnection.Configuration {
-        var questions: StoreKitQuestions {
-            StoreKitQuestions(
+        var queries: StoreKitQueries {
+            StoreKitQueries(
                 product: { try await product(for: $0) },
                 latest: { await StoreKit.Transaction.latest(for: $0.rawValue).map { StoreTransaction($0) } },
                 find: { id in
                     if let open = await StoreKit.Transaction.unfinished.first(id) {
-                        return StoreKitTransaction(open, noting: verifier)
+                        return StoreKitTransaction(open, recordingIn: verifier)
                     }
-                    return await StoreKit.Transaction.all.first(id).map { StoreKitTransaction($0, noting: verifier) }
+                    return await StoreKit.Transaction.all.first(id).map {
+                        StoreKitTransaction($0, recordingIn: verifier)
+                    }
                 },
                 finish: { id in
                     guard let open = await StoreKit.Transaction.unfinished.first(id) else { return false }
@@ -28,7 +30,7 @@
                 current: {
                     var found: [StoreTransaction] = []
                     for await result in StoreKit.Transaction.currentEntitlements {
-                        found.append(StoreKitTransaction(result, noting: verifier).transaction)
+                        found.append(StoreKitTransaction(result, recordingIn: verifier).transaction)
                     }
                     return found
                 },
@@ -49,28 +51,30 @@
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
         /// The messages of the App Store that are not shown yet.
         actor StoreKitMessages {
-            private var open: [(told: StoreMessage, message: StoreKit.Message)] = []
+            private var open: [(storeMessage: StoreMessage, message: StoreKit.Message)] = []
             private var count = 0
 
             /// Adds a message. Returns all open messages.
             func add(_ message: StoreKit.Message) -> [StoreMessage] {
                 count += 1
                 open.append((StoreMessage(id: "\(count)", reason: .init(message.reason)), message))
-                return open.map(\.told)
+                return open.map(\.storeMessage)
             }
 
-            func message(_ id: StoreMessage.ID) -> StoreKit.Message? { open.first { $0.told.id == id }?.message }
+            func message(_ id: StoreMessage.ID) -> StoreKit.Message? {
+                open.first { $0.storeMessage.id == id }?.message
+            }
 
             /// Removes a message. Returns the remaining open messages.
             func remove(_ id: StoreMessage.ID) -> [StoreMessage] {
-                open.removeAll { $0.told.id == id }
-                return open.map(\.told)
+                open.removeAll { $0.storeMessage.id == id }
+                return open.map(\.storeMessage)
             }
         }
     #endif
 
     extension StoreKitConnection.Configuration {
-        fileprivate func product(for payment: Payment) async throws -> StoreKitQuestions.Sell? {
+        fileprivate func product(for payment: Payment) async throws -> StoreKitQueries.Sell? {
             try await StoreFailure.translating {
                 let found = try await StoreKit.Product.products(for: [payment.productID.rawValue])
                 guard let product = found.first else { return nil }
@@ -81,12 +85,12 @@
 
         private func sell(
             _ product: StoreKit.Product, _ options: Set<StoreKit.Product.PurchaseOption>
-        ) async -> StoreKitQuestions.Sale {
+        ) async -> StoreKitQueries.Sale {
             do {
                 switch try await buy(product, options) {
-                case .success(let result): return .bought(StoreKitTransaction(result, noting: verifier))
+                case .success(let result): return .bought(StoreKitTransaction(result, recordingIn: verifier))
                 case .pending: return .pending
-                case .userCancelled: return .failed(.changedMind)
+                case .userCancelled: return .failed(.customerCancelled)
                 @unknown default:
                     let reason = "StoreKit gave an answer that this version does not know; see what is owned."
                     return .unknown(StoreFailure(code: .unknown, reason: reason))

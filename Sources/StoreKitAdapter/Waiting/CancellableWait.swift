@@ -2,13 +2,13 @@ import Primitives
 
 /// Runs `operation`, and returns its result. If the caller is cancelled first, throws `CancellationError` at once, and
 /// the operation continues for the others that share it.
-func abandonable<Answer: Sendable>(
-    _ question: @escaping @Sendable () async throws -> Answer
+func cancellableWait<Answer: Sendable>(
+    _ operation: @escaping @Sendable () async throws -> Answer
 ) async throws -> Answer {
     let answer = Promise<Answer>()
     Task {
         do {
-            answer.resolve(.success(try await question()))
+            answer.resolve(.success(try await operation()))
         } catch {
             answer.resolve(.failure(error))
         }

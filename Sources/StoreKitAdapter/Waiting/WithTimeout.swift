@@ -3,15 +3,15 @@ import StoreModel
 
 /// Returns the result of `operation`, or `nil` if it takes longer than `limit`. The operation continues then, and
 /// passes its result to `late`.
-func timelyAnswer<Answer: Sendable>(
-    within limit: Duration = .seconds(2),
+func withTimeout<Answer: Sendable>(
+    of limit: Duration = .seconds(2),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     late: @escaping @Sendable (Answer) async -> Void = { _ in },
-    _ question: @escaping @Sendable () async -> Answer?
+    _ operation: @escaping @Sendable () async -> Answer?
 ) async -> Answer? {
     let promise = Promise<Answer?>()
     Task {
-        let answer = await question()
+        let answer = await operation()
         if !promise.resolve(.success(answer)), let answer { await late(answer) }
     }
     let timer = Task {
@@ -24,15 +24,15 @@ func timelyAnswer<Answer: Sendable>(
 
 /// Returns the result of `operation`. Throws `failure` if it takes longer than `limit`, and `CancellationError` at once
 /// if the caller is cancelled. In both cases the operation is cancelled, and its result is dropped.
-func timelyAnswer<Answer: Sendable>(
-    within limit: Duration, orThrow failure: StoreFailure,
+func withTimeout<Answer: Sendable>(
+    of limit: Duration, orThrow failure: StoreFailure,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-    _ question: @escaping @Sendable () async throws -> Answer
+    _ operation: @escaping @Sendable () async throws -> Answer
 ) async throws -> Answer {
     let promise = Promise<Answer>()
-    let asking = Task {
+    let operationTask = Task {
         do {
-            promise.resolve(.success(try await question()))
+            promise.resolve(.success(try await operation()))
         } catch {
             promise.resolve(.failure(error))
         }
@@ -42,7 +42,7 @@ func timelyAnswer<Answer: Sendable>(
         promise.resolve(.failure(failure))
     }
     defer {
-        asking.cancel()
+        operationTask.cancel()
         timer.cancel()
     }
     return try await promise.valueUnlessCancelled()

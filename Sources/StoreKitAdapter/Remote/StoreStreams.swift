@@ -3,10 +3,10 @@ import StoreModel
 
 /// The streams of a connection besides its updates: storefronts, messages and promoted purchases. Storefronts and
 /// messages are sent only when they change. Each promoted purchase is sent once, to one reader.
-package final class StoreNotices: Sendable {
+package final class StoreStreams: Sendable {
     package let promotedPurchases: AsyncStream<PromotedPurchase>
     private let promotions: AsyncStream<PromotedPurchase>.Continuation
-    private let known = Locked<(storefront: Storefront?, messages: [StoreMessage]?)>((nil, nil))
+    private let last = Locked<(storefront: Storefront?, messages: [StoreMessage]?)>((nil, nil))
     private let storefrontChanges = Broadcast<Storefront>(replaysLast: true)
     private let messageChanges = Broadcast<[StoreMessage]>(replaysLast: true)
 
@@ -18,24 +18,24 @@ package final class StoreNotices: Sendable {
     package var messages: AsyncStream<[StoreMessage]> { messageChanges.stream(keeping: 1) }
 
     /// Sends the storefront if it has changed. Call it from one task at a time.
-    package func tell(_ storefront: Storefront) {
-        let isNews = known.withLock { known in
-            defer { known.storefront = storefront }
-            return known.storefront != storefront
+    package func send(_ storefront: Storefront) {
+        let isChanged = last.withLock { last in
+            defer { last.storefront = storefront }
+            return last.storefront != storefront
         }
-        if isNews { storefrontChanges.send(storefront) }
+        if isChanged { storefrontChanges.send(storefront) }
     }
 
     /// Sends the messages if they have changed. Call it from one task at a time.
-    package func tell(_ messages: [StoreMessage]) {
-        let isNews = known.withLock { known in
-            defer { known.messages = messages }
-            return known.messages != messages
+    package func send(_ messages: [StoreMessage]) {
+        let isChanged = last.withLock { last in
+            defer { last.messages = messages }
+            return last.messages != messages
         }
-        if isNews { messageChanges.send(messages) }
+        if isChanged { messageChanges.send(messages) }
     }
 
-    package func tell(_ promoted: PromotedPurchase) { promotions.yield(promoted) }
+    package func send(_ promoted: PromotedPurchase) { promotions.yield(promoted) }
 
     package func finish() {
         promotions.finish()

@@ -7,15 +7,15 @@ import Testing
 @testable import StoreKitAdapter
 
 @Suite(.timeLimit(.minutes(1)))
-struct TimelyAnswerTests {
+struct WithTimeoutTests {
     private let late = CallLog<Int>()
     private let tooLate = StoreFailure(code: .unreachable, reason: "Too late.")
 
     @Test func `an answer that comes in time is returned, and one that is late goes its own way`() async throws {
-        #expect(await timelyAnswer(sleep: { _ in try await Gate().pass() }) { 1 } == 1)
+        #expect(await withTimeout(sleep: { _ in try await Gate().pass() }) { 1 } == 1)
         let gate = Gate()
         let limits = CallLog<Duration>()
-        let answer: Int? = await timelyAnswer(
+        let answer: Int? = await withTimeout(
             sleep: { limits.record($0) }, late: { [late] in late.record($0) },
             {
                 try? await gate.pass()
@@ -27,18 +27,18 @@ struct TimelyAnswerTests {
     }
 
     @Test func `no answer in time is none, and nothing comes late`() async {
-        let answer: Int? = await timelyAnswer(
+        let answer: Int? = await withTimeout(
             sleep: { _ in try await Gate().pass() }, late: { [late] in late.record($0) }, { nil })
         #expect(answer == nil && late.all.isEmpty)
     }
 
     @Test func `a question that must be answered returns its answer or throws its error`() async throws {
-        let answer = try await timelyAnswer(
-            within: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() }, { 1 })
+        let answer = try await withTimeout(
+            of: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() }, { 1 })
         #expect(answer == 1)
         await #expect(throws: StoreFailure(code: .notEntitled, reason: "No.")) {
-            try await timelyAnswer(
-                within: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() },
+            try await withTimeout(
+                of: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() },
                 { throw StoreFailure(code: .notEntitled, reason: "No.") })
         }
     }
@@ -46,8 +46,8 @@ struct TimelyAnswerTests {
     @Test func `a question that takes too long is cancelled and fails`() async throws {
         let cancelled = CallLog<Bool>()
         await #expect(throws: tooLate) {
-            try await timelyAnswer(
-                within: .seconds(30), orThrow: tooLate, sleep: { _ in },
+            try await withTimeout(
+                of: .seconds(30), orThrow: tooLate, sleep: { _ in },
                 {
                     try? await Gate().pass()
                     cancelled.record(Task.isCancelled)
@@ -59,8 +59,8 @@ struct TimelyAnswerTests {
     @Test func `a caller who is cancelled does not wait for the answer`() async throws {
         let asked = CallLog<Bool>()
         let caller = Task { [tooLate] in
-            try await timelyAnswer(
-                within: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() },
+            try await withTimeout(
+                of: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() },
                 {
                     asked.record(true)
                     try await Gate().pass()

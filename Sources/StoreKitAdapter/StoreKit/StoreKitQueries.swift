@@ -1,7 +1,7 @@
 import StoreModel
 
 /// The StoreKit queries for a payment.
-struct StoreKitQuestions: Sendable {
+struct StoreKitQueries: Sendable {
     /// Asks the customer to confirm a purchase. Returns the customer's answer.
     typealias Sell = @Sendable () async -> Sale
 
@@ -43,7 +43,7 @@ struct StoreKitQuestions: Sendable {
         } catch let failure as StoreFailure {
             return .failed(failure)
         } catch {
-            return .failed(Self.givenUp)
+            return .failed(Self.cancelled)
         }
         guard let sell = found else {
             let reason = "The App Store sells no product \(payment.productID) to this app here and now."
@@ -51,7 +51,7 @@ struct StoreKitQuestions: Sendable {
         }
         let owned = await budget.answer { [latest] in await latest(payment.productID) }
         // The connection was closed: no sheet may open now.
-        guard !Task.isCancelled else { return .failed(Self.givenUp) }
+        guard !Task.isCancelled else { return .failed(Self.cancelled) }
         switch await sell() {
         case .bought(let bought):
             return .bought(await bought.withRenewalInfo(within: budget, late: late), owned: owned)
@@ -61,6 +61,6 @@ struct StoreKitQuestions: Sendable {
         }
     }
 
-    private static let givenUp = StoreFailure(
+    private static let cancelled = StoreFailure(
         code: .cancelled, reason: "The purchase was given up before the App Store asked the customer.")
 }
