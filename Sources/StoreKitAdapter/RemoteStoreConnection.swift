@@ -114,7 +114,7 @@ public final class RemoteStoreConnection: StoreConnection {
     /// - Throws: `StoreFailure`; `CancellationError`.
     public func redeem(_ redemption: OfferCodeRedemption) async throws {
         guard redemption.code != nil else {
-            throw StoreFailure(code: .unsupported, reason: "The simulator has no sheet; give it the code.")
+            throw StoreFailure(code: .unsupported, reason: "The simulator has no sheet for offer codes. Pass the code.")
         }
         _ = try await send(.post, "/offer-codes", redemption, as: JSONValue.self)
     }

@@ -65,7 +65,8 @@ extension Store {
 
     private static func check(_ quantity: Int) throws {
         guard (1...10).contains(quantity) else {
-            throw PurchaseError(.invalidQuantityForPurchasing, "A purchase is of 1 to 10, not of \(quantity).")
+            throw PurchaseError(
+                .invalidQuantityForPurchasing, "The quantity of a purchase is 1 to 10, not \(quantity).")
         }
     }
 

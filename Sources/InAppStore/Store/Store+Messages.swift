@@ -38,7 +38,7 @@ extension PurchaseError {
     /// Why the store did not do what it was asked, in its own words.
     static func ofQuestion(_ error: any Error, otherwise code: Code) -> PurchaseError {
         guard let error = error as? PaymentError else {
-            return PurchaseError(code, "The store could not be asked; try again.", underlying: error)
+            return PurchaseError(code, "The request to the store failed. Try again.", underlying: error)
         }
         let isUnsupported = (error.underlying as? StoreFailure)?.code == .unsupported
         return PurchaseError(

@@ -133,7 +133,8 @@
                         guard let controller = controller() else { throw StoreFailure.noPresentationContext }
                         guard #available(macOS 15, *) else {
                             throw StoreFailure(
-                                code: .unsupported, reason: "This macOS redeems codes in the App Store alone.")
+                                code: .unsupported, reason: "This version of macOS redeems codes only in the App Store."
+                            )
                         }
                         try await AppStore.presentOfferCodeRedeemSheet(from: controller)
                     }
@@ -224,7 +225,9 @@
         public func storefront() async throws -> StoreModel.Storefront {
             let current = try await timeouts.answer("where the customer shops") { await StoreKit.Storefront.current }
             guard let current else {
-                throw StoreFailure(code: .unreachable, reason: "The App Store names no storefront; sign in to it.")
+                throw StoreFailure(
+                    code: .unreachable,
+                    reason: "The App Store has no storefront for this device. Sign in to the App Store.")
             }
             return StoreModel.Storefront(current)
         }
@@ -251,7 +254,8 @@
         public func redeem(_ redemption: OfferCodeRedemption) async throws {
             guard redemption.code == nil else {
                 throw StoreFailure(
-                    code: .unsupported, reason: "The App Store takes codes on its own sheet alone: leave the code out.")
+                    code: .unsupported, reason: "The App Store accepts codes only on its own sheet. Leave the code out."
+                )
             }
             guard let show = configuration.showCodeSheet else { throw StoreFailure.noPresentationContext }
             try await StoreFailure.translating { try await show() }
@@ -337,7 +341,7 @@
             public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
                 guard answer == .show, let show = configuration.showMessage else {
                     throw StoreFailure(
-                        code: .unsupported, reason: "The App Store asks its customers itself: answer with show.")
+                        code: .unsupported, reason: "The App Store asks the customer itself. Answer with show.")
                 }
                 guard let shown = await openMessages.message(message) else {
                     throw StoreFailure(code: .unknown, reason: "No message \(message) is open.")

@@ -92,7 +92,8 @@
                 case .pending: return .pending
                 case .userCancelled: return .failed(.customerCancelled)
                 @unknown default:
-                    let reason = "StoreKit gave an answer that this version does not know; see what is owned."
+                    let reason =
+                        "StoreKit returned a result that this version does not support. Check the owned transactions."
                     return .unknown(StoreFailure(code: .unknown, reason: reason))
                 }
             } catch {
@@ -130,7 +131,8 @@
             if let compactJWS { return StoreKit.Product.PurchaseOption.promotionalOffer(id, compactJWS: compactJWS) }
             guard let signature else {
                 throw StoreFailure(
-                    code: .missingOfferParameters, reason: "The App Store wants the offer \(id) signed by your server.")
+                    code: .missingOfferParameters,
+                    reason: "The App Store requires a signature of your server for the offer \(id).")
             }
             return [
                 .promotionalOffer(
@@ -141,7 +143,8 @@
 
         fileprivate func winBack(of product: StoreKit.Product) throws -> StoreKit.Product.PurchaseOption {
             guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {
-                throw StoreFailure(code: .unsupported, reason: "This system knows no win-back offers.")
+                throw StoreFailure(
+                    code: .unsupported, reason: "This version of the system does not support win-back offers.")
             }
             guard let offer = product.subscription?.winBackOffers.first(where: { $0.id == id }) else {
                 throw StoreFailure(code: .invalidOffer, reason: "\(product.id) has no win-back offer \(id).")

@@ -191,7 +191,7 @@
         static let customerCancelled = StoreFailure(code: .cancelled, reason: "The customer decided not to buy.")
         static let noPresentationContext = StoreFailure(
             code: .unsupported,
-            reason: "There is no place to show the App Store's sheet: give the configuration one with present.")
+            reason: "There is no scene or window for the App Store's sheet. Set one with present in the configuration.")
 
         /// Runs `operation`, and converts errors of StoreKit to `StoreFailure`. Cancellation is passed on.
         static func translating<Value: Sendable>(_ operation: () async throws -> Value) async throws -> Value {
@@ -208,7 +208,7 @@
             switch error {
             case let failure as StoreFailure: self = failure
             case is CancellationError:
-                self.init(code: .cancelled, reason: "The purchase was given up before the App Store answered.")
+                self.init(code: .cancelled, reason: "The purchase was cancelled before the App Store answered.")
             case let error as StoreKit.Product.PurchaseError: self.init(error)
             case let error as StoreKitError: self.init(error)
             case let error as StoreKit.Transaction.RefundRequestError: self.init(error)
@@ -232,7 +232,7 @@
                 case .missingOfferParameters: .missingOfferParameters
                 default: .unknown
                 }
-            self.init(code: code, reason: "The App Store did not sell: \(error.localizedDescription)")
+            self.init(code: code, reason: "The App Store refused the purchase: \(error.localizedDescription)")
         }
 
         private init(_ error: StoreKit.Transaction.RefundRequestError) {
@@ -240,11 +240,11 @@
             case .duplicateRequest:
                 self.init(
                     code: .duplicateRefundRequest,
-                    reason: "The App Store has received a refund request for this purchase before.")
+                    reason: "The App Store already has a refund request for this purchase.")
             default:
                 self.init(
                     code: .refundRequestFailed,
-                    reason: "The App Store did not take the refund request: \(error.localizedDescription)")
+                    reason: "The App Store refused the refund request: \(error.localizedDescription)")
             }
         }
 

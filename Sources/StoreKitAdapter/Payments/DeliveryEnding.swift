@@ -16,17 +16,17 @@ extension Deliveries.Ending {
         case .rejected(let error):
             self = .rejected(
                 PaymentError(
-                    .rejected, "The purchase was not accepted as true and stays unfinished.", underlying: error))
+                    .rejected, "The purchase was rejected and stays unfinished.", underlying: error))
         case .held(let error):
             self = .held(
                 PaymentError(
-                    .acknowledgementPending, "The purchase is paid and is kept until its customer is there.",
+                    .acknowledgementPending, "The purchase is paid. It is kept until its customer logs in.",
                     underlying: error))
         case .unavailable(let error):
             self = .pending(
                 PaymentError(
                     .acknowledgementPending,
-                    "The purchase is paid and is acknowledged when the server can be reached.", underlying: error))
+                    "The purchase is paid. It is acknowledged when the server is reachable.", underlying: error))
         }
     }
 

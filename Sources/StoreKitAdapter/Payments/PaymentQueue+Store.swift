@@ -134,15 +134,15 @@ extension PaymentQueue {
 }
 
 extension PaymentError {
-    static let isShutDown = PaymentError(.shutDown, "The payment queue was shut down; make a new one.")
+    static let isShutDown = PaymentError(.shutDown, "The payment queue was shut down. Create a new one.")
 
     /// Creates the error for what a connection threw.
     init(storeAnswered error: any Error) {
         switch error {
         case let failure as StoreFailure:
             self.init(failure.code == .cancelled ? .cancelled : .storeFailed, failure.reason, underlying: failure)
-        case is CancellationError: self.init(.cancelled, "The store was no longer asked.", underlying: error)
-        default: self.init(.storeFailed, "The store could not be asked; try again.", underlying: error)
+        case is CancellationError: self.init(.cancelled, "The request to the store was cancelled.", underlying: error)
+        default: self.init(.storeFailed, "The request to the store failed. Try again.", underlying: error)
         }
     }
 }

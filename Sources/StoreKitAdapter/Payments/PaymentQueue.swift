@@ -80,7 +80,7 @@ public actor PaymentQueue {
         introductoryOfferEligibility: String? = nil, simulatesAskToBuy: Bool = false
     ) async -> PaymentAnswer {
         guard !Task.isCancelled else {
-            let cancelled = PaymentError(.cancelled, "The purchase was cancelled before the store was asked.")
+            let cancelled = PaymentError(.cancelled, "The purchase was cancelled before the request to the store.")
             return PaymentAnswer(outcome: .failed(error: cancelled))
         }
         let payment = Payment(
@@ -89,7 +89,9 @@ public actor PaymentQueue {
             simulatesAskToBuy: simulatesAskToBuy)
         guard payments[payment.id] == nil else {
             let taken = PaymentError(
-                .storeFailed, "A payment named \(payment.id) is under way; let makePaymentID give each its own name.")
+                .storeFailed,
+                "A payment with the id \(payment.id) is in progress. makePaymentID must return a new id for each payment."
+            )
             return PaymentAnswer(outcome: .failed(error: taken))
         }
         let promise = Promise<PaymentAnswer>()
@@ -254,7 +256,7 @@ public actor PaymentQueue {
     }
 
     private func verdicts(on transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
-        let unanswered = PaymentError(.acknowledgementPending, "Nobody answered for this transaction.")
+        let unanswered = PaymentError(.acknowledgementPending, "The delivery returned no verdict for this transaction.")
         let verdicts = await deliver(transactions)
         return transactions.reduce(into: [:]) { all, transaction in
             all[transaction.id] = verdicts[transaction.id] ?? .unavailable(unanswered)

@@ -35,7 +35,7 @@ struct PaymentQueueStateMachine {
         case .productCheckFailed(let id, let error): return answer(id, .failed(error: error))
         case .submissionFailed(let id, let error): return submissionFailed(id, error)
         case .purchaseCancelled(let id):
-            return answer(id, .failed(error: PaymentError(.cancelled, "The purchase is no longer waited for.")))
+            return answer(id, .failed(error: PaymentError(.cancelled, "The caller cancelled the purchase.")))
         case .update(let update): return route(update)
         case .delivered(let verdicts):
             return verdicts.sorted { $0.key < $1.key }.flatMap { settle($0.key, $0.value) }
@@ -43,7 +43,7 @@ struct PaymentQueueStateMachine {
         case .redeliver(let id, let caller): return redeliver(id, for: caller)
         case .redeliverAll: return deliver(deliveries.redeliverAll())
         case .redeliveryCancelled(let caller):
-            let error = PaymentError(.cancelled, "The acknowledgement is no longer waited for.")
+            let error = PaymentError(.cancelled, "The caller cancelled the redelivery.")
             return deliveries.remove(caller) ? [.answerRedelivery(caller, .failure(error))] : []
         case .finishRequested(let id): return finishes.begin(id, nil) ? [.finish(id)] : []
         case .finished(let id): return finishes.end(id) ? [.finish(id)] : []
@@ -54,7 +54,7 @@ struct PaymentQueueStateMachine {
         case .restoreFailed(let number, let error):
             return answer(restores.fail(PaymentError(storeAnswered: error), number: number))
         case .restoreCancelled(let caller):
-            let error = PaymentError(.cancelled, "The restore is no longer waited for.")
+            let error = PaymentError(.cancelled, "The caller cancelled the restore.")
             let wasWaiting = presentations.removeValue(forKey: caller) != nil || restores.remove(caller)
             return wasWaiting ? [.answerRestore(caller, .failure(error))] : []
         case .present(let transactions, let caller): return present(transactions, for: caller)
@@ -69,7 +69,7 @@ struct PaymentQueueStateMachine {
         payments.begin(payment.id)
         guard (1...10).contains(payment.quantity) else {
             let failure = StoreFailure(
-                code: .invalidQuantity, reason: "A purchase is of 1 to 10, not of \(payment.quantity).")
+                code: .invalidQuantity, reason: "The quantity of a purchase is 1 to 10, not \(payment.quantity).")
             return fail(payment.id, failure)
         }
         return [checksProductFirst ? .checkProduct(payment) : .submit(payment)]
@@ -102,7 +102,7 @@ struct PaymentQueueStateMachine {
         case .purchased(let transaction, let alreadyOwned):
             return deliver(transaction, .purchased, for: update, alreadyOwned: alreadyOwned)
         case .deferred:
-            let sentence = "The purchase waits for approval and is completed when it is given."
+            let sentence = "The purchase waits for an approval and is completed after it."
             return update.paymentID.map { answer($0, .failed(error: PaymentError(.deferred, sentence))) } ?? []
         case .failed(let failure):
             let completion = StoreUpdate(
@@ -115,7 +115,7 @@ struct PaymentQueueStateMachine {
             case .alreadyReported: return []
             }
         case .revoked(let transaction):
-            let takenBack = StoreFailure(code: .declined, reason: "The store took the purchase back.")
+            let takenBack = StoreFailure(code: .declined, reason: "The store revoked the purchase.")
             return deliver(transaction, .revoked, for: update)
                 + (update.paymentID.map { answer($0, .failed(error: PaymentError(storeAnswered: takenBack))) } ?? [])
         case .renewalChanged(let transaction): return deliver(transaction, .renewalChanged, for: update)
@@ -234,7 +234,7 @@ struct PaymentQueueStateMachine {
     /// get that result.
     private mutating func customerChanged() -> [Action] {
         let error = PaymentError(
-            .customerChanged, "The customer changed; what is bought all the same is kept for whoever paid.")
+            .customerChanged, "The customer changed. A purchase that is made anyway is kept for the customer who paid.")
         let awaited = deliveries.awaitedPayments
         let answers = payments.all.filter { !awaited.contains($0) }.flatMap { answer($0, .failed(error: error)) }
         let restore = answer(restores.abandon(error)) + abandonPresentations(error)
@@ -245,7 +245,7 @@ struct PaymentQueueStateMachine {
     private mutating func shutDown() -> [Action] {
         isShutDown = true
         let error = PaymentError(
-            .shutDown, "The payment queue was shut down; what is unfinished is delivered at launch.")
+            .shutDown, "The payment queue was shut down. Unfinished transactions are delivered at the next launch.")
         return payments.all.flatMap { answer($0, .failed(error: error)) }
             + deliveries.removeAllCallers().map { .answerRedelivery($0, .failure(error)) }
             + answer(restores.abandon(error))

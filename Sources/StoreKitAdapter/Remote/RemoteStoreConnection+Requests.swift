@@ -45,7 +45,7 @@ extension RemoteStoreConnection.Configuration {
         do {
             return try WireJSON.decode(type, from: bytes)
         } catch {
-            throw StoreFailure(code: .unknown, reason: "The store's answer is not of the expected form: \(error)")
+            throw StoreFailure(code: .unknown, reason: "The store's response has an unexpected form: \(error)")
         }
     }
 }

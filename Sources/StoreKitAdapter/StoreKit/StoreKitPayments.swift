@@ -76,7 +76,7 @@ actor StoreKitPayments {
         guard await queries.find(id) == nil else { return }
         throw StoreFailure(
             code: StoreFailure.Code(rawValue: "unknownTransaction"),
-            reason: "The App Store knows no transaction \(id) of this customer.")
+            reason: "The App Store has no transaction \(id) of this customer.")
     }
 
     private func perform(_ action: StoreKitStateMachine.Action) {
@@ -90,7 +90,8 @@ actor StoreKitPayments {
                 try writeJournal()
             } catch {
                 let failure = StoreFailure(
-                    code: .systemError, reason: "The payment could not be noted, so nothing was bought: \(error)")
+                    code: .systemError,
+                    reason: "Cannot write the payment to the journal, so nothing was bought: \(error)")
                 return handle(.answered(payment.id, .failed(failure)))
             }
             let budget = budget(for: payment.id)

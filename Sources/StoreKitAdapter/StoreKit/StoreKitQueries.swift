@@ -46,7 +46,7 @@ struct StoreKitQueries: Sendable {
             return .failed(Self.cancelled)
         }
         guard let sell = found else {
-            let reason = "The App Store sells no product \(payment.productID) to this app here and now."
+            let reason = "The App Store does not sell the product \(payment.productID) to this app in this storefront."
             return .failed(StoreFailure(code: .invalidProduct, reason: reason))
         }
         let owned = await budget.answer { [latest] in await latest(payment.productID) }
@@ -62,5 +62,5 @@ struct StoreKitQueries: Sendable {
     }
 
     private static let cancelled = StoreFailure(
-        code: .cancelled, reason: "The purchase was given up before the App Store asked the customer.")
+        code: .cancelled, reason: "The purchase was cancelled before the App Store asked the customer.")
 }

@@ -152,8 +152,8 @@ struct StoreKitStateMachine {
         let failure = StoreFailure(
             code: .unknown,
             reason:
-                "This payment was begun in an earlier run, and the store does not say how it ended; if it was bought it "
-                + "is delivered by itself, so look at what is owned before you make a new payment.")
+                "This payment was begun in an earlier run, and the store does not report its outcome. A finished purchase "
+                + "is delivered by itself, so check the owned transactions before you make a new payment.")
         return StoreUpdate(paymentID: payment, productID: product, state: .failed(failure))
     }
 
@@ -205,7 +205,7 @@ struct StoreKitStateMachine {
     private mutating func reportEarlierPurchase(_ payment: PaymentID, _ transaction: StoreTransaction?) -> [Action] {
         guard let entry = journal[payment] else { return [] }
         guard let transaction else { return [.report(Self.lost(payment, entry.product))] }
-        let taken = StoreFailure(code: .declined, reason: "The store has taken back what this payment bought.")
+        let taken = StoreFailure(code: .declined, reason: "The store revoked the purchase of this payment.")
         let update = StoreUpdate(
             paymentID: payment, productID: entry.product,
             state: transaction.revocationDate == nil ? .purchased(transaction) : .failed(taken))
