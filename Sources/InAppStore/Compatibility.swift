@@ -1,19 +1,19 @@
 import Purchases
 
-/// `Store` under the name seed 001 gives it.
+/// An earlier name of ``Store``.
 public typealias BZRStore = Store
-/// `StoreConfiguration` under the name seed 001 gives it.
+/// An earlier name of ``StoreConfiguration``.
 public typealias BZRStoreConfiguration = StoreConfiguration
-/// `ProductsInfoProvider` under the name seed 001 gives it.
+/// An earlier name of ``ProductsInfoProvider``.
 public typealias BZRProductsInfoProvider = ProductsInfoProvider
-/// `ProductsManager` under the name seed 001 gives it.
+/// An earlier name of ``ProductsManager``.
 public typealias BZRProductsManager = ProductsManager
-/// The type of error of earlier releases.
+/// The error type of earlier releases.
 @available(*, deprecated, renamed: "PurchaseError")
 public typealias StoreError = PurchaseError
 
 extension PurchaseError {
-    /// The reason, under its name of earlier releases.
+    /// The earlier name of `reason`.
     @available(*, deprecated, renamed: "reason")
     public var sentence: String { reason }
 }

@@ -4,18 +4,23 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The in-app store as one of the systems behind `PurchaseClient`: it sells what is in the store's product list and
-/// leaves everything else to the next plugin.
+/// The in-app store as a plugin of `PurchaseClient`. It sells the products of the store's product list, and leaves all
+/// others to the next plugin.
 ///
-/// What the customer begins in the App Store and `StoreConfiguration.promotedPurchases` puts off, the client offers the app
-/// among its `promotedPurchases`. It is the same purchase as that in `Store.postponedPurchases`: whoever goes on with it
-/// first makes it, and to anybody else it is `invalidProductForPurchasing`.
+/// If `StoreConfiguration.promotedPurchases` postpones a promoted purchase, the client offers it to the app among its
+/// `promotedPurchases`. The same purchase is in `Store.postponedPurchases`: only the first continuation buys it, and
+/// later ones fail with `invalidProductForPurchasing`.
 public final class InAppStorePurchasePlugin: PurchasePlugin {
     public let name: String
     public let appRequests: AppRequests?
     private let store: Store
     private let promotions: Task<Void, Never>
 
+    /// Creates a plugin.
+    ///
+    /// - Parameters:
+    ///   - store: The store that sells.
+    ///   - name: The name of the plugin.
     public init(store: Store, name: String = "inAppStore") {
         self.store = store
         self.name = name
@@ -36,8 +41,11 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
 
     deinit { promotions.cancel() }
 
-    /// A server that gives no answer, or none that can be believed, has not rejected the user: the store goes by what it
-    /// knows of them, asks again by itself, and its next answer says what is wrong.
+    /// Logs in a user. Succeeds even if the server gives no answer, or none that can be verified: the store then uses
+    /// its stored answer, repeats the request by itself, and reports the error with its next answer.
+    ///
+    /// - Parameter appUserId: The id of the user.
+    /// - Throws: `PurchaseError`: `validationError` for an invalid id, or the error of the store.
     public func logIn(appUserId: UserId) async throws {
         guard let customer = CustomerID(rawValue: appUserId.stringValue) else {
             throw PurchaseError(.validationError, "A user's id has 1 to 255 bytes and no control characters.")
@@ -51,7 +59,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
-    /// A failure is among the store's events.
+    /// Logs out. A failure is reported among the store's events.
     public func logOut() async { try? await store.logOut() }
 
     public func getFeatures() async throws -> Features {
@@ -81,7 +89,13 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
-    /// The store judges the offer: its signature has to name the `appAccountToken` of who is logged in.
+    /// Buys a product, with an offer if one is given. The store verifies the offer: its signature must contain the
+    /// `appAccountToken` of the current customer.
+    ///
+    /// - Parameters:
+    ///   - product: The product to buy.
+    ///   - promoOffer: The offer whose price the customer pays.
+    /// - Returns: The purchase, an error, or `notSupported` for a product that is not in the list.
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
@@ -122,7 +136,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
             isPendingAcknowledgement: purchase.isPendingAcknowledgement)
     }
 
-    /// As the App Store describes it, or by its identifier where that cannot be had.
+    /// Returns the product as the App Store describes it, or with its identifier only if the request fails.
     private static func product(_ id: ProductID, of store: Store) async -> Product {
         let described = try? await store.fetchProductsInfo([id.rawValue])[id.rawValue]
         return described.map { Product($0) } ?? Product(productIdentifier: id.rawValue)
@@ -132,7 +146,9 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         try await Self.translating { try await self.store.restorePurchases() }
     }
 
-    /// The store's own sheet asks for the code, where there is one.
+    /// Shows the store's sheet for offer codes, if there is one.
+    ///
+    /// - Returns: Success, an error, or `notSupported` without a sheet.
     public func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error> {
         do {
             try await store.redeemOfferCode()
@@ -151,7 +167,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         return store.lastAnswer.map { AnswerOrigin(.cache, asOf: $0.receivedAt) }
     }
 
-    /// The store's records hold the server's answer.
+    /// `true`: the store's records contain the server's answer.
     public var keepsItsAnswers: Bool { true }
 
     public func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
@@ -161,7 +177,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, weak store] in
-            // Before the server's first answer there is nothing to tell, not even that there is nothing.
+            // Before the server's first answer, even an empty set would be a guess.
             var told: PaidFeatures?
             for await _ in snapshots {
                 guard let store else { break }
@@ -188,9 +204,9 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
-    /// The store's errors in the words of the purchase client; others stay as they are.
+    /// Converts an error of the store to one of the purchase client. Other errors stay unchanged.
     static func purchaseError(_ error: any Error) -> any Error {
-        // A server that gave no answer decided nothing, and a store that cannot be reached neither.
+        // An unreachable server or store has decided nothing.
         if failure(in: error)?.code == .unreachable {
             return PurchaseError(.unreachable, "The App Store cannot be reached; try again.", underlying: error)
         }
@@ -203,7 +219,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         return codes[error.code].map { PurchaseError($0, error.reason, underlying: error) } ?? error
     }
 
-    /// What the store said, below whatever was made of it.
+    /// Returns the store's failure that caused an error.
     private static func failure(in error: (any Error)?) -> StoreFailure? {
         switch error {
         case let failure as StoreFailure: failure

@@ -1,76 +1,87 @@
 import Purchases
 
-/// The failures of the in-app store, whose calls throw `PurchaseError` as those of `PurchaseClient` do.
+/// The failures of the in-app store. Its calls throw `PurchaseError`, as those of `PurchaseClient` do.
 extension PurchaseError.Code {
     /// A setting that the one-argument configuration needs is missing.
     public static let missingSetting = Self(rawValue: "missingSetting")
     /// Another store of this process uses the same storage.
     public static let alreadyInUse = Self(rawValue: "alreadyInUse")
+    /// The product list cannot be read.
     public static let productListUnreadable = Self(rawValue: "productListUnreadable")
+    /// The product list is not valid.
     public static let productListMalformed = Self(rawValue: "productListMalformed")
     /// The product is not in the list, or the store does not sell it.
     public static let invalidProductForPurchasing = Self(rawValue: "invalidProductForPurchasing")
+    /// A product is not in the product list, or the store does not sell it.
     public static let invalidProductIdentifier = Self(rawValue: "invalidProductIdentifier")
+    /// The quantity is not between 1 and 10, or not 1 for a purchase with an offer.
     public static let invalidQuantityForPurchasing = Self(rawValue: "invalidQuantityForPurchasing")
+    /// No unfinished transaction has this identifier.
     public static let invalidTransactionIdentifier = Self(rawValue: "invalidTransactionIdentifier")
+    /// The customer has no active subscription, so nothing can be acquired.
     public static let acquireAllRequestedForNonSubscriber = Self(rawValue: "acquireAllRequestedForNonSubscriber")
+    /// The caller or the customer cancelled, or the customer changed.
     public static let operationCancelled = Self(rawValue: "operationCancelled")
     /// The purchase waits for an approval.
     public static let purchaseDeferred = Self(rawValue: "purchaseDeferred")
+    /// This device may not make payments.
     public static let purchaseNotAllowed = Self(rawValue: "purchaseNotAllowed")
+    /// The purchase failed.
     public static let purchaseFailed = Self(rawValue: "purchaseFailed")
-    /// No error: something was bought or acquired.
+    /// Not an error: a product was bought or acquired.
     public static let purchaseSuccessful = Self(rawValue: "purchaseSuccessful")
-    /// What waited for somebody's approval did not get it.
+    /// A deferred purchase was not approved.
     public static let purchaseDeclined = Self(rawValue: "purchaseDeclined")
-    /// The store took a purchase back: refunded, or no longer shared by the family.
+    /// The store revoked a purchase: it was refunded, or is no longer shared by the family.
     public static let purchaseRevoked = Self(rawValue: "purchaseRevoked")
-    /// No error: what the customer began in the App Store goes on.
+    /// Not an error: a promoted purchase continues.
     public static let promotedPurchaseBegun = Self(rawValue: "promotedPurchaseBegun")
-    /// No error: what the customer began in the App Store waits until the app goes on with it.
+    /// Not an error: a promoted purchase waits until the app continues it.
     public static let promotedPurchasePostponed = Self(rawValue: "promotedPurchasePostponed")
-    /// No error: what the customer began in the App Store is not in the list, or the app does not want it.
+    /// Not an error: the product of a promoted purchase is not in the list, or the app refused the purchase.
     public static let promotedPurchaseRefused = Self(rawValue: "promotedPurchaseRefused")
+    /// The server could not be reached, or rejected a transaction.
     public static let receiptValidationFailed = Self(rawValue: "receiptValidationFailed")
-    /// The store could not be asked what it sells; `underlying` is the `ProductRequestError`.
+    /// The request for products failed; `underlying` is the `ProductRequestError`.
     public static let productsMetadataFetchingFailed = Self(rawValue: "productsMetadataFetchingFailed")
-    /// The store did not take the offer code.
+    /// The store did not accept the offer code.
     public static let codeRedemptionFailed = Self(rawValue: "codeRedemptionFailed")
-    /// The store could not show a message or take the answer to it.
+    /// The store could not show a message, or did not accept its answer.
     public static let messageFailed = Self(rawValue: "messageFailed")
     /// The store could not show where subscriptions are managed.
     public static let manageSubscriptionsFailed = Self(rawValue: "manageSubscriptionsFailed")
-    /// The store did not take a refund request.
+    /// The store did not accept a refund request.
     public static let refundRequestFailed = Self(rawValue: "refundRequestFailed")
-    /// The store could not say whether the customer may get an offer.
+    /// The store could not check the eligibility for an offer.
     public static let offerEligibilityFailed = Self(rawValue: "offerEligibilityFailed")
-    /// The store could not say how the customer got the app.
+    /// The store could not provide the app transaction.
     public static let appTransactionFailed = Self(rawValue: "appTransactionFailed")
+    /// The restore failed.
     public static let restorePurchasesFailed = Self(rawValue: "restorePurchasesFailed")
-    /// No error: the device's clock reads an earlier instant than is known to have come.
+    /// Not an error: the device's clock shows an earlier time than the latest known one.
     public static let clockSetBack = Self(rawValue: "clockSetBack")
-    /// What a sibling app told of its subscriptions is not what it wrote.
+    /// The shared subscriptions of a sibling app are damaged.
     public static let sharedUserInfoDamaged = Self(rawValue: "sharedUserInfoDamaged")
-    /// A sibling app tells of its subscriptions in a form of another version; one of the two is to be updated.
+    /// A sibling app shares its subscriptions in another format version. Update one of the two apps.
     public static let sharedUserInfoOfOtherVersion = Self(rawValue: "sharedUserInfoOfOtherVersion")
-    /// The server could not be asked about credit, or knows no such credit.
+    /// The request for credit failed, or the server has no such credit.
     public static let creditFailed = Self(rawValue: "creditFailed")
-    /// There is less credit than the items cost; nothing was spent.
+    /// The credit is lower than the price of the items; nothing was spent.
     public static let insufficientCredit = Self(rawValue: "insufficientCredit")
     /// The customer has not bought or acquired the product, so its content is not fetched.
     public static let contentNotAcquired = Self(rawValue: "contentNotAcquired")
-    /// The product's `contentFetcherParameters` lack what its fetcher needs.
+    /// The product's `contentFetcherParameters` lack a value that its fetcher needs.
     public static let invalidContentFetcherParameters = Self(rawValue: "invalidContentFetcherParameters")
-    /// The `type` of a product's `contentFetcherParameters` names no fetcher of this store.
+    /// The store has no fetcher for the `type` of a product's `contentFetcherParameters`.
     public static let contentFetcherNotRegistered = Self(rawValue: "contentFetcherNotRegistered")
-    /// The content could not be had from where it is; trying again later goes on where it broke off.
+    /// The content could not be fetched from its source. A later attempt continues the download.
     public static let contentFetchFailed = Self(rawValue: "contentFetchFailed")
-    /// What was fetched is not what the product list says: its size, its SHA-256, its checksum.
+    /// The fetched content differs from the product list: in its size, its SHA-256 or its checksum.
     public static let contentMismatch = Self(rawValue: "contentMismatch")
-    /// What was fetched cannot be unpacked; `underlying` is the `ExtractionError` of an archive.
+    /// The fetched content cannot be unpacked; `underlying` is the `ExtractionError` of an archive.
     public static let contentExtractionFailed = Self(rawValue: "contentExtractionFailed")
-    /// There is no room for the content; freeing some helps.
+    /// The disk has no space for the content.
     public static let diskFull = Self(rawValue: "diskFull")
-    /// This user may not write where content is kept, or not read it.
+    /// This user may not read or write the content folder.
     public static let notPermitted = Self(rawValue: "notPermitted")
 }

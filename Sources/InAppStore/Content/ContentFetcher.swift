@@ -1,41 +1,60 @@
 import Primitives
 import StoreModel
 
-/// A way to fetch content, chosen by the `type` in a product's `contentFetcherParameters`. An app may bring its own.
+/// A way to fetch content, selected by the `type` in a product's `contentFetcherParameters`. An app can add its own.
 public protocol ContentFetcher: Sendable {
-    /// The texts of `type` that choose it.
+    /// The values of `type` that select this fetcher.
     var types: Set<String> { get }
-    /// Whether all it brings are archives: where nothing unpacks them it is not asked. `false` by default.
+    /// Whether the fetcher returns only archives. The store does not use such a fetcher if it has no archive extractor.
+    /// `false` by default.
     var bringsArchivesOnly: Bool { get }
-    /// Throws `PurchaseError` `invalidContentFetcherParameters` naming the member that is missing or wrong. Nothing is fetched.
+    /// Checks the parameters of a product, without fetching anything.
+    ///
+    /// - Parameter parameters: The product's `contentFetcherParameters`.
+    /// - Throws: `PurchaseError` with the code `invalidContentFetcherParameters`, which names the missing or invalid
+    ///   member.
     func check(_ parameters: JSONObject) throws
-    /// Fetches everything, or throws. `progress` is told what has arrived, what earlier attempts brought included, without
-    /// a location; a cancelled task ends it, and what has arrived may be left in the order's folder.
+    /// Fetches all content of a product. If the task is cancelled, the fetch ends, and received data may stay in the
+    /// order's folder.
+    ///
+    /// - Parameters:
+    ///   - order: The product, its parameters and its work folder.
+    ///   - progress: Receives the progress, without a location. It includes data of earlier attempts.
+    /// - Returns: The fetched archive or folder.
+    /// - Throws: An error that says why the content was not fetched.
     func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent
-    /// What was brought for an order has been copied to its place or unpacked there, or was not accepted: it may go.
+    /// Releases what was fetched for `order`. It was copied or unpacked, or was not accepted.
     func release(_ order: ContentOrder) async
 }
 
 extension ContentFetcher {
-    /// Nothing: what is in the order's folder is removed by whoever gave the order.
+    /// Does nothing. The store removes the content of the order's work folder.
     public func release(_ order: ContentOrder) async {}
 }
 
 extension ContentFetcher {
+    /// `false`: the fetcher may return folders.
     public var bringsArchivesOnly: Bool { false }
 }
 
-/// What a fetcher is to fetch.
+/// A request to fetch the content of one product.
 public struct ContentOrder: Sendable, Equatable {
+    /// The product.
     public var productID: ProductID
-    /// The product's `contentFetcherParameters`, checked.
+    /// The product's `contentFetcherParameters`, after the check.
     public var parameters: JSONObject
-    /// A folder of this product's alone. It is kept between attempts and launches, so that one that broke off can be
-    /// resumed, and emptied when the content is in place.
+    /// A folder for this product only. It is kept between attempts and launches, so that an interrupted fetch can
+    /// continue, and is emptied when the content is in place.
     public var workFolder: String
 
+    /// Creates an order.
+    ///
+    /// - Parameters:
+    ///   - productID: The product.
+    ///   - parameters: The product's `contentFetcherParameters`.
+    ///   - workFolder: A folder for this product only.
     public init(productID: ProductID, parameters: JSONObject, workFolder: String) {
         self.productID = productID
         self.parameters = parameters
@@ -43,10 +62,10 @@ public struct ContentOrder: Sendable, Equatable {
     }
 }
 
-/// What a fetcher brought. Closed: content is unpacked or put in place as it is.
+/// The result of a fetch. The enum is closed: content is unpacked, or copied as it is.
 public enum FetchedContent: Sendable, Equatable {
-    /// An archive, to be extracted by the app's `ArchiveExtractor`.
+    /// An archive for the app's `ArchiveExtractor`.
     case archive(path: String)
-    /// A folder to be copied.
+    /// A folder to copy.
     case folder(path: String)
 }

@@ -1,43 +1,56 @@
 import Primitives
 import StoreModel
 
-/// Keeps the content of products on the device: fetches it, knows what is there, removes it.
+/// Manages the content of products on the device: fetches, finds and removes it.
 public protocol ContentManager: Sendable {
-    /// The products whose whole content is on the device, what earlier runs fetched included.
+    /// The products whose content is completely on the device, including content that earlier runs fetched.
     var downloaded: Set<ProductID> { get }
-    /// What is on the device: the current set first, then each that differs from the one before, told once `downloaded` is
-    /// so. Each reading of the property is a stream of its own.
+    /// The sets of products whose content is on the device: the current set first, then each change. A set is sent
+    /// after `downloaded` has changed. Each access returns a new stream.
     var changes: AsyncStream<Set<ProductID>> { get }
-    /// The folder of a product's content, `nil` while it is not all there.
+    /// Returns the folder of the content of `product`, or `nil` while it is incomplete.
     func location(of product: ProductID) -> String?
-    /// Fetches a product's content as its parameters in the product list say. Callers who ask for the same product at the
-    /// same time share one fetch, which goes on while one of them listens; the last progress names the content's folder.
-    /// Content that is on the device already ends the stream at once.
+    /// Fetches the content of a product. Callers that request the same product at the same time share one fetch, which
+    /// continues while one of them listens. The last progress names the content's folder. If the content is already on
+    /// the device, the stream ends at once.
     ///
-    /// Throws `PurchaseError`; what was on the device before stays then.
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - parameters: The product's `contentFetcherParameters`.
+    /// - Returns: The progress. The stream throws `PurchaseError`; content that was on the device before stays then.
     func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error>
-    /// Removes a product's content and what was received of it; no error when there is none.
+    /// Removes the content of `product`, and the data of an incomplete fetch. Does nothing if there is none.
+    ///
+    /// - Parameter product: The product.
+    /// - Throws: `PurchaseError`.
     func delete(_ product: ProductID) async throws
-    /// Gives up what is being fetched, to be resumed in the next run.
+    /// Stops the running fetches. The next run can continue them.
     func close() async
 }
 
-/// How far a download of a product's content has come, in bytes.
+/// The progress of a download of a product's content, in bytes.
 public struct ContentProgress: Sendable, Equatable {
+    /// The number of received bytes.
     public var received: Int64
-    /// `nil` while it is not known.
+    /// The total number of bytes; `nil` while it is unknown.
     public var total: Int64?
-    /// The folder of the content, once it is complete; a product without content has none.
+    /// The folder of the complete content; `nil` for a product without content.
     public var location: String?
 
-    /// Nothing is left to fetch.
+    /// Whether nothing is left to fetch.
     public var isComplete: Bool { location != nil || self == .nothing }
 
-    /// Of a product that has no content.
+    /// The progress of a product that has no content.
     public static let nothing = ContentProgress(received: 0, total: 0)
 
+    /// Creates a progress.
+    ///
+    /// - Parameters:
+    ///   - received: The number of received bytes.
+    ///   - total: The total number of bytes; `nil` if it is unknown.
+    ///   - location: The folder of the complete content.
     public init(received: Int64, total: Int64? = nil, location: String? = nil) {
         self.received = received
         self.total = total

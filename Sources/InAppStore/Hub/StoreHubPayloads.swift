@@ -5,9 +5,9 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// What the store's messages carry.
+/// The payloads of the store's messages.
 extension StoreHubPlugin {
-    /// One entry a feature: active if any purchase gives it now, and until the latest end of those that do.
+    /// Returns one entry per feature: active if any purchase gives it now, until the latest end of those purchases.
     static func payload(_ features: PaidFeatures, at now: Date) -> JSONObject {
         let byName = Dictionary(grouping: features.features, by: \.name)
         let entries = byName.keys.sorted().map { name -> JSONValue in
@@ -63,7 +63,7 @@ extension StoreHubPlugin {
         return ["messages": .array(entries)]
     }
 
-    /// Of an error only its code: what a plugin's own errors say may be meant for nobody else.
+    /// Returns the payload of a diagnostic. Contains only the code of an error, because its text may be confidential.
     static func payload(_ diagnostic: PurchaseDiagnostic) -> JSONObject {
         var payload: JSONObject = ["operation": .string(diagnostic.operation)]
         payload["plugin"] = diagnostic.pluginName.map { .string($0) }
@@ -98,7 +98,7 @@ extension StoreHubPlugin {
 }
 
 extension PaidFeature {
-    /// The first instant without it; `nil` for what does not end.
+    /// The first instant without the feature; `nil` if it does not end.
     var endDate: Date? {
         switch paymentType {
         case .subscription(let periods): periods.current.endDate

@@ -4,7 +4,7 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// What the store's commands do; each ends with its event.
+/// The commands of the store. Each ends with its event.
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         await tellPurchase(of: id, as: message) {
@@ -25,7 +25,7 @@ extension StoreHubPlugin {
         }
     }
 
-    /// Emits what comes of a purchase: its transaction, and whether the server has yet to acknowledge it.
+    /// Sends the result of a purchase: its transaction, and whether the server has acknowledged it.
     private func tellPurchase(
         of product: String, as message: MessageID?, _ purchase: () async throws -> (StoreTransaction?, isPending: Bool)
     ) async {
@@ -42,15 +42,15 @@ extension StoreHubPlugin {
         emit("store.purchaseResult", result, id: message)
     }
 
-    /// An offer is signed for a product as the App Store describes it. A product that is not in the list may be another
-    /// plugin's to sell.
+    /// Buys with an offer, which is signed for a product as the App Store describes it. Another plugin may sell a
+    /// product that is not in the list.
     private func buy(_ id: String, with offer: String) async throws -> SuccessfulPurchase {
         let known = try await store.list[id] == nil ? nil : store.fetchProductsInfo([id])[id]
         let product = known.map { Product($0) } ?? Product(productIdentifier: id)
         return try await client.purchase(product, with: promoOffer(offer, of: product))
     }
 
-    /// The offer as a plugin signs it, else by its identifier alone, for stores that ask for no signature.
+    /// Returns the offer with a plugin's signature, or with its identifier only, for stores that require no signature.
     private func promoOffer(_ identifier: String, of product: Product) async throws -> PromoOffer {
         let discount =
             product.discounts.first { $0.identifier == identifier }

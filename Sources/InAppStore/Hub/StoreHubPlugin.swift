@@ -5,14 +5,14 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The store on the hub: other plugins buy, restore and ask through messages, without knowing it.
+/// The store as a plugin of a hub. Other plugins buy, restore and query with messages, and do not depend on the store.
 ///
 ///     hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }
 ///
 /// | kind | name | payload | answer |
 /// |---|---|---|---|
 /// | command | `store.purchase` | `{productID, quantity?, offerID?}` | event `store.purchaseResult` `{productID, outcome, transactionID?, error?}` |
-/// | command | `store.continuePurchase` | `{productID}` of one that was put off | event `store.purchaseResult`, the same |
+/// | command | `store.continuePurchase` | `{productID}` of a postponed purchase | event `store.purchaseResult`, the same |
 /// | command | `store.redeemOfferCode` | `{code?}` | event `store.offerCodeRedeemed` `{error?}` |
 /// | command | `store.answerMessage` | `{messageID, answer}` | event `store.messageAnswered` `{messageID, error?}` |
 /// | command | `store.restore` | | event `store.restoreResult` `{restored, nothingToRestore, error?}` |
@@ -27,13 +27,13 @@ import StoreModel
 /// | event | `store.featuresChanged` | | `{features}`, the current value first |
 /// | event | `store.messages` | | `{messages: [{messageID, reason, productID?}]}`, all that are open, the current value first |
 /// | event | `store.event` | | `{type, code, message, productID?, transactionID?}` |
-/// | event | `store.diagnostic` | | `{operation, plugin?, from?, asOf?, age?, error?}`: a question to a plugin of the client |
-/// | view query | `store.storefront` | | products with prices, a button to buy each |
+/// | event | `store.diagnostic` | | `{operation, plugin?, from?, asOf?, age?, error?}`: a call of a plugin of the client |
+/// | view query | `store.storefront` | | products with prices, and a button to buy each |
 ///
-/// An answering event carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
-/// `cancelled` or `failed`; with `error: {code, message}` when the purchase was not completed.
+/// The event that answers a command carries its id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
+/// `cancelled` or `failed`. It comes with `error: {code, message}` if the purchase was not completed.
 public final class StoreHubPlugin: PluginProtocol {
-    /// What `store.policy.json` beside this file says.
+    /// The policy of the plugin, the same as in `store.policy.json` next to this file.
     public static let policy = Policy(
         name: "store",
         receive: .init(
@@ -59,7 +59,12 @@ public final class StoreHubPlugin: PluginProtocol {
     /// Waits for the next instant at which a feature ends.
     private let watch = Locked<Task<Void, Never>?>(nil)
 
-    /// Needs a store and a purchase client: register it with a closure that passes them.
+    /// Always throws: the plugin needs a store and a purchase client. Register it with a closure that passes them.
+    ///
+    /// - Parameters:
+    ///   - messageSender: Not used.
+    ///   - configurationFiles: Not used.
+    /// - Throws: `PluginError` with the code `initializationFailed`.
     public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
         throw PluginError(
             .initializationFailed,
@@ -67,6 +72,12 @@ public final class StoreHubPlugin: PluginProtocol {
         )
     }
 
+    /// Creates a plugin.
+    ///
+    /// - Parameters:
+    ///   - messageSender: Sends messages to the hub, and runs the plugin's tasks.
+    ///   - store: The store.
+    ///   - client: The purchase client, of which the store is one plugin.
     public init(messageSender: any MessageSending, store: Store, client: any PurchaseClientProtocol) {
         sender = messageSender
         self.store = store
@@ -183,7 +194,7 @@ public final class StoreHubPlugin: PluginProtocol {
         watch.withLock { $0 }?.cancel()
     }
 
-    /// Tells the features as they are now, if that is news, and comes back when the next of them ends.
+    /// Sends the current features if they have changed, and schedules the next call for when one of them ends.
     private func announceFeatures() {
         let (features, now) = (features.withLock { $0 }, store.clock.now())
         let payload = Self.payload(features, at: now)
@@ -216,7 +227,7 @@ public final class StoreHubPlugin: PluginProtocol {
         }
     }
 
-    /// What was loaded; when that has not succeeded yet, it is tried again for the next question.
+    /// Returns the loaded products. If none are loaded yet, starts loading them again for the next query.
     private func knownProducts() -> [StoreProduct] {
         let known = products.withLock { $0 }
         if known.isEmpty { start { await $0.loadProducts() } }

@@ -2,16 +2,15 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// The ways to fetch content that come with the store, by what their `type` says. Seed 001's names and the same without
-/// their prefix mean one thing.
+/// The content fetchers of this library, by their `type`. A type may have the prefix `BZR` of earlier product lists.
 enum ShippedContentFetcher: String, CaseIterable {
     /// Downloads an archive from `URL`.
     case remote = "RemoteContentFetcher"
-    /// Takes an archive or a folder that is on the device, at the file URL `URL`.
+    /// Uses an archive or a folder on the device, at the file URL `URL`.
     case local = "LocalContentFetcher"
-    /// Asks for resources by `tags`, and compares them with `checksum`.
+    /// Uses on-demand resources with `tags`, and compares them with `checksum`.
     case onDemand = "OnDemandContentFetcher"
-    /// Tries `fetchersParameters` in their order.
+    /// Tries `fetchersParameters` in order.
     case fallback = "FallbackContentFetcher"
 
     init?(type: String) { self.init(rawValue: type.hasPrefix("BZR") ? String(type.dropFirst(3)) : type) }
@@ -19,13 +18,14 @@ enum ShippedContentFetcher: String, CaseIterable {
     var types: Set<String> { [rawValue, "BZR\(rawValue)"] }
 }
 
-/// What is wrong with how a product's content is to be fetched. The fetchers that come with the store ask the same.
+/// Finds errors in a product's content parameters. The fetchers of this library use the same checks.
 struct ContentParametersLint {
     typealias Fault = (severity: ProductListFinding.Severity, pointer: String, reason: String)
 
     let ownFetchers: Set<String>
 
-    /// Throws `invalidContentFetcherParameters` for the first fault; what the linter only warns of cannot be fetched either.
+    /// Throws `invalidContentFetcherParameters` for the first finding, even for a warning of the linter: such content
+    /// cannot be fetched either.
     static func check(_ parameters: JSONObject) throws {
         guard let fault = Self(ownFetchers: []).faults(parameters, at: "").first else { return }
         throw PurchaseError(.invalidContentFetcherParameters, "\(fault.pointer.dropFirst()): \(fault.reason).")
@@ -61,7 +61,7 @@ struct ContentParametersLint {
         return [(.error, pointer, "\(type) fetches from \(host) over https: only; http: is for this device")]
     }
 
-    /// What an archive should be, where the list says so.
+    /// Checks the expected size and digest of an archive, if they are set.
     private func expectation(_ parameters: JSONObject, _ pointer: String) -> [Fault] {
         var faults: [Fault] = []
         if let size = parameters["size"], size.intValue.map({ $0 < 0 }) ?? true {

@@ -4,13 +4,16 @@
     import Primitives
     import StoreModel
 
-    /// Opens encrypted product lists with what every Apple platform has, so that no C library is linked.
+    /// Decrypts product lists with CryptoKit, so that no C library is linked on Apple platforms.
     ///
     ///     configuration.productListDecryptor = try CryptoKitListDecryptor(hexKey: key)
     public struct CryptoKitListDecryptor: ProductListDecryptor {
         private let key: SymmetricKey
 
-        /// Throws `productListKeyMissing` unless the key is 64 hexadecimal digits: 256 bits.
+        /// Creates a decryptor.
+        ///
+        /// - Parameter hexKey: The key of 256 bits, as 64 hexadecimal digits.
+        /// - Throws: `PurchaseError` with the code `productListKeyMissing` for any other string.
         public init(hexKey: String) throws(PurchaseError) {
             guard hexKey.utf8.count == 64, let bytes = Hex.decode(hexKey) else {
                 throw PurchaseError(

@@ -1,15 +1,15 @@
 import StoreModel
 
-/// The file of an encrypted product list: a header of 16 bytes, then what the cipher made of the JSON.
+/// The file format of an encrypted product list: a header of 16 bytes, then the encrypted JSON.
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// |---|---|
 /// | 0–7 | `SOUKLIST` in ASCII |
 /// | 8–11 | the version of the format, 1, most significant byte first |
-/// | 12–15 | how many bytes follow the header, most significant byte first |
+/// | 12–15 | the number of bytes after the header, most significant byte first |
 /// | 16–27 | the nonce |
 /// | 28– | the ciphertext (AES-256-GCM), as long as the JSON |
-/// | last 16 | the tag, which vouches for the header too |
+/// | last 16 | the tag, which also authenticates the header |
 package enum EncryptedProductList {
     private static let mark = Array("SOUKLIST".utf8)
     private static let version: UInt32 = 1
@@ -17,12 +17,12 @@ package enum EncryptedProductList {
     /// Nonce and tag.
     private static let overhead = 12 + 16
 
-    /// Whether `file` begins as an encrypted product list does.
+    /// Returns whether `file` begins like an encrypted product list.
     package static func recognizes(_ file: [UInt8]) -> Bool { file.starts(with: mark) }
 
-    /// The file of `json`.
+    /// Returns the file of `json`.
     ///
-    /// - Parameter seal: encrypts its first argument, vouching for its second, under a new nonce: what
+    /// - Parameter seal: Encrypts its first argument and authenticates its second, with a new nonce, as
     ///   `AES256GCM.seal(_:authenticating:)` does.
     package static func file(
         of json: [UInt8], sealedBy seal: (_ json: [UInt8], _ header: [UInt8]) throws -> [UInt8]
@@ -31,11 +31,11 @@ package enum EncryptedProductList {
         return header + (try seal(json, header))
     }
 
-    /// The JSON in the bytes of a file. With a decryptor the file must be encrypted, so that nobody can put a list of their
-    /// own in its place.
+    /// Returns the JSON of a file. With a decryptor, the file must be encrypted, so that an attacker cannot replace it
+    /// by an unencrypted list.
     ///
-    /// Throws `productListKeyMissing`, `productListMalformed` for a file that is not whole or of another version,
-    /// `productListDecryptionFailed` for another key or a changed byte.
+    /// Throws `productListKeyMissing`, `productListMalformed` for an incomplete file or another version, and
+    /// `productListDecryptionFailed` for another key or changed data.
     static func json(of file: [UInt8], decryptor: (any ProductListDecryptor)?) throws(PurchaseError) -> [UInt8] {
         guard recognizes(file) else {
             guard decryptor == nil else {
@@ -86,7 +86,7 @@ package enum EncryptedProductList {
 }
 
 extension PurchaseError.Code {
-    /// The product list is encrypted, and nobody gave the key.
+    /// The product list is encrypted, and no key is set.
     public static let productListKeyMissing = Self(rawValue: "productListKeyMissing")
     /// The product list was encrypted with another key, or changed since.
     public static let productListDecryptionFailed = Self(rawValue: "productListDecryptionFailed")

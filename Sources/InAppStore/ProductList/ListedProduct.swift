@@ -3,28 +3,43 @@ import StoreModel
 
 /// One product of the list.
 public struct ListedProduct: Sendable, Equatable {
+    /// The id of the product.
     public var id: ProductID
+    /// The type of the product.
     public var productType: ProductType
-    /// Only for subscribers: a purchase then succeeds only with an active subscription that enables the product.
+    /// Whether only subscribers can get it: a purchase then requires an active subscription that enables the product.
     public var isSubscribersOnly: Bool
-    /// Allowed from the start, without any purchase.
+    /// Whether it is allowed from the start, without any purchase.
     public var preAcquired: Bool
-    /// Acquired without anybody's doing: allowed whenever a subscription enables it.
+    /// Whether subscribers acquire it automatically: it is allowed whenever a subscription enables it.
     public var preAcquiredViaSubscription: Bool
-    /// What an active subscription of this product enables: prefixes of identifiers; `nil` is everything.
+    /// The prefixes of the ids that an active subscription of this product enables; `nil` enables everything.
     public var enablesProducts: [String]?
     /// The same product at lower prices.
     public var discountedProducts: [ProductID]
     /// For a discount, the product at full price.
     public var fullPriceProduct: ProductID?
-    /// The same product at other prices, one of which is sold in its place: what stands after `.Variant.` in their
-    /// identifiers.
+    /// The same product at other prices, one of which is sold in its place: the part of their ids after `.Variant.`.
     public var variants: [String]
-    /// For a variant, the product that it is a variant of.
+    /// For a variant, its base product.
     public var baseProduct: ProductID?
-    /// How more content of the product is fetched; `nil` when it has none.
+    /// The parameters with which the product's content is fetched; `nil` if it has none.
     public var contentFetcherParameters: JSONObject?
 
+    /// Creates a product of the list.
+    ///
+    /// - Parameters:
+    ///   - id: The id of the product.
+    ///   - productType: The type of the product.
+    ///   - isSubscribersOnly: Whether only subscribers can get it.
+    ///   - preAcquired: Whether it is allowed from the start.
+    ///   - preAcquiredViaSubscription: Whether subscribers acquire it automatically.
+    ///   - enablesProducts: The prefixes of the ids that a subscription enables; `nil` enables everything.
+    ///   - discountedProducts: The same product at lower prices.
+    ///   - fullPriceProduct: For a discount, the product at full price.
+    ///   - variants: The ends of the ids of its variants.
+    ///   - baseProduct: For a variant, its base product.
+    ///   - contentFetcherParameters: The parameters with which its content is fetched.
     public init(
         id: ProductID, productType: ProductType, isSubscribersOnly: Bool = false, preAcquired: Bool = false,
         preAcquiredViaSubscription: Bool = false, enablesProducts: [String]? = nil,
@@ -44,7 +59,7 @@ public struct ListedProduct: Sendable, Equatable {
         self.contentFetcherParameters = contentFetcherParameters
     }
 
-    /// Whether an active subscription of this product lets its owner use `id`.
+    /// Returns whether an active subscription of this product gives access to the product `id`.
     public func enables(_ id: ProductID) -> Bool {
         guard productType.isSubscription else { return false }
         guard let prefixes = enablesProducts else { return true }
@@ -53,16 +68,16 @@ public struct ListedProduct: Sendable, Equatable {
 }
 
 extension ProductType {
-    /// The words of product lists for the kinds of product, in seed 001's order.
+    /// The names of product types in product lists.
     static let wordsInLists: [(type: ProductType, word: String)] = [
         (.nonConsumable, "nonConsumable"), (.consumable, "consumable"),
         (.autoRenewableSubscription, "renewableSubscription"), (.nonRenewingSubscription, "nonRenewingSubscription"),
     ]
 
-    /// The word for it in product lists; `nil` when they have none.
+    /// The name of the type in product lists; `nil` if it has none.
     var wordInLists: String? { Self.wordsInLists.first { $0.type == self }?.word }
 
-    /// Reads a word of product lists; any other word gives `nil`.
+    /// Creates the type with this name in product lists; `nil` for any other name.
     init?(wordInLists word: String) {
         guard let found = Self.wordsInLists.first(where: { $0.word == word }) else { return nil }
         self = found.type
@@ -72,17 +87,17 @@ extension ProductType {
 extension ListedProduct {
     private static let variantMark = ".Variant."
 
-    /// The identifier of the variant called `suffix`; `nil` when it would be too long or empty.
+    /// Returns the id of a variant of `base`; `nil` if it would be too long, or if `suffix` is empty.
     static func variantID(_ suffix: String, of base: ProductID) -> ProductID? {
         suffix.isEmpty ? nil : ProductID(rawValue: base.rawValue + variantMark + suffix)
     }
 
-    /// What `id` is a variant of by its name alone; `nil` when the name is none of a variant.
+    /// Returns the base product of `id`, by its name only; `nil` if it is not the name of a variant.
     static func baseByName(of id: ProductID) -> ProductID? {
         id.rawValue.firstRange(of: variantMark).flatMap { ProductID(rawValue: String(id.rawValue[..<$0.lowerBound])) }
     }
 
-    /// The product itself, its discounts, then the variants of each: all that the store knows by this entry.
+    /// The product, its discounts, then the variants of each: everything that this entry defines.
     var withDiscountsAndVariants: [ListedProduct] {
         let discounts = discountedProducts.map { id in
             var discount = self

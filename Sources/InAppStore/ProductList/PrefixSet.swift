@@ -1,6 +1,7 @@
-/// Prefixes of identifiers, searched by halves: a thousand of them cost ten comparisons.
+/// Prefixes of ids, found by binary search: among a thousand, a search needs ten comparisons.
 struct PrefixSet: Sendable {
-    /// In the order of their bytes. None begins with another, so only the last that is not after a text can begin it.
+    /// Sorted by their bytes. No prefix begins with another one, so only the last prefix that is not greater than a
+    /// string can match it.
     private let prefixes: [String]
 
     init(_ texts: some Sequence<String>) {
@@ -10,7 +11,7 @@ struct PrefixSet: Sendable {
         }
     }
 
-    /// Whether `text` begins with one of them. The empty prefix begins every text.
+    /// Returns whether `text` begins with one of the prefixes. The empty prefix matches every string.
     func contains(prefixOf text: String) -> Bool {
         var (low, high) = (0, prefixes.count)
         while low < high {

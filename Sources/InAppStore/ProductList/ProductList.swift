@@ -2,28 +2,31 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The products that an app lets the store manage: the JSON list of seed 001, read and checked.
+/// The products that an app lets the store manage: the JSON product list, read and checked.
 ///
 ///     let list = try ProductList(contentsOf: "products.json")
 ///     list["com.example.darkroom.filmpack"]?.isSubscribersOnly        // true
 ///
-/// Copies share what they hold.
+/// Copies share their storage.
 public struct ProductList: Sendable {
-    /// What a file may hold.
+    /// The size limit of a file, in bytes.
     public static let sizeLimit = 64 << 20
 
     private let index: Index
 
-    /// A list of these products as they are: discounts and variants are not added. Of two with one identifier the first
-    /// counts.
+    /// Creates a list of `products` as they are, without their discounts and variants. If two have the same id, the
+    /// first one is used.
     public init(_ products: [ListedProduct]) {
         index = Index(products)
     }
 
-    /// Reads the list from a file, encrypted exactly when `decryptor` is given.
+    /// Reads the list from a file.
     ///
-    /// Throws `PurchaseError`, with the file in its sentence: `productListUnreadable`, `productListMalformed` with the JSON
-    /// pointer and the reason of the first fault, `productListKeyMissing`, `productListDecryptionFailed`.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - decryptor: Decrypts the file; `nil` for a file that is not encrypted.
+    /// - Throws: `PurchaseError` with the path of the file: `productListUnreadable`, `productListMalformed` with the
+    ///   JSON pointer and the reason of the first error, `productListKeyMissing`, `productListDecryptionFailed`.
     public init(contentsOf path: String, decryptor: (any ProductListDecryptor)? = nil) throws {
         guard let file = FileHandle(forReadingAtPath: path),
             let data = try? file.read(upToCount: Self.sizeLimit + 1) ?? Data()
@@ -34,7 +37,13 @@ public struct ProductList: Sendable {
         try self.init(parsing: Array(data), file: path, decryptor: decryptor)
     }
 
-    /// Reads the list from the bytes of a file; `file` is what errors call it. Throws as `init(contentsOf:decryptor:)`.
+    /// Reads the list from the bytes of a file.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes of the file.
+    ///   - file: The name of the file in errors.
+    ///   - decryptor: Decrypts the bytes; `nil` if they are not encrypted.
+    /// - Throws: `PurchaseError`, as ``init(contentsOf:decryptor:)`` does.
     public init(
         parsing bytes: [UInt8], file: String, decryptor: (any ProductListDecryptor)? = nil
     ) throws(PurchaseError) {
@@ -56,30 +65,40 @@ public struct ProductList: Sendable {
         self = list
     }
 
-    /// In the order of the file; each product is followed by its discounts and then by the variants of them all.
+    /// The products in the order of the file. Each is followed by its discounts, and then by the variants of all of
+    /// them.
     public var products: [ListedProduct] { index.products }
+    /// Whether the list has no products.
     public var isEmpty: Bool { products.isEmpty }
+    /// The product with the id `id`.
     public subscript(id: ProductID) -> ListedProduct? { index[id] }
-    /// The product of that identifier; `nil` also for what is no identifier of a product.
+    /// The product with this identifier; `nil` also for a string that is not a valid id.
     public subscript(identifier: String) -> ListedProduct? { ProductID(rawValue: identifier).flatMap { index[$0] } }
 
-    /// The product as which `id` counts: a variant as the one it is a variant of, a discount as the one at full price, any
-    /// other as itself. A variant that is not listed any more is told by its name.
+    /// Returns the product as which a product counts: for a variant, its base product; for a discount, the product at
+    /// full price; for any other, the product itself. A variant that is no longer listed is recognized by its name.
+    ///
+    /// - Parameter id: The id of a product.
+    /// - Returns: The id of the product as which it counts.
     public func base(of id: ProductID) -> ProductID { index.base(of: id) }
 
-    /// Whether an active subscription of `subscription` lets its owner use the product `id`. A subscription itself and
-    /// what is not listed are never enabled; a subscription that is not listed enables everything, so that nobody who
-    /// pays is locked out by a list that is older than the subscription.
+    /// Returns whether an active subscription enables a product. Subscriptions and unlisted products are never enabled.
+    /// An unlisted subscription enables everything, so that an outdated list locks no paying customer out.
+    ///
+    /// - Parameters:
+    ///   - id: The product.
+    ///   - subscription: The product of the subscription.
+    /// - Returns: Whether the subscription enables the product.
     public func isEnabled(_ id: ProductID, by subscription: ProductID) -> Bool {
         index.isEnabled(id, by: index.enabling(subscription))
     }
 
-    /// Everything that an active subscription of `subscription` enables.
+    /// Returns all products that an active subscription of `subscription` enables.
     public func productsEnabled(by subscription: ProductID) -> Set<ProductID> {
         enabled(among: products.lazy.map(\.id), by: subscription)
     }
 
-    /// Those of `ids` that an active subscription of `subscription` enables.
+    /// Returns the products among `ids` that an active subscription of `subscription` enables.
     func enabled(among ids: some Sequence<ProductID>, by subscription: ProductID) -> Set<ProductID> {
         let enabling = index.enabling(subscription)
         return Set(ids.lazy.filter { index.isEnabled($0, by: enabling) })
@@ -87,7 +106,7 @@ public struct ProductList: Sendable {
 
     var preAcquired: Set<ProductID> { index.preAcquired }
     var preAcquiredViaSubscription: Set<ProductID> { index.preAcquiredViaSubscription }
-    /// By the names as which they count.
+    /// The products without content, as the names as which they count.
     var withoutContent: Set<String> { index.withoutContent }
 }
 
@@ -97,19 +116,19 @@ extension ProductList: Equatable {
     }
 }
 
-/// What is asked of a list, looked up once.
+/// The lookup tables of a list.
 private final class Index: Sendable {
     let products: [ListedProduct]
     let preAcquired: Set<ProductID>
     let preAcquiredViaSubscription: Set<ProductID>
     let withoutContent: Set<String>
     private let places: [ProductID: Int]
-    /// What the products count as that do not count as themselves.
+    /// The products as which variants and discounts count.
     private let bases: [ProductID: ProductID]
-    /// Of the subscriptions that do not enable everything.
+    /// The prefixes of the subscriptions that do not enable everything.
     private let prefixes: [ProductID: PrefixSet]
 
-    /// What a subscription enables.
+    /// The products that a subscription enables.
     enum Enabling {
         case everything, nothing
         case beginning(PrefixSet)

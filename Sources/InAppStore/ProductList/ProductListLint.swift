@@ -3,17 +3,27 @@ import PluginHub
 import Primitives
 import StoreModel
 
-/// One thing that is wrong or doubtful in a product list, with its place.
+/// A problem in a product list, with its place.
 public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
-    /// Closed: an error is to be mended before the list is shipped, a warning is to be looked at.
+    /// The severity: an error must be fixed before the list is shipped, a warning needs a review. The enum is closed.
     public typealias Severity = Hub.Finding.Severity
 
+    /// The severity of the problem.
     public let severity: Severity
+    /// The name of the file.
     public let file: String
-    /// RFC 6901.
+    /// The place of the problem, as a JSON pointer (RFC 6901).
     public let pointer: String
+    /// A sentence about the problem.
     public let reason: String
 
+    /// Creates a finding.
+    ///
+    /// - Parameters:
+    ///   - severity: The severity of the problem.
+    ///   - file: The name of the file.
+    ///   - pointer: The place of the problem, as a JSON pointer (RFC 6901).
+    ///   - reason: A sentence about the problem.
     public init(_ severity: Severity, file: String, pointer: String, reason: String) {
         self.severity = severity
         self.file = file
@@ -24,22 +34,31 @@ public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
     public var description: String { "\(file)\(pointer.isEmpty ? "" : " at \(pointer)"): \(reason)" }
 }
 
-/// What a linter is told of an app beside its product list.
+/// The settings of the product list linter for an app.
 public struct ProductListRules {
-    /// What every identifier is to match as a whole.
+    /// A regular expression that every id must match completely.
     package let identifiers: Pattern?
-    /// The content fetchers that the app registers itself, by their types.
+    /// The `type`s of the content fetchers that the app registers itself.
     public var ownFetchers: Set<String>
-    /// What the store sells, for example by the app's StoreKit catalogue; `nil` when it is not known.
+    /// The products that the store sells, for example from the app's StoreKit catalogue; `nil` if they are unknown.
     public var sold: [ProductID: StoreProduct]?
 
-    /// Creates rules without a pattern of identifiers.
+    /// Creates rules without a pattern for ids.
+    ///
+    /// - Parameters:
+    ///   - ownFetchers: The `type`s of the content fetchers that the app registers itself.
+    ///   - sold: The products that the store sells; `nil` if they are unknown.
     public init(ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) {
         self.init(matching: nil, ownFetchers: ownFetchers, sold: sold)
     }
 
-    /// `identifiers` is a regular expression that every identifier is to match as a whole. Throws what `Regex` says is wrong
-    /// with it.
+    /// Creates rules with a pattern for ids.
+    ///
+    /// - Parameters:
+    ///   - identifiers: A regular expression that every id must match completely.
+    ///   - ownFetchers: The `type`s of the content fetchers that the app registers itself.
+    ///   - sold: The products that the store sells; `nil` if they are unknown.
+    /// - Throws: The error of `Regex` for an invalid expression.
     public init(identifiers: String, ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) throws {
         self.init(matching: try Pattern(identifiers), ownFetchers: ownFetchers, sold: sold)
     }
@@ -55,7 +74,7 @@ public struct ProductListRules {
         package let text: String
         private let expression: Regex<AnyRegexOutput>
 
-        /// Throws what `Regex` says is wrong.
+        /// Creates a pattern. Throws the error of `Regex` for an invalid expression.
         package init(_ text: String) throws {
             self.text = text
             expression = try Regex(text)
@@ -66,10 +85,14 @@ public struct ProductListRules {
 }
 
 extension ProductList {
-    /// Everything that can be said about a product list; the list itself where it can be read. The store uses any list
-    /// that can be read: what it says of products may be wrong all the same, and is an error here.
+    /// Checks a product list. Finds all errors that prevent its use, and wrong or doubtful entries in a valid list.
     ///
-    /// The pointers are those of the JSON, of an encrypted list too; `decryptor` opens that.
+    /// - Parameters:
+    ///   - bytes: The bytes of the file.
+    ///   - file: The name of the file in findings.
+    ///   - rules: The settings of the linter.
+    ///   - decryptor: Decrypts the list; `nil` if it is not encrypted.
+    /// - Returns: The list if it is valid, and the findings. Pointers refer to the decrypted JSON.
     public static func lint(
         _ bytes: [UInt8], file: String, rules: ProductListRules = ProductListRules(),
         decryptor: (any ProductListDecryptor)? = nil
@@ -90,15 +113,15 @@ extension ProductList {
     }
 }
 
-/// Looks for what a list that can be read says wrongly of products.
+/// Finds wrong entries in a valid list.
 private struct ProductListLinter {
     let file: String
     let list: ProductList
     let rules: ProductListRules
     private(set) var findings: [ProductListFinding] = []
-    /// Everything that any subscription enables.
+    /// All prefixes that any subscription enables.
     private let enabled: PrefixSet
-    /// In the order of their bytes.
+    /// The ids, sorted by their bytes.
     private let identifiers: [String]
 
     init(file: String, list: ProductList, rules: ProductListRules) {
@@ -178,8 +201,8 @@ private struct ProductListLinter {
 
     // MARK: - Discounts and the store
 
-    /// A discount is the same subscription for less, so its period is the same: as the store has it, which is certain, or
-    /// as the names have it, which is a guess.
+    /// Checks that a discount has the same period as its product, by the store's data or, if there are none, by their
+    /// names. A different name gives only a warning.
     private mutating func checkPeriods(_ entry: ProductListReader.Entry) {
         let product = entry.product
         let pointer = "\(entry.pointer)/discountedProducts"
@@ -219,7 +242,7 @@ extension StoreProduct {
 }
 
 extension SubscriptionPeriod {
-    /// A week is seven days and a year twelve months, so that both spellings are equal.
+    /// The period in days or months: a week is seven days, and a year twelve months.
     fileprivate var inSmallestUnit: SubscriptionPeriod {
         switch unit {
         case .week: .days(7 * value)
@@ -229,7 +252,7 @@ extension SubscriptionPeriod {
     }
 }
 
-/// The last part of an identifier that says how long a period is: `Monthly` in `Pro.1MonthTrial.Monthly`.
+/// The last word of an id that names a period: `Monthly` in `Pro.1MonthTrial.Monthly`.
 private struct PeriodWord: Equatable {
     private static let days = [
         "daily": 1, "weekly": 7, "biweekly": 14, "monthly": 30, "bimonthly": 60, "quarterly": 90, "yearly": 365,

@@ -2,15 +2,15 @@ import PluginHub
 import Primitives
 import StoreModel
 
-/// Reads the JSON of a product list and collects what keeps it from being one, and members that nobody reads.
+/// Reads the JSON of a product list. Collects its errors, and warns of unknown members.
 struct ProductListReader {
     let file: String
     private(set) var findings: [ProductListFinding] = []
-    /// The products as they stand in the file, without those derived from them.
+    /// The products of the file, without those derived from them.
     private(set) var entries: [Entry] = []
 
     struct Entry {
-        /// The element of the array.
+        /// The index in the array.
         let index: Int
         let product: ListedProduct
         var pointer: String { "/\(index)" }
@@ -18,7 +18,7 @@ struct ProductListReader {
 
     init(file: String) { self.file = file }
 
-    /// The list; `nil` after a fault.
+    /// Reads the list; `nil` after an error.
     mutating func read(_ bytes: [UInt8]) -> ProductList? {
         do {
             guard case .array(let elements) = try JSONValue(parsing: bytes) else {
@@ -127,7 +127,7 @@ struct ProductListReader {
         return flag
     }
 
-    /// The texts of an array, each with its pointer.
+    /// Returns the strings of an array, each with its pointer.
     private mutating func texts(_ value: JSONValue?, at pointer: String) -> [(text: String, pointer: String)] {
         guard let value else { return [] }
         guard case .array(let elements) = value else {
@@ -196,7 +196,7 @@ struct ProductListReader {
         }
     }
 
-    /// Every identifier that an entry brings, with what brings it.
+    /// Returns all ids that an entry defines, each with its pointer.
     private func identifiers(of entry: Entry) -> [(ProductID, String)] {
         let product = entry.product
         let prices =

@@ -1,30 +1,33 @@
 import StoreModel
 
-/// The product sets of seed 001, computed from what is known at one instant. Pure: nobody is asked, nothing is kept.
+/// The sets of products that the store reports, computed from the state at one instant, without side effects.
 ///
-/// All of them name products as they count (`ProductList.base(of:)`): a variant as its product, a discount as the product
-/// at full price.
+/// All sets contain products as they count (`ProductList.base(of:)`): a variant as its product, a discount as the
+/// product at full price.
 package struct ProductSets: Sendable, Equatable {
-    /// Bought, and not taken back.
+    /// Bought, and not revoked.
     package let purchased: Set<String>
-    /// Acquired on this device through a subscription, and what comes with a subscription by itself. Not all of it need be
+    /// Acquired on this device through a subscription, or automatically with one. A product may be acquired and not
     /// allowed.
     package let acquiredViaSubscription: Set<String>
     /// The union of the two.
     package let acquired: Set<String>
-    /// What the app must give access to: what was bought, what is acquired from the start, and of what was acquired
-    /// through a subscription that which the active one enables.
+    /// The products that the app must give access to: those that were bought, those that are acquired from the start,
+    /// and those acquired through a subscription that the active one enables.
     package let allowed: Set<String>
-    /// Products with all their content on the device, those without any content included.
+    /// Products whose content is completely on the device, including those without content.
     package let downloadedContent: Set<String>
 
+    /// Computes the sets.
+    ///
     /// - Parameters:
-    ///   - list: `nil` when no list could be had. Then a subscriber keeps all that was ever acquired: a fault of the list
-    ///     must not lock out who pays. With an empty list only what was bought is allowed.
-    ///   - purchased: what the customer bought and still owns.
-    ///   - acquiredViaSubscription: what was acquired on this device.
-    ///   - subscription: the product of the active subscription; `nil` without one.
-    ///   - downloadedContent: the products whose content was downloaded.
+    ///   - list: The product list; `nil` if it is unavailable. A subscriber then keeps everything that was ever
+    ///     acquired, so that a missing list locks no paying customer out. With an empty list, only bought products are
+    ///     allowed.
+    ///   - purchased: The products that the customer bought and still owns.
+    ///   - acquiredViaSubscription: The products that were acquired on this device.
+    ///   - subscription: The product of the active subscription; `nil` without one.
+    ///   - downloadedContent: The products whose content was downloaded.
     package init(
         list: ProductList?, purchased: Set<ProductID>, acquiredViaSubscription: Set<ProductID>,
         subscription: ProductID?, downloadedContent: Set<ProductID> = []

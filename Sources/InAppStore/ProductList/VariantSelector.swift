@@ -2,30 +2,36 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Which variant of a product is sold in its place: how an app tries prices.
+/// Selects the variant of a product that is sold in its place, for example to test prices.
 ///
 ///     let selector = try VariantSelector(countryTiersAt: "tiers.json")        // {"IND": "TierC", "POL": "TierB"}
 ///     selector.variant(of: "pro.monthly", in: list, country: "POL")           // pro.monthly.Variant.TierB, if listed
 public struct VariantSelector: Sendable {
     private let select: @Sendable (ListedProduct, _ country: String?) -> String?
 
-    /// - Parameter select: the end of the variant's identifier, or `nil` for the product itself; given the product and the
-    ///   country of the storefront once it is known, three letters (ISO 3166-1).
+    /// Creates a selector.
+    ///
+    /// - Parameter select: Returns the end of the variant's id, or `nil` for the product itself. It receives the
+    ///   product, and the country of the storefront once it is known (ISO 3166-1, three letters).
     public init(_ select: @escaping @Sendable (ListedProduct, _ country: String?) -> String?) {
         self.select = select
     }
 
-    /// Every product as it is.
+    /// Selects every product itself.
     public static let base = VariantSelector { _, _ in nil }
 
-    /// One variant for each country; in the others, products as they are.
+    /// Returns a selector with one variant per country. In other countries, it selects the product itself.
+    ///
+    /// - Parameter tiers: The end of the variant's id, by country (ISO 3166-1, three letters).
+    /// - Returns: The selector.
     public static func tiers(byCountry tiers: [String: String]) -> VariantSelector {
         VariantSelector { _, country in country.flatMap { tiers[$0.uppercased()] } }
     }
 
-    /// `tiers(byCountry:)` from a file, a JSON object of variants by country.
+    /// Creates a selector with one variant per country from a file, a JSON object of variants by country.
     ///
-    /// Throws `PurchaseError` naming the file and the place: `productListUnreadable`, `productListMalformed`.
+    /// - Parameter path: The path of the file.
+    /// - Throws: `PurchaseError` with the file and the place: `productListUnreadable`, `productListMalformed`.
     public init(countryTiersAt path: String) throws {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: 1 << 20) else {
             throw PurchaseError(.productListUnreadable, "\(path): the tiers cannot be read; check the path.")
@@ -55,7 +61,13 @@ public struct VariantSelector: Sendable {
         self = .tiers(byCountry: tiers)
     }
 
-    /// The identifier under which the product `id` is sold: its own where the list has no such variant of it.
+    /// Returns the id under which a product is sold.
+    ///
+    /// - Parameters:
+    ///   - id: The product.
+    ///   - list: The product list.
+    ///   - country: The country of the storefront (ISO 3166-1, three letters); `nil` while it is unknown.
+    /// - Returns: The id of the variant, or `id` if the list has no such variant.
     public func variant(of id: ProductID, in list: ProductList, country: String?) -> ProductID {
         guard let product = list[id], let suffix = select(product, country), product.variants.contains(suffix)
         else { return id }

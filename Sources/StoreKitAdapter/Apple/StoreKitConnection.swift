@@ -144,8 +144,8 @@
         }
 
         public let updates: AsyncStream<StoreUpdate>
-        /// Believes the transactions that StoreKit verified on this device: as a store's `localVerifier` it gives access
-        /// to what was bought while the server cannot be reached.
+        /// Accepts the transactions that StoreKit verified on this device. As a store's `localVerifier`, it gives
+        /// access to purchases while the server is unreachable.
         public var verifier: any TransactionVerifier { configuration.verifier }
         let configuration: Configuration
         private let payments: StoreKitPayments

@@ -1,9 +1,10 @@
 import HTTPCore
 import Primitives
 
-/// What a server says of the version of a file (RFC 9110 section 8.8), so that parts of two versions are never joined.
+/// The version of a file, as the server's headers identify it (RFC 9110 section 8.8). It prevents joining parts of two
+/// versions.
 struct ContentVersion: Hashable, Sendable {
-    /// A strong one; a weak one says too little.
+    /// The strong entity tag. Weak ones are ignored.
     var entityTag: String?
     var lastModified: String?
 
@@ -18,7 +19,7 @@ struct ContentVersion: Hashable, Sendable {
             lastModified: headers["Last-Modified"].flatMap { Self.fits($0) ? $0 : nil })
     }
 
-    /// What `If-Range` is asked with; without it nothing can be resumed.
+    /// The value of `If-Range`. Without it, a download cannot continue.
     var condition: String? { entityTag ?? lastModified }
 
     func contradicts(_ other: ContentVersion) -> Bool {
@@ -30,23 +31,24 @@ struct ContentVersion: Hashable, Sendable {
     private static func fits(_ text: String) -> Bool { (1...1024).contains(text.utf8.count) }
 }
 
-/// How far a download has come.
+/// The progress of a download.
 struct DownloadState: Hashable, Sendable {
     var version = ContentVersion()
-    /// Bytes in all; `nil` while nobody has said.
+    /// The total number of bytes; `nil` while it is unknown.
     var total: Int?
     var received = 0
 
     var isComplete: Bool { total == received }
 }
 
-/// The next question to the server, and what its answer means.
+/// The next request of a download, and the interpretation of its response.
 struct DownloadQuestion: Sendable {
     let state: DownloadState
-    /// What is asked for; `nil`: everything.
+    /// The requested range; `nil` for the whole file.
     let part: Range<Int>?
 
-    /// Asks for the next `piece` bytes, and for everything when `piece` is `nil` or what is there cannot be continued.
+    /// Creates a request for the next `piece` bytes, or for the whole file if `piece` is `nil` or the download cannot
+    /// continue.
     init(_ state: DownloadState, piece: Int?) {
         self.state = state
         guard let piece, state.received == 0 || state.version.condition != nil else {
@@ -57,7 +59,7 @@ struct DownloadQuestion: Sendable {
     }
 
     var headers: HTTPHeaders {
-        // What is compressed on the way has other bytes than the file.
+        // Compression would change the bytes that ranges refer to.
         var headers: HTTPHeaders = ["Accept-Encoding": "identity"]
         guard let part else { return headers }
         headers.add("Range", "bytes=\(part.lowerBound)-\(part.upperBound - 1)")
@@ -66,18 +68,18 @@ struct DownloadQuestion: Sendable {
     }
 
     enum Meaning: Hashable, Sendable {
-        /// The body goes behind what `state` says was received: everything, or `count` bytes.
+        /// The body continues the state: with all bytes, or with `count` bytes.
         case body(DownloadState, count: Int?)
-        /// What was received is of another version.
+        /// The received bytes belong to another version.
         case otherVersion
-        /// The server cannot send parts, or sends others than it was asked for.
+        /// The server does not support ranges, or returned another range than requested.
         case noParts
-        /// The server may answer later, after the pause it asks for.
+        /// The server may succeed later, after the requested pause.
         case later(Duration?)
         case refused
     }
 
-    /// `length` is that of the body, where known.
+    /// Interprets a response. `length` is the length of the body, if it is known.
     func meaning(status: Int, _ headers: HTTPHeaders, length: Int?) -> Meaning {
         switch status {
         case 200: .body(DownloadState(version: ContentVersion(headers), total: length), count: length)
@@ -94,7 +96,7 @@ struct DownloadQuestion: Sendable {
         else { return .noParts }
         let version = ContentVersion(headers)
         guard state.received > 0 else {
-            // Without a version the next part could be of another file.
+            // Without a version, the next part could belong to another file.
             guard version.condition != nil || sent.range.count == sent.total else { return .noParts }
             return .body(DownloadState(version: version, total: sent.total), count: sent.range.count)
         }
@@ -104,13 +106,14 @@ struct DownloadQuestion: Sendable {
         return .body(now, count: sent.range.count)
     }
 
-    /// The seconds of a `Retry-After`; its other form, a date, is left to the back-off.
+    /// Returns the seconds of a `Retry-After`. A date is ignored, so that the backoff applies.
     private static func pause(_ text: String?) -> Duration? {
         text.flatMap { Int($0) }.flatMap { (0...86_400).contains($0) ? .seconds($0) : nil }
     }
 }
 
-/// `bytes 0-99/200` (RFC 9110 section 14.4); a length that is not known cannot be continued and counts as none.
+/// A `Content-Range` such as `bytes 0-99/200` (RFC 9110 section 14.4). A range with an unknown length is invalid here,
+/// because the download could not continue.
 struct SentRange: Hashable, Sendable {
     let range: Range<Int>
     let total: Int

@@ -1,18 +1,18 @@
 import Foundation
 import Primitives
 
-/// A file that is being downloaded, and what is known of it, on disk: who opens the same folder later, in another run,
-/// goes on where this one ended.
+/// A file that is being downloaded, and its state, on disk. A later run that opens the same folder continues the
+/// download.
 ///
-/// Bytes without a record of their version are dropped, so whatever moment a process is killed at, what is there is the
-/// beginning of one version.
+/// Bytes without a record of their version are dropped. The file therefore always contains the beginning of one
+/// version, even if the process is killed.
 final class PartialDownload: Sendable {
     let path: String
     private let record: String
     private let file: Int32
     private let current: Locked<DownloadState>
 
-    /// The folder is there. Throws `FileFailure`.
+    /// Opens the download in an existing folder. Throws `FileFailure`.
     init(in folder: String) throws(FileFailure) {
         path = folder + "/archive"
         record = folder + "/archive.json"
@@ -36,7 +36,8 @@ final class PartialDownload: Sendable {
 
     var state: DownloadState { current.withLock { $0 } }
 
-    /// What comes next is as `state` says: behind what is there, or, when nothing was received, in its place.
+    /// Prepares for the bytes that `state` announces: after the received ones, or in their place if nothing was
+    /// received.
     func begin(_ state: DownloadState) throws(FileFailure) {
         let isChanged = current.withLock { $0.version != state.version || $0.total != state.total }
         if state.received == 0 { try reset() }
@@ -51,7 +52,7 @@ final class PartialDownload: Sendable {
         current.withLock { $0.received += bytes.count }
     }
 
-    /// Everything is there, though nobody had said how much that is.
+    /// Marks the download as complete, for a server that did not announce the length.
     func end() throws(FileFailure) {
         var state = state
         state.total = state.received
@@ -59,7 +60,7 @@ final class PartialDownload: Sendable {
         current.withLock { [state] in $0 = state }
     }
 
-    /// Forgets what was received.
+    /// Deletes the received bytes.
     func reset() throws(FileFailure) {
         guard unlink(record) == 0 || errno == ENOENT else { throw FileFailure("remove", record, errno) }
         guard ftruncate(file, 0) == 0 else { throw FileFailure("write", path, errno) }

@@ -2,26 +2,29 @@ import Foundation
 import Primitives
 
 #if canImport(UIKit)
-    // The systems that have UIKit have on-demand resources; it brings the part of Foundation that is theirs alone.
+    // UIKit exports the part of Foundation with on-demand resources.
     import UIKit
 
-    /// The on-demand resources of an app in the App Store: what Xcode's asset tags put there.
+    /// The on-demand resources of an app in the App Store, which asset tags in Xcode define.
     ///
     ///     configuration.contentFetchers = [OnDemandContentFetcher(BundleResources())]
     ///
-    /// The files of a product, `PRODUCT.checksum` among them, are tagged together: as a folder reference with the name of the
-    /// product, or as single files with a tag that nothing else has. What is released the system may remove when it needs
-    /// room.
+    /// The files of a product, including `PRODUCT.checksum`, have a common tag: as a folder reference with the name of
+    /// the product, or as single files with a tag that no other file has. The system may remove released resources when
+    /// it needs space.
     public actor BundleResources: OnDemandResources {
         private let bundle: Bundle
-        /// The requests whose resources are in use. The system keeps resources for as long as a request for them lives.
+        /// The requests whose resources are in use. The system keeps resources while a request for them exists.
         private var held: [NSBundleResourceRequest] = []
         private let pause: Duration
         private let sleep: @Sendable (Duration) async throws -> Void
 
+        /// Creates the resources of a bundle.
+        ///
         /// - Parameters:
-        ///   - pause: the time between two reports of the progress.
-        ///   - sleep: waits between two reports; throws when the task is cancelled.
+        ///   - bundle: The bundle that declares the resources.
+        ///   - pause: The time between two reports of the progress.
+        ///   - sleep: Waits between two reports; throws if the task is cancelled.
         public init(
             bundle: Bundle = .main, pause: Duration = .milliseconds(250),
             sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -31,8 +34,15 @@ import Primitives
             self.sleep = sleep
         }
 
-        /// Throws `PurchaseError`: `diskFull`, `invalidContentFetcherParameters` for a tag that the app does not have,
-        /// `contentFetchFailed`; `CancellationError`.
+        /// Loads resources, and returns the folder with the file `name`.
+        ///
+        /// - Parameters:
+        ///   - name: The name of the file.
+        ///   - tags: The tags of the resources.
+        ///   - progress: Receives the progress.
+        /// - Returns: The folder; `nil` if the resources have no such file.
+        /// - Throws: `PurchaseError`: `diskFull`, `invalidContentFetcherParameters` for a tag that the app does not
+        ///   have, `contentFetchFailed`; `CancellationError`.
         public func folder(
             holding name: String, tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
         ) async throws -> String? {
@@ -49,7 +59,7 @@ import Primitives
             let failure = await Self.failure(of: ending)
             telling.cancel()
             _ = await telling.result
-            // Whoever is cancelled does not wait for the end.
+            // A cancelled caller does not wait for the end.
             guard !Task.isCancelled else {
                 loading.cancel()
                 throw CancellationError()
@@ -63,6 +73,7 @@ import Primitives
             return folder
         }
 
+        /// Releases the resources with these `tags`.
         public func release(tags: Set<String>) {
             guard let index = held.firstIndex(where: { $0.tags == tags }) else { return }
             held.remove(at: index).endAccessingResources()
@@ -80,7 +91,8 @@ import Primitives
 #endif
 
 extension Bundle {
-    /// The folder that has the file, in the bundle's own or in one called as the file without its extension.
+    /// Returns the folder with the file: in a folder named like the file without its extension, or in the bundle
+    /// itself.
     func folder(holding name: String) -> String? {
         let own = URL(fileURLWithPath: name).deletingPathExtension().lastPathComponent
         let file =
@@ -90,7 +102,7 @@ extension Bundle {
 }
 
 extension ContentProgress {
-    /// As far as it is known.
+    /// Creates a progress; `nil` if the total is unknown.
     init?(_ progress: Progress) {
         guard progress.totalUnitCount > 0 else { return nil }
         self.init(received: progress.completedUnitCount, total: progress.totalUnitCount)
@@ -98,7 +110,7 @@ extension ContentProgress {
 }
 
 extension PurchaseError {
-    /// Why on-demand resources could not be had (Apple's "NSBundleResourceRequest", errors).
+    /// Converts an error of on-demand resources (Apple's documentation of `NSBundleResourceRequest`).
     static func ofBundleResources(_ error: NSError) -> any Error {
         let code: Code
         switch (error.domain, error.code) {

@@ -6,14 +6,14 @@ struct ContentFetchers: Sendable {
     private let fetchers: [any ContentFetcher]
     private let canUnpack: Bool
 
-    /// The first that has a type is the one.
+    /// Creates the collection. If several fetchers have the same type, the first one is used.
     init(_ fetchers: [any ContentFetcher], canUnpack: Bool) {
         self.fetchers = fetchers
         self.canUnpack = canUnpack
     }
 
-    /// The fetcher for these parameters, which it has checked. Throws `invalidContentFetcherParameters`,
-    /// `contentFetcherNotRegistered`, and `unsupported` when it brings archives that nothing could unpack.
+    /// Returns the fetcher for these parameters, after its check. Throws `invalidContentFetcherParameters`,
+    /// `contentFetcherNotRegistered`, and `unsupported` if the fetcher returns archives that the store cannot unpack.
     func fetcher(for parameters: JSONObject) throws -> any ContentFetcher {
         guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
             throw PurchaseError(.invalidContentFetcherParameters, "type: the way content is fetched is missing.")
@@ -42,12 +42,12 @@ struct ContentFetchers: Sendable {
     }
 }
 
-/// Tries other fetchers in their order until one brings the content:
-/// `{"type": "FallbackContentFetcher", "fetchersParameters": [{…}, {…}]}`.
+/// Tries other fetchers in order until one succeeds: `{"type": "FallbackContentFetcher", "fetchersParameters": [{…},
+/// {…}]}`.
 struct FallbackContentFetcher: ContentFetcher {
     let types = ShippedContentFetcher.fallback.types
     private let others: ContentFetchers
-    /// Who brought the content, and for which order. A fetcher is made for each order.
+    /// The fetcher that succeeded, and its order. Each order has its own `FallbackContentFetcher`.
     private let bringer = Locked<(fetcher: any ContentFetcher, order: ContentOrder)?>(nil)
 
     init(_ others: ContentFetchers) { self.others = others }
@@ -62,14 +62,15 @@ struct FallbackContentFetcher: ContentFetcher {
             do {
                 _ = try others.fetcher(for: other.objectValue ?? [:])
             } catch let error as PurchaseError {
-                // Another of them may do.
+                // Another fetcher may succeed.
                 if error.code == .unsupported { continue }
                 throw PurchaseError(error.code, "fetchersParameters/\(index)/\(error.reason)")
             }
         }
     }
 
-    /// Throws the last one's error, with what all of them said. A disk that is full is full for all.
+    /// Throws the error of the last fetcher, with the reasons of all. A full disk fails at once, because it affects all
+    /// fetchers.
     func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -104,7 +105,7 @@ struct FallbackContentFetcher: ContentFetcher {
 }
 
 extension PurchaseError {
-    /// What went wrong with the content of a product, in the store's words.
+    /// Converts an error of fetching a product's content.
     init(fetching product: ProductID, _ error: any Error) {
         switch error {
         case let error as PurchaseError: self = error

@@ -2,14 +2,14 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Where an archive is, and what it should be, as the parameters of a product say.
+/// The location of an archive, and its expected size and digest, from a product's parameters.
 struct ContentSource: Sendable {
     let url: URL
-    /// Bytes.
+    /// The expected number of bytes.
     let size: Int?
     let sha256: [UInt8]?
 
-    /// Throws `invalidContentFetcherParameters`, naming the member.
+    /// Reads the parameters. Throws `invalidContentFetcherParameters`, which names the member.
     init(_ parameters: JSONObject) throws {
         try ContentParametersLint.check(parameters)
         guard let url = parameters["URL"]?.stringValue.flatMap(URL.init(string:)) else {
@@ -20,7 +20,7 @@ struct ContentSource: Sendable {
         sha256 = parameters["sha256"]?.stringValue.flatMap { Hex.decode($0) }
     }
 
-    /// Throws `contentMismatch` when a file is not what it should be, and `FileFailure`.
+    /// Checks a file. Throws `contentMismatch` if its size or digest differs, and `FileFailure`.
     func check(_ file: String) throws {
         if size == nil, sha256 == nil { return }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
@@ -43,7 +43,7 @@ struct ContentSource: Sendable {
         }
     }
 
-    /// Throws `contentMismatch`.
+    /// Checks a size. Throws `contentMismatch` if it differs.
     func check(size actual: Int) throws {
         guard let size, size != actual else { return }
         throw PurchaseError(
@@ -52,7 +52,7 @@ struct ContentSource: Sendable {
 }
 
 extension URL {
-    /// Whether it can only lead to this device.
+    /// Whether the URL leads to this device only.
     var isLoopback: Bool {
         guard let host = host?.lowercased() else { return false }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,16 +1,24 @@
 import Foundation
 import Primitives
 
-/// Takes an archive or a folder that is on the device: `{"type": "LocalContentFetcher", "URL": "file:///…"}`; an archive
-/// is compared with `size` and `sha256` where given.
+/// Uses an archive or a folder on the device: `{"type": "LocalContentFetcher", "URL": "file:///…"}`. It compares an
+/// archive with `size` and `sha256` if they are set.
 public struct LocalContentFetcher: ContentFetcher {
     public let types = ShippedContentFetcher.local.types
 
+    /// Creates a fetcher.
     public init() {}
 
     public func check(_ parameters: JSONObject) throws { _ = try ContentSource(parameters) }
 
-    /// Throws `PurchaseError`: `contentFetchFailed` when there is nothing, `contentMismatch`; and an error that names a file.
+    /// Returns the archive or folder at the URL.
+    ///
+    /// - Parameters:
+    ///   - order: The order, with the URL among its parameters.
+    ///   - progress: Receives the size of an archive.
+    /// - Returns: The archive or folder.
+    /// - Throws: `PurchaseError`: `contentFetchFailed` if nothing is at the URL, `contentMismatch`; and an error that
+    ///   names a file.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {

@@ -1,33 +1,47 @@
 import Foundation
 import Primitives
 
-/// Resources that the app's platform keeps ready and hands out by tag, as `NSBundleResourceRequest` does on Apple's
-/// (`BundleResources`).
+/// Resources that the platform loads by tag, such as Apple's on-demand resources (`NSBundleResourceRequest`,
+/// `BundleResources`).
 public protocol OnDemandResources: Sendable {
-    /// Brings what has these tags to the device, keeps it there until it is released, and returns the folder that holds
-    /// the file `name`; `nil`, with nothing to release, when there is no such file among it. `progress` is told in bytes, or in the
-    /// platform's own units where it has others.
+    /// Loads the resources with these tags, keeps them until they are released, and returns the folder with the file
+    /// `name`.
+    ///
+    /// - Parameters:
+    ///   - name: The name of a file among the resources.
+    ///   - tags: The tags of the resources.
+    ///   - progress: Receives the progress, in bytes or in the platform's own units.
+    /// - Returns: The folder; `nil`, with nothing to release, if the resources have no such file.
+    /// - Throws: An error that says why the resources were not loaded.
     func folder(
         holding name: String, tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> String?
-    /// Undoes one call of `folder` that returned one.
+    /// Releases the resources with these `tags`: reverts one call of `folder` that returned a folder.
     func release(tags: Set<String>) async
 }
 
-/// Takes content from on-demand resources:
-/// `{"type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "…"}`.
+/// Uses on-demand resources: `{"type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "…"}`.
 ///
-/// The folder must have a file named as the product with `.checksum` behind, and in it the same text: else the resources
-/// are of another version of the app. To be given to `StoreConfiguration.contentFetchers` with the app's resources.
+/// The folder must have a file with the product's id and the extension `.checksum`, which contains the same string as
+/// `checksum`. Otherwise the resources belong to another version of the app. Pass it to
+/// `StoreConfiguration.contentFetchers` with the app's resources.
 public struct OnDemandContentFetcher: ContentFetcher {
     public let types = ShippedContentFetcher.onDemand.types
     private let resources: any OnDemandResources
 
+    /// Creates a fetcher of the app's `resources`.
     public init(_ resources: any OnDemandResources) { self.resources = resources }
 
     public func check(_ parameters: JSONObject) throws { try ContentParametersLint.check(parameters) }
 
-    /// Throws `PurchaseError` `contentMismatch`, an error that names a file, and what the resources throw.
+    /// Loads the resources, and checks their checksum.
+    ///
+    /// - Parameters:
+    ///   - order: The order, with tags and checksum among its parameters.
+    ///   - progress: Receives the progress.
+    /// - Returns: The folder of the resources.
+    /// - Throws: `PurchaseError` with the code `contentMismatch`, an error that names a file, and the error of the
+    ///   resources.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {

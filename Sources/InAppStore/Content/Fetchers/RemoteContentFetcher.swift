@@ -2,28 +2,30 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Downloads an archive: `{"type": "RemoteContentFetcher", "URL": "https://…", "size": 12345, "sha256": "…"}`, the last
-/// two where known. Over https, or http on loopback.
+/// Downloads an archive: `{"type": "RemoteContentFetcher", "URL": "https://…", "size": 12345, "sha256": "…"}`. The last
+/// two are optional. The URL uses https, or http on the loopback interface.
 ///
-/// It asks for a piece at a time, so that progress is told and nothing is lost over transports that collect answers too.
-/// A connection that breaks, and a server that is busy, is asked again after a pause; what was received is continued
-/// when the server says that it still has the same version (`ETag`, `Last-Modified`), in a later run as well. A server
-/// that knows no ranges is asked for everything. Redirects are not followed: name where the archive is.
+/// It requests one range at a time, so that it can report progress and no data is lost, even over transports that
+/// buffer responses. After a broken connection or a busy server it retries with a pause. It continues with the received
+/// bytes if the server still has the same version (`ETag`, `Last-Modified`), also in a later run. From a server without
+/// ranges it requests the whole file. It does not follow redirects: use the final URL.
 public struct RemoteContentFetcher: ContentFetcher {
+    /// The settings of a remote content fetcher.
     public struct Configuration: Sendable {
-        /// Bytes asked for at a time.
+        /// The number of bytes that one request asks for.
         public var piece = 4 << 20
-        /// The longest archive that is accepted.
+        /// The size limit of an archive, in bytes.
         public var maximumBytes = 4 << 30
-        /// After how long without a byte a connection counts as broken.
+        /// How long a connection may send no bytes before it counts as broken.
         public var patience: Duration = .seconds(60)
-        /// The pauses after failures that brought nothing, one after another.
+        /// The pauses after consecutive failures without progress.
         public var backoff = Backoff(attempts: 5, initial: .seconds(1), maximum: .seconds(30))
-        /// How it waits.
+        /// Waits for a duration, or throws if the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Spreads the pauses; from 0 to 1.
+        /// Returns a number from 0 to 1, which varies the pauses.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
 
+        /// Creates the default settings.
         public init() {}
     }
 
@@ -32,6 +34,11 @@ public struct RemoteContentFetcher: ContentFetcher {
     private let transport: any HTTPTransport
     private let configuration: Configuration
 
+    /// Creates a fetcher.
+    ///
+    /// - Parameters:
+    ///   - transport: The transport for all requests.
+    ///   - configuration: The settings.
     public init(transport: any HTTPTransport, configuration: Configuration = .init()) {
         self.transport = transport
         self.configuration = configuration
@@ -39,7 +46,13 @@ public struct RemoteContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { _ = try ContentSource(parameters) }
 
-    /// Throws `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and an error that names a file.
+    /// Downloads the archive into the order's work folder.
+    ///
+    /// - Parameters:
+    ///   - order: The order, with the URL among its parameters.
+    ///   - progress: Receives the progress.
+    /// - Returns: The archive.
+    /// - Throws: `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and an error that names a file.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -64,7 +77,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         return .archive(path: file.path)
     }
 
-    /// Asks one question, and keeps what the answer brings.
+    /// Sends one request, and stores the content of its response.
     private func outcome(
         of question: DownloadQuestion, _ source: ContentSource, _ file: PartialDownload,
         _ progress: @escaping @Sendable (ContentProgress) -> Void
@@ -79,7 +92,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         } catch let error as HTTPError {
             try Task.checkCancellation()
             let mayPass = error.isRetryable || [.protocolError, .bodyFailed, .cancelled].contains(error.code)
-            // Without what is underneath, which may repeat the whole URL.
+            // The underlying error is left out, because it may contain the whole URL.
             let known = PurchaseError(
                 .contentFetchFailed, "The content was not fetched: \(error.reason)",
                 underlying: HTTPError(error.code, error.reason))
@@ -134,7 +147,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         switch body {
         case .bytes(let bytes): try take(bytes)
         case .stream(let stream):
-            // A reader that waits is woken by the stream's end and by nothing else.
+            // Only the end of the stream wakes a waiting reader.
             try await withTaskCancellationHandler {
                 while let bytes = try await stream.next() { try take(bytes) }
             } onCancel: {
@@ -158,10 +171,10 @@ public struct RemoteContentFetcher: ContentFetcher {
             .contentMismatch, "The content has more than the \(configuration.maximumBytes) bytes that are accepted.")
     }
 
-    /// The exchange has no deadline of its own; it ends when nothing moves.
+    /// The exchange has no deadline of its own: the idle timeout ends it.
     private static let longest: Duration = .seconds(86_400)
 
-    /// Throws `HTTPError.timeout` when the pulse of `work` has not moved for so long as patience lasts.
+    /// Throws `HTTPError.timeout` if the activity counter of `work` does not change within the idle timeout.
     private func watched(_ work: @escaping @Sendable (Locked<Int>) async throws -> Outcome) async throws -> Outcome {
         let (pulse, configuration) = (Locked(0), configuration)
         return try await withThrowingTaskGroup(of: Outcome.self) { group in
@@ -183,7 +196,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         }
     }
 
-    /// What came of one question.
+    /// The result of one request.
     private enum Outcome: Sendable {
         case arrived
         case noParts
@@ -191,9 +204,9 @@ public struct RemoteContentFetcher: ContentFetcher {
         case broken(PurchaseError, after: Duration?)
     }
 
-    /// How often it was tried without getting further.
+    /// The attempts without progress.
     private struct Attempts {
-        /// `nil`: everything at once.
+        /// The range size; `nil` to request the whole file.
         private(set) var piece: Int?
         private var furthest: Int
         private var failures = 0
@@ -204,7 +217,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             furthest = received
         }
 
-        /// Throws when it is not worth trying again.
+        /// Returns the pause before the next request. Throws if no attempt is left.
         mutating func pause(
             after outcome: Outcome, received: Int, backoff: Backoff, spread: () -> Double
         ) throws -> Duration? {

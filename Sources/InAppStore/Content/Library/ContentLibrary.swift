@@ -2,16 +2,15 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Keeps the content of products in a folder: fetches it with the fetcher that a product's `type` names, unpacks it, and
-/// puts it in its place in one step.
+/// Stores the content of products in a folder: fetches it with the fetcher that a product's `type` selects, unpacks it,
+/// and puts it in place atomically.
 ///
 ///     let library = ContentLibrary(
 ///         folder: "/var/lib/app/content", fetchers: [RemoteContentFetcher(transport: transport)],
 ///         extractor: ZipExtractor())
 ///
-/// Content that was fetched by other parameters than the product list has now is fetched again when it is asked for, and
-/// used until then. What a killed process left is put right when the library is made. One library at a time may use a
-/// folder.
+/// If a product's parameters in the product list change, its content is fetched again at the next request, and used
+/// until then. The initialiser repairs what a killed process left. Only one library at a time may use a folder.
 package final class ContentLibrary: ContentManager {
     private let shelf: ContentShelf
     private let fetchers: ContentFetchers
@@ -26,8 +25,8 @@ package final class ContentLibrary: ContentManager {
 
     private let fetches = Locked(Fetches())
 
-    /// Without an extractor only folders can be fetched. Nothing is written before something is fetched; what cannot be
-    /// read is not there.
+    /// Creates a library. Without an extractor, only folders can be fetched. The folder is created by the first fetch;
+    /// unreadable content counts as absent.
     package init(
         folder: String, fetchers: [any ContentFetcher], extractor: (any ArchiveExtractor)?,
         limits: ExtractionLimits = ExtractionLimits()
@@ -46,9 +45,10 @@ package final class ContentLibrary: ContentManager {
         register[product] != nil && shelf.hasContent(product) ? shelf.content(product) : nil
     }
 
-    /// Throws `PurchaseError`: `invalidContentFetcherParameters`, `contentFetcherNotRegistered`, `contentFetchFailed`,
-    /// `contentMismatch`, `contentExtractionFailed`, `diskFull`, `notPermitted`, `storageFailed`, `operationCancelled`,
-    /// and `unsupported` for an archive when there is no extractor, before anything of it is downloaded.
+    /// Fetches the content of a product. The stream throws `PurchaseError`: `invalidContentFetcherParameters`,
+    /// `contentFetcherNotRegistered`, `contentFetchFailed`, `contentMismatch`, `contentExtractionFailed`, `diskFull`,
+    /// `notPermitted`, `storageFailed`, `operationCancelled`. It throws `unsupported` for an archive without an
+    /// extractor, before the download.
     package func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error> {
@@ -125,7 +125,7 @@ package final class ContentLibrary: ContentManager {
             await fetcher.release(order)
         } catch {
             await fetcher.release(order)
-            // What cannot be unpacked once cannot be resumed either.
+            // An archive that cannot be unpacked would fail again after a resumed download.
             if PurchaseError(fetching: product, error).code == .contentExtractionFailed { shelf.clearWork(product) }
             throw error
         }

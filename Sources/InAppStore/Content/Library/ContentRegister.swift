@@ -1,9 +1,10 @@
 import Primitives
 import StoreModel
 
-/// Which content is on the device, and whose turn it is: one change of a product's content at a time.
+/// The content on the device. It runs one change of a product's content at a time.
 actor ContentRegister {
-    /// By which parameters each was fetched, as a digest; empty when a process was killed before it could say.
+    /// The digest of the parameters with which each content was fetched; empty if a process was killed before it wrote
+    /// the digest.
     private nonisolated let there: Locked<[ProductID: String]>
     private nonisolated let told = Broadcast<Set<ProductID>>(replaysLast: true)
     private var last: [ProductID: Task<Void, Never>] = [:]
@@ -26,7 +27,7 @@ actor ContentRegister {
         if before != now { told.send(now) }
     }
 
-    /// Runs `work` after everything that was begun for this product before.
+    /// Runs `work` after all earlier work for this product.
     func inTurn<Value: Sendable>(
         _ product: ProductID, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -2,11 +2,11 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The folder in which content is kept, one folder a product:
+/// The folder of the content, with one folder per product:
 ///
-///     com.example.film/content/        what was fetched, whole or not there
-///     com.example.film/record.json     whose it is, and by which parameters it was fetched
-///     com.example.film/work-…/         what is being fetched by these parameters
+///     com.example.film/content/        the complete content, or absent
+///     com.example.film/record.json     the product, and the digest of the parameters with which it was fetched
+///     com.example.film/work-…/         the running fetch with these parameters
 struct ContentShelf: Sendable {
     let root: String
 
@@ -20,15 +20,15 @@ struct ContentShelf: Sendable {
     private static let workPrefix = "work-"
     private static func workName(_ parameters: String) -> String { workPrefix + parameters.prefix(16) }
 
-    /// Says which parameters content was fetched by without repeating them: a URL may be a secret.
+    /// Returns a digest of parameters. Identifies them without storing them, because a URL may be a secret.
     static func digest(of parameters: JSONObject) -> String {
         Hex.encode(SHA256.hash(JSONValue.object(parameters).encoded()))
     }
 
     // MARK: - What is there
 
-    /// The products whose content is there, each with the digest of its parameters where known. Puts right what killed
-    /// processes left; what cannot be read is not there.
+    /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs what
+    /// killed processes left; unreadable content counts as absent.
     func load() -> [ProductID: String] {
         var there: [ProductID: String] = [:]
         for name in Self.names(in: root) {
@@ -50,7 +50,7 @@ struct ContentShelf: Sendable {
         return lstat(content(product), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// `.NAME.new-XXXXXX`, as `FolderReplacement` calls what it removes.
+    /// Recovers `.NAME.new-XXXXXX`, the name that `FolderReplacement` gives to folders that it removes.
     private func recoverRemoval(_ leftover: String) {
         let name = leftover.dropFirst().dropLast(".new-XXXXXX".count)
         if !name.isEmpty { try? FolderReplacement.recover("\(root)/\(name)") }
@@ -58,7 +58,8 @@ struct ContentShelf: Sendable {
 
     // MARK: - Changes
 
-    /// The folder to fetch into, with what earlier attempts by the same parameters left in it. Throws `FileFailure`.
+    /// Returns the folder for a fetch, with the data of earlier attempts with the same parameters. Throws
+    /// `FileFailure`.
     func prepare(_ product: ProductID, parameters: String) throws -> String {
         try Self.makeFolder(folder(product))
         excludeFromBackup()
@@ -71,36 +72,36 @@ struct ContentShelf: Sendable {
         return work
     }
 
-    /// The content that is in its place now was fetched by these parameters. Throws `FileFailure`.
+    /// Records the parameters with which the current content was fetched. Throws `FileFailure`.
     func note(_ product: ProductID, parameters: String) throws {
         try Record(product: product, parameters: parameters).write(in: folder(product))
     }
 
-    /// Removes what is being fetched, but for the folders of some names.
+    /// Removes the work folders, except those that `isKept` accepts.
     func clearWork(_ product: ProductID, but isKept: (String) -> Bool = { _ in false }) {
         for name in Self.names(in: folder(product)) where name.hasPrefix(Self.workPrefix) {
             if !isKept(name) { try? FileManager.default.removeItem(atPath: "\(folder(product))/\(name)") }
         }
     }
 
-    /// Removes everything of a product, in one step. Throws `FileFailure`.
+    /// Removes all data of a product atomically. Throws `FileFailure`.
     func remove(_ product: ProductID) throws {
         var status = stat()
         if lstat(folder(product), &status) == 0 { try FolderReplacement.remove(folder(product)) }
     }
 
-    /// Content can be fetched again, so it has no place in the backups of a device.
+    /// Content can be fetched again, so device backups exclude it.
     private func excludeFromBackup() {
         #if canImport(Darwin)
             var url = URL(fileURLWithPath: root, isDirectory: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
-            // Where that cannot be said the content is still of use.
+            // The content is usable without this flag.
             try? url.setResourceValues(values)
         #endif
     }
 
-    /// With the folders above it, which are there afterwards. Throws `FileFailure`.
+    /// Creates a folder with its parent folders. Does nothing if it exists. Throws `FileFailure`.
     static func makeFolder(_ path: String) throws(FileFailure) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -113,8 +114,8 @@ struct ContentShelf: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
-    /// A product's identifier as the name of a folder: each has another, also where case does not count, and none leads
-    /// elsewhere. Small letters, digits, `.`, `-` and `_` stay; a name that becomes too long is a digest.
+    /// Returns a folder name for a product's id. Names are unique, even without case sensitivity, and contain no path.
+    /// Lowercase letters, digits, `.`, `-` and `_` stay; a name that would be too long is a digest.
     static func name(of product: ProductID) -> String {
         var name = ""
         for byte in product.rawValue.utf8 {
@@ -131,7 +132,7 @@ struct ContentShelf: Sendable {
     }
 }
 
-/// What a product's folder says of itself.
+/// The record in a product's folder.
 private struct Record {
     var product: ProductID
     var parameters: String?
@@ -141,7 +142,7 @@ private struct Record {
         self.parameters = parameters
     }
 
-    /// `nil` when there is none that makes sense.
+    /// Reads the record; `nil` if there is none or it is invalid.
     init?(reading folder: String) throws {
         guard let bytes = try DurableFile.read(folder + "/record.json", upTo: 64 << 10),
             let json = try? JSONValue(parsing: bytes),

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Copies a folder's files and folders, and nothing else, within the limits that archives have.
+/// Copies a folder's files and folders, and nothing else, within the limits for archives.
 struct FolderCopy {
     let limits: ExtractionLimits
     private var entries = 0
@@ -10,8 +10,8 @@ struct FolderCopy {
 
     init(limits: ExtractionLimits) { self.limits = limits }
 
-    /// Puts the copy in the place of `folder`, in one step. Throws `contentExtractionFailed`, `FileFailure`, and
-    /// `CancellationError`; what was there stays then.
+    /// Replaces `folder` with the copy atomically. Throws `contentExtractionFailed`, `FileFailure`, and
+    /// `CancellationError`; the former content stays then.
     mutating func replace(_ folder: String, with source: String) throws {
         let replacement = try FolderReplacement(of: folder)
         try copy(source, to: replacement.path, depth: 1)

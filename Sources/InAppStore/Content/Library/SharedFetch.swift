@@ -1,6 +1,6 @@
 import Primitives
 
-/// One fetch to which any number of callers listen. It is cancelled when the last of them has gone.
+/// A fetch that any number of callers share. It is cancelled when the last caller leaves.
 final class SharedFetch: Sendable {
     typealias Progress = AsyncThrowingStream<ContentProgress, any Error>
 
@@ -12,12 +12,12 @@ final class SharedFetch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// Held while listeners are told, so that all hear one order. `state` is never held then: the end of a stream asks for
-    /// it from where its reader is cancelled.
+    /// Held while progress is sent, so that all listeners receive the same order. `state` is not held meanwhile,
+    /// because a stream's termination handler locks it on the cancelling thread.
     private let turn = Locked(())
     private let state = Locked(State())
 
-    /// What is told from now on, the latest first; `nil` when there is nothing to come any more.
+    /// Returns the progress from now on, with the latest value first; `nil` if the fetch has ended.
     func join() -> Progress? {
         let (stream, listener) = Progress.makeStream(bufferingPolicy: .bufferingNewest(100))
         return turn.withLock { _ in
@@ -34,7 +34,7 @@ final class SharedFetch: Sendable {
         }
     }
 
-    /// Begins `work`, whose outcome is the last that listeners hear.
+    /// Begins `work`. Its result is the last value of all listeners.
     func run(_ work: @escaping @Sendable () async -> Result<ContentProgress, PurchaseError>) {
         let task = Task { end(await work()) }
         let isOver = state.withLock { state in
@@ -55,10 +55,10 @@ final class SharedFetch: Sendable {
         }
     }
 
-    /// What was told last.
+    /// The latest progress.
     var latest: ContentProgress? { state.withLock { $0.latest } }
 
-    /// Ends it for everybody with `error`, and returns when nothing of it runs any more.
+    /// Ends the fetch for all listeners with `error`, and returns when its work has ended.
     func giveUp(_ error: PurchaseError) async {
         end(.failure(error))
         let task = state.withLock { $0.task }
