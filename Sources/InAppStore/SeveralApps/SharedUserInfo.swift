@@ -1,19 +1,28 @@
 import Foundation
 import StoreModel
 
-/// What an app's store tells the sibling apps of its seller: the subscriptions of who uses the device, as the server said
-/// last. Nothing in it is secret: no customer, no receipt, nothing signed.
+/// The subscriptions that an app's store shares with the sibling apps of its seller, from the server's last answer
+/// about the device's customer. It contains no secrets: no customer, no receipt, nothing signed.
 ///
-/// It is kept as JSON (Documentation/SeveralApps.md) and made anew whenever the server has spoken.
+/// It is stored as JSON (Documentation/SeveralApps.md), and written again after each answer of the server.
 public struct SharedUserInfo: Sendable, Equatable {
-    /// Who tells.
+    /// The app that shares.
     public var application: BundleID
+    /// The environment of the subscriptions.
     public var environment: StoreEnvironment
-    /// When the server gave the answer that this was made of, by the clock of the store that tells.
+    /// When the server gave the answer, by the clock of the sharing store.
     public var validatedAt: Date
-    /// Those that give access, the longest first; when none does, the one that ended last.
+    /// The subscriptions that give access, the longest first; if there are none, the one that ended last.
     public var subscriptions: [SharedSubscription]
 
+    /// Creates the shared information of an app.
+    ///
+    /// - Parameters:
+    ///   - application: The app that shares.
+    ///   - environment: The environment of the subscriptions.
+    ///   - validatedAt: When the server gave the answer.
+    ///   - subscriptions: The subscriptions that give access, the longest first; if there are none, the one that ended
+    ///     last.
     public init(
         application: BundleID, environment: StoreEnvironment, validatedAt: Date, subscriptions: [SharedSubscription]
     ) {
@@ -23,14 +32,17 @@ public struct SharedUserInfo: Sendable, Equatable {
         self.subscriptions = subscriptions
     }
 
-    /// The subscription that counts: an active one, else the one that ended last. `nil` when there is none.
+    /// Returns the effective subscription: an active one, or the one that ended last.
     ///
-    /// Nothing is earlier than what is told: a device whose clock was set back is at `validatedAt`.
+    /// The earliest possible time is `validatedAt`, even if the device's clock was set back.
+    ///
+    /// - Parameter now: The time by the device's clock.
+    /// - Returns: The subscription; `nil` if there is none.
     public func subscriptionInfo(at now: Date) -> SubscriptionInfo? {
         infos(at: now).max { $0.countsLess(than: $1) }
     }
 
-    /// Whether a subscription gives access.
+    /// Returns whether a subscription gives access at the time `now`.
     public func isSubscriber(at now: Date) -> Bool { subscriptionInfo(at: now)?.isExpired == false }
 
     func infos(at now: Date) -> [SubscriptionInfo] {
@@ -38,17 +50,22 @@ public struct SharedUserInfo: Sendable, Equatable {
         return subscriptions.map { SubscriptionInfo(subscription: $0.subscription, isExpired: now >= $0.accessUntil) }
     }
 
-    /// The instants at which something in it ends.
+    /// The ends of the subscriptions' access.
     var ends: [Date] { subscriptions.map(\.accessUntil) }
 }
 
-/// A subscription, and until when it gives access if nothing more is heard of it.
+/// A subscription, and the end of its access unless it renews.
 public struct SharedSubscription: Sendable, Equatable, Codable {
-    /// What the server said, unchanged.
+    /// The subscription, as the server sent it.
     public var subscription: CustomerSubscription
-    /// The first instant without access: the subscription's end, and the grace of the store that tells.
+    /// The first instant without access: the end of the subscription, plus the grace period of the sharing store.
     public var accessUntil: Date
 
+    /// Creates a shared subscription.
+    ///
+    /// - Parameters:
+    ///   - subscription: The subscription, as the server sent it.
+    ///   - accessUntil: The first instant without access.
     public init(_ subscription: CustomerSubscription, accessUntil: Date) {
         self.subscription = subscription
         self.accessUntil = accessUntil
@@ -56,14 +73,14 @@ public struct SharedSubscription: Sendable, Equatable, Codable {
 }
 
 extension SharedUserInfo: Codable {
-    /// The form in which it is kept. An app that reads another one says so, and believes nothing of it.
+    /// The version of the stored format. An app that reads another version reports it, and ignores the content.
     public static let version = 1
 
     private enum CodingKeys: CodingKey {
         case version, application, environment, validatedAt, subscriptions
     }
 
-    /// Many times what any app tells, in bytes.
+    /// The size limit in bytes. It is much larger than the information of any app.
     private static let sizeLimit = 64 << 10
 
     private struct OtherVersion: Error {
@@ -89,7 +106,8 @@ extension SharedUserInfo: Codable {
         try container.encode(subscriptions, forKey: .subscriptions)
     }
 
-    /// What `application` has told. Throws `PurchaseError`: `sharedUserInfoOfOtherVersion`, `sharedUserInfoDamaged`.
+    /// Decodes the information that `application` shares. Throws `PurchaseError`: `sharedUserInfoOfOtherVersion`,
+    /// `sharedUserInfoDamaged`.
     init(_ bytes: [UInt8], of application: BundleID) throws(PurchaseError) {
         guard bytes.count <= Self.sizeLimit else {
             throw PurchaseError(
@@ -118,8 +136,8 @@ extension SharedUserInfo: Codable {
 }
 
 extension SubscriptionInfo {
-    /// Whether another one counts instead: active before ended, then the one with the later end, be it by expiry or by
-    /// being taken back, as the server said it and without the grace of any device.
+    /// Returns whether the other subscription is the effective one: active before ended, then the later end. The end is
+    /// the expiry or the revocation from the server, without the grace period of a device.
     func countsLess(than other: SubscriptionInfo) -> Bool {
         (isExpired ? 0 : 1, end) < (other.isExpired ? 0 : 1, other.end)
     }

@@ -3,32 +3,40 @@ import Primitives
 import Purchases
 import StoreModel
 
-/// Reads what sibling apps have told of their subscriptions, without a store and without asking anybody.
+/// Reads the subscriptions that sibling apps share, without a store and without a request.
 ///
 ///     let reader = SharedUserInfoReader(accessGroup: "ABCDE12345.com.example.shared")
 ///     if reader.isSubscriber(ofApp: "com.example.darkroom") { … }
 ///
-/// A sibling tells when its `StoreConfiguration.sharedStorage` is the same storage. What it has told gives access until
-/// the subscription ends, with the sibling's grace, and ends then by the clock though the sibling never runs again.
+/// A sibling app shares them if its `StoreConfiguration.sharedStorage` is the same storage. They give access until the
+/// subscription ends, with the sibling's grace period. Access ends by the clock, even if the sibling never runs again.
 public struct SharedUserInfoReader: Sendable {
     let storage: any SecureStorage
     private let clock: any WallClock
 
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - storage: The storage that the apps share.
+    ///   - clock: The clock that decides whether access has ended.
     public init(storage: any SecureStorage, clock: any WallClock = SystemClock()) {
         self.storage = storage
         self.clock = clock
     }
 
-    /// Whether the app has told of a subscription that gives access now. What it has not told, and what cannot be read, is
-    /// a no; `userInfo(ofApp:)` says why.
+    /// Returns whether the app `application` shares a subscription that gives access now. Returns `false` if it shares
+    /// nothing or its data cannot be read; `userInfo(ofApp:)` throws the reason.
     public func isSubscriber(ofApp application: BundleID) -> Bool {
         ((try? userInfo(ofApp: application)) ?? nil)?.isSubscriber(at: clock.now()) ?? false
     }
 
-    /// What the app has told, `nil` when nothing: it has never asked its server on this device, or its customer has left.
+    /// Returns the information that an app shares.
     ///
-    /// Throws `PurchaseError`: `sharedUserInfoDamaged`, `sharedUserInfoOfOtherVersion`, and `storageFailed` when the storage
-    /// cannot be read, because the device is locked for example.
+    /// - Parameter application: The app.
+    /// - Returns: The information; `nil` if the app has never received an answer of its server on this device, or its
+    ///   customer has left.
+    /// - Throws: `PurchaseError`: `sharedUserInfoDamaged`, `sharedUserInfoOfOtherVersion`, and `storageFailed` if the
+    ///   storage cannot be read, for example because the device is locked.
     public func userInfo(ofApp application: BundleID) throws(PurchaseError) -> SharedUserInfo? {
         let bytes: [UInt8]?
         do {
@@ -46,21 +54,25 @@ public struct SharedUserInfoReader: Sendable {
         return try SharedUserInfo(bytes, of: application)
     }
 
-    /// Where an app tells.
+    /// Returns the storage key of an app.
     static func key(_ application: BundleID) -> String { "subscriptions.\(application)" }
 }
 
 #if canImport(Security)
     extension KeychainStorage {
-        /// Where the apps of an access group tell each other of their subscriptions: for
-        /// `StoreConfiguration.sharedStorage`. The group is one of the app's entitlements (capability "Keychain Sharing"),
-        /// the team's prefix included.
+        /// Returns the Keychain storage in which the apps of an access group share their subscriptions, for
+        /// `StoreConfiguration.sharedStorage`.
+        ///
+        /// - Parameter accessGroup: One of the app's entitlements (capability "Keychain Sharing"), including the team's
+        ///   prefix.
+        /// - Returns: The storage.
         public static func shared(accessGroup: String) -> KeychainStorage {
             KeychainStorage(service: "souk.shared", accessGroup: accessGroup)
         }
     }
 
     extension SharedUserInfoReader {
+        /// Creates a reader of the Keychain storage that the apps of `accessGroup` share.
         public init(accessGroup: String) { self.init(storage: KeychainStorage.shared(accessGroup: accessGroup)) }
     }
 #endif

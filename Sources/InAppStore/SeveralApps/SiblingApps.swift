@@ -1,6 +1,6 @@
 import StoreModel
 
-/// The apps of one seller on this device: what this one tells them, and what they tell it.
+/// The subscriptions that the apps of one seller share on this device.
 struct SiblingApps: Sendable {
     let application: BundleID
     let others: Set<BundleID>
@@ -9,8 +9,8 @@ struct SiblingApps: Sendable {
 
     func isMultiApp(_ product: ProductID) -> Bool { classifier?.isMultiAppSubscription(product) ?? false }
 
-    /// Tells the others; `nil` takes back what was told. What stands there already is not written again. Throws what the
-    /// storage throws.
+    /// Writes this app's information for the others; `nil` removes it. Does not write the same data again. Throws the
+    /// error of the storage.
     func tell(_ info: SharedUserInfo?) throws {
         let key = SharedUserInfoReader.key(application)
         let bytes = try info.map { try WireJSON.encode($0) }
@@ -18,8 +18,8 @@ struct SiblingApps: Sendable {
         try reader.storage.set(bytes, for: key)
     }
 
-    /// What the others tell, of their subscriptions those alone that count in several apps. What one tells that cannot be
-    /// read is told of, and what was `known` of it before stands.
+    /// Reads the information of the other apps, with only those subscriptions that count in several apps. If an app's
+    /// information cannot be read, reports that, and uses the information in `known`.
     func infos(
         insteadOf known: [BundleID: SharedUserInfo], telling happenings: Happenings<StoreEvent>
     ) -> [BundleID: SharedUserInfo] {

@@ -1,6 +1,6 @@
-/// What the store tells its sibling apps, and hears of them.
+/// The exchange of subscriptions with sibling apps.
 extension StoreKeeper {
-    /// Writes for the sibling apps what the server's last answer says.
+    /// Writes the subscriptions of the server's last answer for the sibling apps.
     func tellSiblings() {
         guard let siblings else { return }
         do {
@@ -10,7 +10,7 @@ extension StoreKeeper {
         }
     }
 
-    /// Reads what the sibling apps tell.
+    /// Reads the subscriptions that the sibling apps share.
     func hearSiblings() {
         guard let siblings else { return }
         let news = siblings.infos(insteadOf: state.siblings, telling: happenings)

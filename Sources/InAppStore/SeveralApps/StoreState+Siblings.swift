@@ -1,10 +1,10 @@
 import Foundation
 import StoreModel
 
-/// Subscriptions over several apps: seed 001's aggregation of receipt validation statuses.
+/// Subscriptions across several apps: combines the receipt validation statuses of the apps.
 extension StoreState {
-    /// The subscription that counts in this app: its own, or a sibling's that counts in several apps. Active before ended,
-    /// then the one with the later end; of equals this app's own.
+    /// Returns the effective subscription in this app: its own, or a sibling's that counts in several apps. Prefers
+    /// active to ended, then the later end, then this app's own.
     func countingSubscription(at now: Date) -> (info: SubscriptionInfo, teller: SharedUserInfo?)? {
         let own = ownSubscriptions(at: now).map { (info: $0, teller: nil as SharedUserInfo?) }
         let others = believedSiblings.flatMap { sibling in
@@ -13,7 +13,7 @@ extension StoreState {
         return (own + others).max { $0.info.countsLess(than: $1.info) }
     }
 
-    /// This app's own status. Without one, a sibling's subscription that counts makes one, of production.
+    /// Returns this app's own status. Without one, an effective subscription of a sibling gives a status of production.
     func receiptValidationStatus(at now: Date) -> ReceiptValidationStatus? {
         if let answer { return ReceiptValidationStatus(answer) }
         return countingSubscription(at: now)?.teller.map {
@@ -21,7 +21,7 @@ extension StoreState {
         }
     }
 
-    /// The status of each app that has one: this one's as it is, a sibling's as it has told.
+    /// The status of each app that has one: this app's own, and those that siblings share.
     var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus] {
         var statuses = siblings.mapValues {
             ReceiptValidationStatus(environment: $0.environment, validatedAt: $0.validatedAt)
@@ -30,15 +30,16 @@ extension StoreState {
         return statuses
     }
 
-    /// Subscriptions of a test environment cost nothing, so they count for nobody who is known to buy in production.
+    /// The siblings whose subscriptions count. Subscriptions of a test environment are free, so they do not count for a
+    /// customer who buys in production.
     private var believedSiblings: [SharedUserInfo] {
         let isProduction = answer?.customer.environment == .production
         return siblings.values.filter { !isProduction || $0.environment == .production }
             .sorted { $0.application < $1.application }
     }
 
-    /// What this app tells its siblings: only what the server said, nothing provisional and nothing of theirs. `nil` when
-    /// the server has not spoken of this customer.
+    /// Returns the information that this app shares with its siblings: only data of the server, without provisional
+    /// purchases and without the siblings' subscriptions. `nil` before the server's first answer about this customer.
     func sharedUserInfo(of application: BundleID) -> SharedUserInfo? {
         guard let answer else { return nil }
         let all = answer.customer.subscriptions
@@ -50,7 +51,7 @@ extension StoreState {
             subscriptions: Array((active.isEmpty ? all : active).prefix(active.isEmpty ? 1 : Self.toldAtMost)))
     }
 
-    /// More subscriptions than anybody has at once, so that what is told stays small.
+    /// More subscriptions than any customer has at once. It limits the size of the shared information.
     private static let toldAtMost = 16
 }
 

@@ -1,21 +1,21 @@
 import Primitives
 
-/// Tells any number of listeners what happens. What happens before anybody listens waits for the first of them, so that a
-/// store may be made long before the screen that shows what it says.
+/// Sends events to any number of observers. Events before the first observer are kept for it, so that a store can be
+/// created long before the screen that shows its events.
 final class Happenings<Element: Sendable>: Sendable {
     private let broadcast = Broadcast<Element>()
-    /// The first listener's stream.
+    /// The stream of the first observer.
     private let unread: Locked<AsyncStream<Element>?>
 
     private let onSend: @Sendable (Element) -> Void
 
-    /// - Parameter onSend: gets each element at once, before any listener.
+    /// - Parameter onSend: Receives each event at once, before any observer.
     init(onSend: @escaping @Sendable (Element) -> Void = { _ in }) {
         self.onSend = onSend
         unread = Locked(broadcast.stream())
     }
 
-    /// What happens from now on; for the first listener also what happened before, the newest 1000.
+    /// Returns a stream of the events from now on. The first observer also receives the newest 1000 earlier events.
     func stream() -> AsyncStream<Element> {
         unread.withLock { first in
             defer { first = nil }

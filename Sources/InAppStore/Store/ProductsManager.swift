@@ -2,58 +2,83 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The purchases, restores and content of a store. All calls throw `PurchaseError`. A caller that is cancelled gets
-/// `operationCancelled`, and what was begun at the store or the server ends in a state that the next launch finds.
+/// The purchases, restores and content of a store. All calls throw `PurchaseError`. A cancelled caller gets
+/// `operationCancelled`; its request to the store or the server ends in a state from which the next launch continues.
 public protocol ProductsManager: Sendable {
-    /// Buys one of a product; returns when the purchase is delivered, acknowledged by the server and ready to use.
+    /// Buys one unit of a product. Returns when the purchase is delivered, acknowledged by the server and ready to use.
     ///
-    /// A product for subscribers only is acquired without the store, and only while a subscription enables it. Buying a
-    /// subscription does not by itself acquire what it enables: see `acquireAllEnabledProducts`.
+    /// A product for subscribers only is acquired without the App Store, and only while a subscription enables it.
+    /// Buying a subscription does not acquire the products that it enables: see `acquireAllEnabledProducts`.
     ///
-    /// Throws `acknowledgementPending` when the customer has paid but the server cannot be reached: the purchase is kept
-    /// and acknowledged later, by itself. With a local verifier that finds it true the call returns, and the product may be
-    /// used until the server has judged.
-    ///
-    /// Throws `invalidProductForPurchasing` when the App Store does not sell the product, and
-    /// `productsMetadataFetchingFailed` when it cannot be asked about it.
+    /// - Parameter productIdentifier: The product to buy.
+    /// - Throws: `PurchaseError`, for example:
+    ///   - `acknowledgementPending` if the customer has paid but the server is unreachable. The purchase is kept, and
+    ///     acknowledged later without a further call. If a local verifier accepts the purchase, the call returns
+    ///     instead, and the product can be used until the server decides.
+    ///   - `invalidProductForPurchasing` if the App Store does not sell the product.
+    ///   - `productsMetadataFetchingFailed` if the request for the product fails.
     func purchaseProduct(_ productIdentifier: String) async throws
-    /// Buys 1 to 10 of a consumable.
+    /// Buys a consumable in a quantity of 1 to 10.
+    ///
+    /// - Parameters:
+    ///   - productIdentifier: The consumable to buy.
+    ///   - quantity: 1 to 10.
+    /// - Throws: `PurchaseError`, as ``purchaseProduct(_:)`` does.
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws
-    /// Asks the store for everything this customer owns, and then the server what they may use now.
+    /// Restores the customer's purchases at the store, then fetches the customer's access from the server.
     ///
-    /// A store that cannot be asked is an event, and the server is asked all the same; who cancels is told so, and the server
-    /// is not asked. Throws `operationCancelled`, and what `validateReceipt` throws.
+    /// If the restore fails, an event reports it, and the server is asked anyway. If it is cancelled, the call throws
+    /// without a request to the server.
+    ///
+    /// - Throws: `PurchaseError`: `operationCancelled`, and the errors of ``validateReceipt()``.
     func refreshReceipt() async throws
-    /// Asks the store for everything this customer owns and presents it to the server; says what came back.
+    /// Restores the customer's purchases at the store, and presents them to the server.
     ///
-    /// Throws `operationCancelled`, `restorePurchasesFailed` when the store cannot be asked, `acknowledgementPending` when the
-    /// server cannot.
+    /// - Returns: The restored products.
+    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the store is unreachable,
+    ///   `acknowledgementPending` if the server is unreachable.
     @discardableResult func restorePurchases() async throws -> RestoreResult
-    /// Asks the server what this customer may use now.
+    /// Fetches the customer's access from the server.
+    ///
+    /// - Throws: `PurchaseError`: `operationCancelled`, otherwise `receiptValidationFailed`.
     func validateReceipt() async throws
-    /// Presents one unfinished transaction again; returns when it is acknowledged.
+    /// Presents one unfinished transaction to the server again. Returns when it is acknowledged.
     ///
-    /// Throws `invalidTransactionIdentifier` when no such transaction is unfinished, `receiptValidationFailed` when the
-    /// server finds it untrue, `acknowledgementPending` when the server cannot be reached.
+    /// - Parameter transactionIdentifier: The id of the transaction.
+    /// - Throws: `PurchaseError`: `invalidTransactionIdentifier` if no such transaction is unfinished,
+    ///   `receiptValidationFailed` if the server rejects it, `acknowledgementPending` if the server is unreachable.
     func validateTransaction(_ transactionIdentifier: String) async throws
-    /// Acquires all products that the active subscription enables; throws without one.
+    /// Acquires all products that the active subscription enables.
+    ///
+    /// - Throws: `PurchaseError`: `acquireAllRequestedForNonSubscriber` without an active subscription,
+    ///   `storageFailed`.
     func acquireAllEnabledProducts() async throws
-    /// Fetches the content of a product that the customer bought or acquired. The last progress names the folder; a product
-    /// without content ends with one progress of nothing. Who stops listening gives up the fetch, unless others wait for it.
+    /// Fetches the content of a product that the customer bought or acquired. The last progress contains the folder. A
+    /// product without content sends one empty progress. If the last listener stops, the fetch is cancelled.
     ///
-    /// Throws `invalidProductIdentifier` for what is not listed, `contentNotAcquired`, and what the content manager throws.
+    /// - Parameter productIdentifier: The product.
+    /// - Returns: The progress. The stream throws `invalidProductIdentifier` for an unlisted product,
+    ///   `contentNotAcquired`, and the errors of the content manager.
     func fetchProductContent(_ productIdentifier: String) -> AsyncThrowingStream<ContentProgress, any Error>
-    /// Removes a product's content from the device. Throws `invalidProductIdentifier` for what is not listed.
+    /// Removes the content of a product from the device.
+    ///
+    /// - Parameter productIdentifier: The product.
+    /// - Throws: `PurchaseError`: `invalidProductIdentifier` for an unlisted product, and the errors of the content
+    ///   manager.
     func deleteProductContent(_ productIdentifier: String) async throws
-    /// The products of the list that the store sells, without discounts, each with what the store says of it.
+    /// Returns the products of the list that the store sells, without discounts, as the store describes them.
     ///
-    /// Throws `productsMetadataFetchingFailed` when the store cannot be asked; the next call asks again.
+    /// - Returns: The products, sorted by id.
+    /// - Throws: `PurchaseError`: `productsMetadataFetchingFailed` if the request fails. The next call repeats it.
     func productList() async throws -> [StoreProduct]
-    /// What the store says of products in the list, by identifier; those that it does not sell are absent.
+    /// Returns the store's descriptions of products in the list, by id, without those that it does not sell.
     ///
-    /// Throws `invalidProductIdentifier` naming those that are not in the list, `productsMetadataFetchingFailed`.
+    /// - Parameter productIdentifiers: The ids of the products.
+    /// - Returns: The descriptions by id.
+    /// - Throws: `PurchaseError`: `invalidProductIdentifier` with the ids that are not in the list,
+    ///   `productsMetadataFetchingFailed`.
     func fetchProductsInfo(_ productIdentifiers: Set<String>) async throws -> [String: StoreProduct]
-    /// Transactions that were acknowledged without anybody waiting for them, such as renewals and what earlier runs left
-    /// unfinished; one with a `revocationDate` was taken back. The first reader also gets what was acknowledged before.
+    /// Acknowledged transactions that no caller waited for, such as renewals and unfinished transactions of earlier
+    /// runs. A transaction with a `revocationDate` was revoked. The first reader also receives earlier ones.
     var completedTransactions: AsyncStream<StoreTransaction> { get }
 }

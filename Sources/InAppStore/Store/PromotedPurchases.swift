@@ -1,20 +1,26 @@
 import Primitives
 import StoreModel
 
-/// What an app does with a purchase that the customer has begun in the App Store.
+/// An app's answer to a promoted purchase, which the customer began in the App Store.
 ///
-/// Closed: the three things that can be done with it.
+/// The enum is closed: these are the three possible answers.
 public enum PromotedPurchaseAnswer: String, Sendable {
-    /// Go on with it now: the store asks the customer to confirm.
+    /// Continue now: the store asks the customer to confirm.
     case buy
-    /// Not now, for example before the app has been introduced: it waits among `postponedPurchases`, for as long as the
-    /// app runs, and is offered by the `PurchaseClient` behind which the store is.
+    /// Continue later, for example after an introduction to the app. The purchase is among `postponedPurchases` while
+    /// the app runs, and the `PurchaseClient` of the store offers it.
     case postpone
-    /// Not at all: the customer has it, or may not have it.
+    /// Do not buy: the customer already has the product, or may not have it.
     case refuse
 
-    /// What a configuration says unless it is told otherwise: go on, unless the customer would pay for what they have, a
-    /// second subscription included.
+    /// Returns the default answer: `buy`, unless the customer already has the product or would get a second
+    /// subscription.
+    ///
+    /// - Parameters:
+    ///   - promoted: The promoted purchase.
+    ///   - product: The product to buy.
+    ///   - snapshot: The current state of the store.
+    /// - Returns: `buy` or `refuse`.
     public static func unlessOwned(
         _ promoted: PromotedPurchase, of product: ListedProduct, knowing snapshot: StoreSnapshot
     ) -> PromotedPurchaseAnswer {
@@ -24,16 +30,19 @@ public enum PromotedPurchaseAnswer: String, Sendable {
     }
 }
 
-/// Purchases that the customer has begun in the App Store: each is asked about, and then bought, put off or left.
+/// Promoted purchases, which the customer began in the App Store. For each, the app decides whether to buy, postpone or
+/// refuse it.
 extension Store {
-    /// What was put off, in the order in which it was begun.
+    /// The postponed purchases, in the order in which the customer began them.
     public var postponedPurchases: [PromotedPurchase] { postponed.withLock { $0 } }
 
-    /// Goes on with a purchase that was put off. It is put off no longer, whatever becomes of it; who comes second, here or
-    /// at the purchase client, finds nothing.
+    /// Continues a postponed purchase. It is removed from the postponed purchases, whatever its outcome, so a second
+    /// call or the purchase client does not find it.
     ///
-    /// Throws `invalidProductForPurchasing` when no purchase of this product was put off, and what `purchaseProduct`
-    /// throws.
+    /// - Parameter productIdentifier: The product of the purchase.
+    /// - Returns: The purchase.
+    /// - Throws: `PurchaseError`: `invalidProductForPurchasing` if no purchase of this product is postponed, and the
+    ///   errors of `purchaseProduct`.
     @discardableResult
     public func continuePurchase(_ productIdentifier: String) async throws -> StorePurchase {
         let found = postponed.withLock { all -> PromotedPurchase? in
@@ -45,11 +54,11 @@ extension Store {
         return try await purchase(found.productID, offer: found.offer)
     }
 
-    /// Each purchase that is put off, when it is; the first reader also gets those of before.
+    /// Each purchase when it is postponed. The first reader also receives earlier ones.
     public var postponements: AsyncStream<PromotedPurchase> { newlyPostponed.stream() }
 
-    /// Asks the app what to do, and does it. What is bought is told as an event and as a completed transaction, for nobody
-    /// waits for it.
+    /// Asks the app for its answer, and acts on it. A purchase is reported as an event and as a completed transaction,
+    /// because no caller waits for it.
     func meet(_ promoted: PromotedPurchase) async {
         guard let product = list[promoted.productID] else {
             let sentence =

@@ -1,14 +1,13 @@
-/// Lets one conversation with the server begin after the one before has ended, so that what the server said last is what
-/// is kept.
+/// Runs asynchronous operations one after another, so that the server's latest answer is stored last.
 actor ServerTurns {
     private var last: Task<Void, Never>?
-    /// How to give up each turn that has not ended.
+    /// The cancel functions of the operations that have not ended.
     private var turns: [UInt64: @Sendable () -> Void] = [:]
     private var lastNumber: UInt64 = 0
     private var isClosed = false
 
-    /// Runs `body` when it is its turn. Throws what it throws, and `CancellationError` when the caller is cancelled, who
-    /// then waits for nobody's turn, or when the turns are over.
+    /// Runs `body` after the earlier operations. Throws the error of `body`, and `CancellationError` if the caller is
+    /// cancelled, which then does not wait for earlier operations, or if the queue is closed.
     func take<Answer: Sendable>(_ body: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
         guard !isClosed else { throw CancellationError() }
         let before = last
@@ -17,7 +16,7 @@ actor ServerTurns {
         let turn = Task {
             defer { turns[number] = nil }
             try await Self.end(of: before)
-            // The conversation before may have ended because all of them are given up.
+            // The queue may have been closed while the earlier operation ended.
             guard !isClosed else { throw CancellationError() }
             return try await body()
         }
@@ -33,14 +32,14 @@ actor ServerTurns {
         }
     }
 
-    /// Gives up all turns and takes no more; returns when the one under way has ended.
+    /// Cancels all operations, and accepts no more. Returns when the running one has ended.
     func close() async {
         isClosed = true
         for giveUp in turns.values { giveUp() }
         await last?.value
     }
 
-    /// Waits for a conversation; whoever gives up leaves at once, and the conversation goes on.
+    /// Waits until an operation ends. A cancelled caller stops waiting at once, and the operation continues.
     private static func end(of conversation: Task<Void, Never>?) async throws {
         if let conversation {
             let (ending, continuation) = AsyncStream.makeStream(of: Never.self)

@@ -3,10 +3,9 @@ import Observation
 import Primitives
 import StoreModel
 
-/// Where a store's state stands for everybody to read, and who hears that it changed: observers (`Observation`) and
-/// streams. Only the keeper writes here.
+/// Publishes a store's state to observers (`Observation`) and streams. Only `StoreCoordinator` changes it.
 final class SnapshotBoard: Observable, Sendable {
-    /// The state, and the snapshot last made of it with the span in which it is true.
+    /// The state, and its last snapshot with the time span in which it is valid.
     private struct Page {
         var state: StoreState
         var made: (snapshot: StoreSnapshot, from: Date, until: Date?)?
@@ -31,32 +30,32 @@ final class SnapshotBoard: Observable, Sendable {
 
     var state: StoreState { page.withLock { $0.state } }
 
-    /// As it is now; who observes hears of the next one.
+    /// The current snapshot. Observers are notified of the next change.
     var snapshot: StoreSnapshot {
         registrar.access(self, keyPath: \.snapshot)
         return current
     }
 
-    /// As it is now, unobserved.
+    /// The current snapshot, without observation.
     var current: StoreSnapshot {
         let now = clock.now()
         return page.withLock { $0.snapshot(at: now) }
     }
 
-    /// As time has made it. Observers are told when the snapshot is not `shown` any more.
+    /// Returns the snapshot at the current time. Notifies observers if it differs from `shown`.
     func look(insteadOf shown: StoreSnapshot?) -> StoreSnapshot {
         let snapshot = current
         if snapshot != shown { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
         return snapshot
     }
 
-    /// Puts a state in the place of the one before. Observers are told when the snapshot is not `shown` any more.
+    /// Replaces the state. Notifies observers if the snapshot differs from `shown`.
     func show(_ state: StoreState, insteadOf shown: StoreSnapshot?) -> StoreSnapshot {
         let now = clock.now()
         var new = Page(state: state)
         let snapshot = new.snapshot(at: now)
         let page = new
-        // An observer may read at once, on another thread, so the new state is there before any of them hears of it.
+        // The state is set first, because an observer may read it at once on another thread.
         self.page.withLock { $0 = page }
         if snapshot != shown { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
         return snapshot

@@ -1,16 +1,16 @@
 import StoreKitAdapter
 import StoreModel
 
-/// The App Store's services to its customer besides selling.
+/// The App Store's services to its customers, besides purchases.
 extension Store {
-    /// Shows where the customer cancels or changes subscriptions. On iOS it is a sheet, and this returns when it was closed.
-    /// On macOS it is a page of the App Store, and this returns at once.
+    /// Shows where the customer cancels or changes subscriptions. On iOS it is a sheet, and the call returns when it
+    /// was closed. On macOS it is a page of the App Store, and the call returns at once.
     ///
     ///     try await store.showManageSubscriptions()
     ///
-    /// - Parameter subscriptionGroupID: shows the subscriptions of this group alone (`StoreProduct.subscription`); `nil`
-    ///   shows all of the customer's.
-    /// - Throws: `PurchaseError`: `unsupported` where the store shows nothing, `operationCancelled`, else
+    /// - Parameter subscriptionGroupID: The group whose subscriptions are shown (`StoreProduct.subscription`); `nil`
+    ///   shows all.
+    /// - Throws: `PurchaseError`: `unsupported` if the store has no such sheet, `operationCancelled`, otherwise
     ///   `manageSubscriptionsFailed`.
     public func showManageSubscriptions(subscriptionGroupID: String? = nil) async throws {
         do {
@@ -20,16 +20,17 @@ extension Store {
         }
     }
 
-    /// Shows the sheet on which the customer asks the App Store for a refund, and returns when they have answered.
+    /// Shows the sheet on which the customer requests a refund from the App Store. Returns when the customer has
+    /// answered.
     ///
-    /// The App Store decides within days. A refund then comes as an event, `purchaseRevoked`, and ends the access.
+    /// The App Store decides within days. A refund then arrives as an event, `purchaseRevoked`, and ends the access.
     ///
     ///     let status = try await store.beginRefundRequest(for: transaction.id)
     ///
-    /// - Parameter transaction: the transaction to be refunded, for example `StorePurchase.transaction`.
-    /// - Returns: whether the App Store has received the request.
-    /// - Throws: `PurchaseError`: `unsupported` where the store takes no requests, `operationCancelled`, else
-    ///   `refundRequestFailed`. The `StoreFailure` behind it is `duplicateRefundRequest` for a second request.
+    /// - Parameter transaction: The transaction to refund, for example `StorePurchase.transaction`.
+    /// - Returns: Whether the App Store received the request.
+    /// - Throws: `PurchaseError`: `unsupported` if the store accepts no requests, `operationCancelled`, otherwise
+    ///   `refundRequestFailed`. The underlying `StoreFailure` of a second request is `duplicateRefundRequest`.
     public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
         do {
             return try await queue.beginRefundRequest(for: transaction)
@@ -38,15 +39,15 @@ extension Store {
         }
     }
 
-    /// Returns whether the customer may get the introductory offer of a product now. A customer gets one introductory offer
-    /// in each subscription group.
+    /// Returns whether the customer may get the introductory offer of a product now. A customer gets one introductory
+    /// offer in each subscription group.
     ///
     ///     if try await store.isEligibleForIntroductoryOffer("pro.monthly") { showTrial() }
     ///
-    /// - Parameter productIdentifier: a product of the list.
-    /// - Returns: `false` also for a product that has no introductory offer.
-    /// - Throws: `PurchaseError`: `invalidProductIdentifier` for what is not listed, `productsMetadataFetchingFailed`,
-    ///   `unsupported` where the store does not say before a purchase, `operationCancelled`, else
+    /// - Parameter productIdentifier: A product of the list.
+    /// - Returns: Whether the customer is eligible; `false` for a product without an introductory offer.
+    /// - Throws: `PurchaseError`: `invalidProductIdentifier` for an unlisted product, `productsMetadataFetchingFailed`,
+    ///   `unsupported` if the store does not report the eligibility before a purchase, `operationCancelled`, otherwise
     ///   `offerEligibilityFailed`.
     public func isEligibleForIntroductoryOffer(_ productIdentifier: String) async throws -> Bool {
         let product = try await fetchProductsInfo([productIdentifier])[productIdentifier]
@@ -58,11 +59,12 @@ extension Store {
         }
     }
 
-    /// Returns how the customer got the app, as the App Store signed it for this device: for example, with which version
-    /// they began. Send it to a server that verifies it.
+    /// Returns the app transaction, which the App Store signed for this device: how the customer got the app, for
+    /// example the version of the first installation. Send it to a server that verifies it.
     ///
-    /// - Returns: a JWS in compact serialization, of Apple's app transaction.
-    /// - Throws: `PurchaseError`: `unsupported` where the store has none, `operationCancelled`, else `appTransactionFailed`.
+    /// - Returns: Apple's app transaction as a JWS in compact serialization.
+    /// - Throws: `PurchaseError`: `unsupported` if the store has none, `operationCancelled`, otherwise
+    ///   `appTransactionFailed`.
     public func appTransaction() async throws -> String {
         do {
             return try await queue.appTransaction()

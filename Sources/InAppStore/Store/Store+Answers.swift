@@ -3,17 +3,18 @@ import Primitives
 import Purchases
 import StoreModel
 
-/// The server's last answer about the customer, by which a store goes.
+/// The server's last answer about the customer, which decides the access.
 public struct StoreAnswer: Equatable, Sendable {
-    /// The customer as they are now: a subscription that ends later than the server said has its later end.
+    /// The customer at the current time. Includes a grace period, so a subscription may end later than in the server's
+    /// answer.
     public let customer: Customer
-    /// When the answer came, by the store's clock.
+    /// When the answer arrived, by the store's clock.
     public let receivedAt: Date
 }
 
-/// For systems in front of a store, such as `InAppStorePurchasePlugin` and `StoreHubPlugin`.
+/// The server's answers, for plugins of a store such as `InAppStorePurchasePlugin` and `StoreHubPlugin`.
 extension Store {
-    /// The clock by which access ends. It does not go back when the device's clock is set back.
+    /// The clock that decides when access ends. It does not go back if the device's clock is set back.
     public var clock: any WallClock { keeper.clock }
 
     /// The server's last answer about the customer; `nil` before the first.
@@ -26,10 +27,12 @@ extension Store {
     /// The features that the customer paid for, by `lastAnswer`.
     public var paidFeatures: PaidFeatures { keeper.paidFeatures }
 
-    /// The server's answer about the customer. The server is asked first when its last answer has ended, and after
-    /// `invalidateAnswer()`. When it cannot be asked, its last answer is returned.
+    /// Returns the server's answer about the customer. Asks the server if its last answer has ended, or after
+    /// `invalidateAnswer()`. If the server is unreachable, returns its last answer.
     ///
-    /// Throws `receiptValidationFailed` when the server cannot be asked and has never answered, and `operationCancelled`.
+    /// - Returns: The answer.
+    /// - Throws: `PurchaseError`: `receiptValidationFailed` if the server is unreachable and has never answered,
+    ///   `operationCancelled`.
     public func currentAnswer() async throws -> StoreAnswer? {
         if isAnswerInvalid.withLock({ $0 }) || keeper.state.isStale(at: keeper.now) {
             do {
@@ -42,12 +45,13 @@ extension Store {
         return lastAnswer
     }
 
-    /// Lets the next `currentAnswer()` ask the server, though its last answer has not ended.
+    /// Makes the next `currentAnswer()` ask the server, even if its last answer has not ended.
     public func invalidateAnswer() { isAnswerInvalid.withLock { $0 = true } }
 }
 
 extension ProductsInfoProvider {
-    /// Whether the customer may use a feature now, for example `isActive("pro")`. False for a feature that nothing gives.
+    /// Returns whether the customer may use the feature `feature` now, for example `isActive("pro")`. Returns `false`
+    /// for an unknown feature.
     public func isActive(_ feature: String) -> Bool {
         snapshot.features.contains { $0.isActive && $0.name.hasSameBytes(as: feature) }
     }

@@ -7,14 +7,22 @@ extension Store {
         try await telling(of: id) { try await buy(listed(id, named: productIdentifier)) }
     }
 
-    /// The same of an identifier with a type.
+    /// Buys one unit of a product, as `purchaseProduct(_:)` with a string does.
+    ///
+    /// - Parameter product: The product to buy.
+    /// - Throws: `PurchaseError`.
     public func purchaseProduct(_ product: ProductID) async throws { try await purchase(product) }
 
     public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
         try await buyConsumable(ProductID(rawValue: productIdentifier), named: productIdentifier, quantity)
     }
 
-    /// The same of an identifier with a type.
+    /// Buys a consumable, as `purchaseConsumableProduct(_:quantity:)` with a string does.
+    ///
+    /// - Parameters:
+    ///   - product: The consumable to buy.
+    ///   - quantity: 1 to 10.
+    /// - Throws: `PurchaseError`.
     public func purchaseConsumableProduct(_ product: ProductID, quantity: Int) async throws {
         try await buyConsumable(product, named: product.rawValue, quantity)
     }
@@ -26,12 +34,13 @@ extension Store {
         try await purchase(product, quantity: quantity)
     }
 
-    /// Buys a product as `purchaseProduct(_:)` does, and says what came of it.
+    /// Buys a product as `purchaseProduct(_:)` does, and returns the purchase.
     ///
     /// - Parameters:
-    ///   - product: a product of the list.
-    ///   - quantity: how many, 1 to 10; of a consumable only can there be more than one.
-    ///   - offer: an offer of the product at whose price one is bought.
+    ///   - product: A product of the list.
+    ///   - quantity: 1 to 10; more than 1 only for a consumable.
+    ///   - offer: The offer whose price the customer pays; only for a quantity of 1.
+    /// - Returns: The purchase.
     /// - Throws: `PurchaseError`.
     @discardableResult
     public func purchase(
@@ -45,8 +54,14 @@ extension Store {
         }
     }
 
-    /// Buys a product of `list`, which was looked up there already; otherwise as `purchase(_:quantity:offer:)` of an
-    /// identifier.
+    /// Buys a product that was looked up in `list` before, without looking it up again.
+    ///
+    /// - Parameters:
+    ///   - product: A product of the list.
+    ///   - quantity: 1 to 10; more than 1 only for a consumable.
+    ///   - offer: The offer whose price the customer pays; only for a quantity of 1.
+    /// - Returns: The purchase.
+    /// - Throws: `PurchaseError`.
     @discardableResult
     public func purchase(
         _ product: ListedProduct, quantity: Int = 1, offer: PaymentOffer? = nil
@@ -76,7 +91,7 @@ extension Store {
         }
     }
 
-    /// - Parameter name: the identifier as the app gave it.
+    /// - Parameter name: The id as the app passed it.
     private func listed(_ id: ProductID?, named name: String) throws -> ListedProduct {
         guard let product = id.flatMap({ list[$0] }) else {
             throw PurchaseError(.invalidProductForPurchasing, "\"\(name)\" is not in the product list.")
@@ -84,7 +99,7 @@ extension Store {
         return product
     }
 
-    /// Sends an event about what came of a purchase that somebody waits for.
+    /// Sends an event about the outcome of a purchase that a caller waits for.
     @discardableResult
     private func telling(
         of product: ProductID?, _ buy: () async throws -> StorePurchase
@@ -117,7 +132,7 @@ extension Store {
 }
 
 extension PurchaseError {
-    /// Why a purchase failed, in the store's words.
+    /// Converts the error of a failed purchase.
     static func ofPurchase(_ error: any Error) -> PurchaseError {
         if let error = error as? ProductRequestError { return PurchaseError(error) }
         guard let error = error as? PaymentError else {
@@ -137,7 +152,7 @@ extension PurchaseError {
 }
 
 extension PurchaseError {
-    /// Why the App Store did not sell a product: it does not have it, or could not be asked.
+    /// Converts the reason why a product is unavailable: the App Store does not sell it, or the request failed.
     init(_ error: ProductRequestError) {
         switch error {
         case .invalidProducts, .noProducts:
@@ -151,7 +166,7 @@ extension PurchaseError {
 }
 
 extension PaymentError {
-    /// The reason that the store itself gave with its verdict on a transaction.
+    /// The reason that the server gave for its verdict on a transaction.
     var verdict: String? {
         guard let error = underlying as? PurchaseError else { return nil }
         return [.receiptValidationFailed, .acknowledgementPending].contains(error.code) ? error.reason : nil

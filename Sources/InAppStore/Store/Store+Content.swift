@@ -6,12 +6,12 @@ extension Store {
         fetchContent(ProductID(rawValue: productIdentifier), named: productIdentifier)
     }
 
-    /// The same of an identifier with a type.
+    /// Fetches the content of the product `product`, as `fetchProductContent(_:)` with a string does.
     public func fetchProductContent(_ product: ProductID) -> AsyncThrowingStream<ContentProgress, any Error> {
         fetchContent(product, named: product.rawValue)
     }
 
-    /// - Parameter name: the identifier as the app gave it.
+    /// - Parameter name: The id as the app passed it.
     private func fetchContent(_ id: ProductID?, named name: String) -> AsyncThrowingStream<ContentProgress, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: ContentProgress.self)
         let fetch = Task { [keeper, content, list] in
@@ -21,7 +21,7 @@ extension Store {
                     return continuation.finish()
                 }
                 for try await progress in content.fetch(product.id, parameters: product.parameters) {
-                    // Whoever hears that it is there finds it in the snapshot.
+                    // The snapshot contains the content before its progress is sent.
                     if progress.location != nil { await keeper.look(at: content) }
                     continuation.yield(progress)
                 }
@@ -39,7 +39,10 @@ extension Store {
         try await deleteContent(ProductID(rawValue: productIdentifier), named: productIdentifier)
     }
 
-    /// The same of an identifier with a type.
+    /// Removes the content of a product, as `deleteProductContent(_:)` with a string does.
+    ///
+    /// - Parameter product: The product.
+    /// - Throws: `PurchaseError`.
     public func deleteProductContent(_ product: ProductID) async throws {
         try await deleteContent(product, named: product.rawValue)
     }
@@ -51,12 +54,12 @@ extension Store {
         await keeper.look(at: content)
     }
 
-    /// The folder of a product's content; `nil` when it is not on the device or there is none.
+    /// Returns the folder of the content of `productIdentifier`; `nil` if it is not on the device or there is none.
     public func contentLocation(_ productIdentifier: String) -> String? {
         ProductID(rawValue: productIdentifier).flatMap { contentLocation($0) }
     }
 
-    /// The same of an identifier with a type.
+    /// Returns the folder of the content of `product`; `nil` if it is not on the device or there is none.
     public func contentLocation(_ product: ProductID) -> String? {
         list[product].flatMap { content.location(of: list.base(of: $0.id)) }
     }
@@ -68,7 +71,7 @@ extension Store {
         return product
     }
 
-    /// Under which identifier a product's content is kept, and how it is fetched; `nil` when it has none.
+    /// Returns the id under which a product's content is stored, and its parameters; `nil` if it has no content.
     private static func withContent(
         _ id: ProductID?, named name: String, in list: ProductList, _ snapshot: StoreSnapshot
     ) throws -> (id: ProductID, parameters: JSONObject)? {

@@ -2,10 +2,13 @@ import HTTPCore
 import Purchases
 import StoreModel
 
-/// What consumables gave the customer to spend.
+/// The customer's credit, which consumables add and the app spends.
 extension Store {
-    /// How much credit of a type the customer has, as the server says. Throws `creditFailed`, `unsupported` when there is no
-    /// service of credits, `operationCancelled`.
+    /// Fetches the customer's credit of a type from the server.
+    ///
+    /// - Parameter type: The type of the credit.
+    /// - Returns: The balance.
+    /// - Throws: `PurchaseError`: `creditFailed`, `unsupported` without a credit service, `operationCancelled`.
     public func credit(_ type: String) async throws -> CreditBalance {
         let customer = customer
         let balance = try await askingForCredit { try await $0.credit(type, of: customer) }
@@ -13,12 +16,18 @@ extension Store {
         return balance
     }
 
-    /// What the server said last about the customer's credit of a type; `nil` when it never did.
+    /// Returns the last known credit of the type `type`; `nil` if the server was never asked for it.
     public func cachedCredit(_ type: String) -> CreditBalance? {
         keeper.records.value(StoreRecords.Key.credit(type), of: customer, telling: keeper.happenings)
     }
 
-    /// What items of these types cost. Throws as `credit(_:)`, and `creditFailed` when one of them has no price.
+    /// Returns the prices of items.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the credit.
+    ///   - itemTypes: The types of the items.
+    /// - Returns: The price of each type.
+    /// - Throws: `PurchaseError`, as ``credit(_:)`` does; `creditFailed` if one of them has no price.
     public func creditPrices(_ type: String, of itemTypes: Set<String>) async throws -> [String: Int] {
         let prices = try await credit(type).prices
         let unknown = itemTypes.filter { prices[$0] == nil }.sorted()
@@ -29,8 +38,13 @@ extension Store {
         return prices.filter { itemTypes.contains($0.key) }
     }
 
-    /// Spends credit on items, by identifier the type of each: on all of them or none. What was redeemed before costs
-    /// nothing. Throws as `credit(_:)`, and `insufficientCredit`.
+    /// Spends credit on all of the items, or on none. An item that was redeemed before costs nothing.
+    ///
+    /// - Parameters:
+    ///   - items: The type of each item, by its id.
+    ///   - type: The type of the credit.
+    /// - Returns: The server's answer, with the new balance.
+    /// - Throws: `PurchaseError`, as ``credit(_:)`` does; `insufficientCredit`.
     @discardableResult
     public func redeem(_ items: [String: String], credit type: String) async throws -> RedeemAnswer {
         let customer = customer

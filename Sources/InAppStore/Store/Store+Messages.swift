@@ -1,15 +1,20 @@
 import StoreKitAdapter
 import StoreModel
 
-/// What the App Store says to the customer, and the codes it takes.
+/// Messages of the App Store, and offer codes.
 extension Store {
-    /// What the App Store wants to tell the customer, such as a price that rises: all that is open, again at each change.
-    /// Ends at once where it tells them itself; on iOS the connection takes over when it knows where to show it
-    /// (`StoreKitConnection.Configuration.present(in:)`).
+    /// The open messages of the App Store to the customer, such as a price increase. Each change sends all that are
+    /// open. The stream ends at once if the App Store shows them itself. On iOS, the app shows them after
+    /// `StoreKitConnection.Configuration.present(in:)`.
     public var messages: AsyncStream<[StoreMessage]> { queue.messages }
 
-    /// Has the App Store show a message, or tells it what the customer said. Throws `operationCancelled`, `unsupported` for
-    /// an answer that this store does not take, else `messageFailed`.
+    /// Answers a message of the App Store: shows it, or passes on the customer's answer.
+    ///
+    /// - Parameters:
+    ///   - message: The id of the message.
+    ///   - answer: The answer.
+    /// - Throws: `PurchaseError`: `operationCancelled`, `unsupported` for an answer that this store does not accept,
+    ///   otherwise `messageFailed`.
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
         do {
             try await queue.answer(message, with: answer)
@@ -18,11 +23,13 @@ extension Store {
         }
     }
 
-    /// Redeems an offer code; `nil` has the App Store ask for it on its own sheet. What it gives comes as a completed
-    /// transaction and changes the snapshot like any purchase.
+    /// Redeems an offer code. The purchase that it gives arrives as a completed transaction, and changes the snapshot
+    /// like any purchase.
     ///
-    /// Throws `operationCancelled`, `unsupported` where codes are typed on the store's sheet alone or not at all, else
-    /// `codeRedemptionFailed`: the code is unknown, used up, expired or not for this customer.
+    /// - Parameter code: The code; `nil` shows the App Store's sheet for it.
+    /// - Throws: `PurchaseError`: `operationCancelled`, `unsupported` if the store accepts codes only on its own sheet
+    ///   or not at all, otherwise `codeRedemptionFailed`: the code is unknown, used up, expired or not for this
+    ///   customer.
     public func redeemOfferCode(_ code: String? = nil) async throws {
         let owner = keeper.owner
         do {
@@ -35,7 +42,7 @@ extension Store {
 }
 
 extension PurchaseError {
-    /// Why the store did not do what it was asked, in its own words.
+    /// Converts the error of a request to the store.
     static func ofQuestion(_ error: any Error, otherwise code: Code) -> PurchaseError {
         guard let error = error as? PaymentError else {
             return PurchaseError(code, "The request to the store failed. Try again.", underlying: error)

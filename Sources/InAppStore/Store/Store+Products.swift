@@ -20,10 +20,10 @@ extension Store {
         return Dictionary(uniqueKeysWithValues: try await describe(asked).map { ($0.key.rawValue, $0.value) })
     }
 
-    /// The identifier that is bought when a product is: its own, or the variant's that is sold in its place.
+    /// Returns the id that is bought for a product: its own, or that of the variant that is sold in its place.
     func sold(as product: ListedProduct) async throws -> ProductID {
         guard !product.variants.isEmpty else { return product.id }
-        // Where the customer shops is known with the first prices.
+        // The storefront is known after the first request for products.
         if keeper.state.storefront == nil { _ = try await Self.ask(requests, for: [product.id], telling: keeper) }
         return variant(of: product)
     }
@@ -32,10 +32,10 @@ extension Store {
         variants.variant(of: product.id, in: list, country: keeper.state.storefront?.countryCode)
     }
 
-    /// What the store says of products: each under its own identifier, with the price at which it is sold.
+    /// Returns the store's description of products: each under its own id, with the price at which it is sold.
     private func describe(_ products: [ListedProduct]) async throws -> [ProductID: StoreProduct] {
         let products = products.filter { !$0.isSubscribersOnly }
-        // A discount is shown beside the full price; which variant is sold is known with the storefront.
+        // Includes the full price of each discount, and all variants, because the storefront decides which is sold.
         let related = products.flatMap { product in
             [product.id, product.fullPriceProduct].compactMap { $0 }
                 + product.variants.compactMap { ListedProduct.variantID($0, of: product.id) }
@@ -49,7 +49,7 @@ extension Store {
         }
     }
 
-    /// Asks for prices before anybody needs them; who asks later shares this request or repeats it.
+    /// Fetches prices in advance. A later caller shares this request or repeats it.
     static func prefetch(_ list: ProductList, _ requests: ProductRequest, telling keeper: StoreKeeper) async {
         do {
             let sold = Set(list.products.filter { !$0.isSubscribersOnly }.map(\.id))
@@ -81,7 +81,7 @@ extension Store {
         }
     }
 
-    /// Each product once in a run.
+    /// Reports each product once in a run.
     private func report(unsold ids: [ProductID]) {
         let news = unsold.withLock { known in ids.filter { known.insert($0).inserted } }
         guard !news.isEmpty else { return }
@@ -92,7 +92,7 @@ extension Store {
                 sentence: "The store does not sell what the product list names: \(names)."))
     }
 
-    /// Asks for products, and tells the keeper in which storefront they are sold.
+    /// Fetches products, and stores the storefront in which they are sold.
     private static func ask(
         _ requests: ProductRequest, for ids: Set<ProductID>, telling keeper: StoreKeeper
     ) async throws -> ProductAnswer {

@@ -15,11 +15,16 @@ extension Store {
         try await validateReceipt()
     }
 
+    /// Restores the customer's purchases at the store, and presents them to the server.
+    ///
+    /// - Returns: The restored products.
+    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the store is unreachable,
+    ///   `acknowledgementPending` if the server is unreachable.
     @discardableResult
     public func restorePurchases() async throws -> RestoreResult {
         do {
             let transactions = try await queue.restore()
-            // That there is nothing is the store's answer; what the server says besides is welcome, not needed.
+            // The store has answered that there is nothing. The server's answer is useful, but not required.
             if transactions.isEmpty { try? await keeper.refresh() }
             return RestoreResult(
                 restored: Array(Set(transactions.map { list.base(of: $0.productID).rawValue })).sorted(),
@@ -47,7 +52,10 @@ extension Store {
         try await validateTransaction(id)
     }
 
-    /// The same of an identifier with a type.
+    /// Presents an unfinished transaction again, as `validateTransaction(_:)` with a string does.
+    ///
+    /// - Parameter id: The id of the transaction.
+    /// - Throws: `PurchaseError`.
     public func validateTransaction(_ id: TransactionID) async throws {
         do {
             try await queue.redeliver(id)

@@ -4,22 +4,22 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// An app's store: sells what is in its product list, and knows what the customer may use.
+/// An app's store: sells the products of its product list, and provides the customer's access.
 ///
-/// Make one, early, and share it: prices are fetched in every run, and purchases of earlier runs that nobody has
-/// acknowledged are presented again at once. A second store on the same storage is refused while the first lives.
-/// What was bought is true only when the entitlement server says so; a transaction is finished at the store only after
-/// the server has acknowledged it.
+/// Create one store, early, and share it. It fetches prices in every run, and presents unacknowledged purchases of
+/// earlier runs at once. A second store on the same storage is refused while the first one exists. The entitlement
+/// server decides which purchases are valid; a transaction is finished at the App Store only after the server has
+/// acknowledged it.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 ///     try await store.purchaseProduct("com.example.darkroom.pro.monthly")
 ///     store.allowedProducts
 ///
-/// What is known can be read at any moment, followed as `snapshots`, and observed: a SwiftUI view that reads
-/// `allowedProducts` is drawn again when they change.
+/// The state can be read at any time, followed as `snapshots`, and observed: a SwiftUI view that reads
+/// `allowedProducts` is updated when they change.
 public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let keeper: StoreKeeper
-    /// The products that are sold here.
+    /// The products that the store manages.
     public let list: ProductList
     let queue: PaymentQueue
     let requests: ProductRequest
@@ -27,21 +27,25 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let credits: (any CreditService)?
     let variants: VariantSelector
     let answerPromotion: @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
-    /// What the customer began in the App Store and the app put off.
+    /// The promoted purchases that the app postponed.
     let postponed = Locked<[PromotedPurchase]>([])
     let newlyPostponed = Happenings<PromotedPurchase>()
-    /// Whether the server is asked before the next answer, though its last one has not ended.
+    /// Whether the next `currentAnswer()` asks the server, even if its last answer has not ended.
     let isAnswerInvalid = Locked(false)
     private let connection: any StoreConnection
     private let claim: StoreClaim
     private let completions = Happenings<StoreTransaction>()
     private let work = Locked<[Task<Void, Never>]>([])
-    /// Presents what the customer who logged in last owns.
+    /// Presents the purchases that the current customer owns at the App Store.
     private let presenting = Locked<Task<Void, Never>?>(nil)
-    /// Products that were told of because the store does not sell them.
+    /// The products that were reported because the store does not sell them.
     let unsold = Locked<Set<ProductID>>([])
 
-    /// Throws `PurchaseError`: a setting is missing, the product list cannot be read or is malformed, the storage is in use.
+    /// Creates a store with the settings `configuration`, and starts it.
+    ///
+    /// - Parameter configuration: The settings.
+    /// - Throws: `PurchaseError` if a setting is missing, the product list cannot be read or is malformed, or the
+    ///   storage is in use.
     public init(configuration: StoreConfiguration) throws {
         let parts = try configuration.resolved()
         list = parts.productList
@@ -94,7 +98,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         work.withLock { $0 } + (presenting.withLock { $0 }.map { [$0] } ?? [])
     }
 
-    /// Ends listening; whoever waits is answered, what is unfinished stays at the store for the next launch.
+    /// Stops the store. Waiting callers get an answer; unfinished transactions stay at the App Store for the next
+    /// launch.
     public func close() async {
         await queue.shutDown()
         await content.close()
@@ -113,10 +118,10 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
 
     public var snapshot: StoreSnapshot { keeper.board.snapshot }
     public var snapshots: AsyncStream<StoreSnapshot> { keeper.board.snapshots.stream(keeping: 100) }
-    /// What happened; the first reader also gets what happened before, from the making of the store on.
+    /// The events of the store. The first reader also receives earlier ones, from the creation of the store on.
     public var events: AsyncStream<StoreEvent> { keeper.happenings.stream() }
     public var completedTransactions: AsyncStream<StoreTransaction> { completions.stream() }
-    /// Whose purchases these are.
+    /// The customer who owns the purchases.
     public var customer: CustomerID { keeper.owner.customer }
 
     public func isMultiAppSubscription(_ productIdentifier: String) -> Bool {
@@ -124,12 +129,13 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         return siblings.isMultiApp(product)
     }
 
-    /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on. What of theirs had
-    /// to wait while somebody else was there is presented to the server. What they own at the App Store is presented
-    /// later, by itself, without asking them anything.
+    /// Logs a customer in. Purchases and requests are for this customer from now on. Purchases of this customer that
+    /// waited while another one was logged in are presented to the server. Purchases that the customer owns at the App
+    /// Store are presented later, without a prompt.
     ///
-    /// Throws `receiptValidationFailed` when the server cannot be asked about them now; they are logged in all the same,
-    /// and the server is asked again by itself.
+    /// - Parameter customer: The customer.
+    /// - Throws: `PurchaseError`: `receiptValidationFailed` if the server is unreachable. The customer is logged in
+    ///   anyway, and the request is repeated later.
     public func logIn(_ customer: CustomerID) async throws {
         defer { presentOwned() }
         try await keeper.logIn(customer) { [queue] in await queue.customerChanged() }
@@ -143,8 +149,10 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         }
     }
 
-    /// The customer leaves; the anonymous one of this device takes over. Throws `storageFailed` when that one has no
-    /// readable id; `events` has that too.
+    /// Logs the customer out. The anonymous customer of this device takes over.
+    ///
+    /// - Throws: `PurchaseError`: `storageFailed` if the id of the anonymous customer cannot be read; `events` reports
+    ///   that too.
     public func logOut() async throws {
         do {
             try await keeper.logOut { [queue] in await queue.customerChanged() }
@@ -157,12 +165,12 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         }
     }
 
-    /// Tells of a transaction that nobody waits for.
+    /// Reports a transaction that no caller waits for.
     func complete(_ transaction: StoreTransaction) { completions.send(transaction) }
 }
 
 extension StoreKeeper {
-    /// What the customer paid for, as the server's last answer and the clock say.
+    /// The features that the customer paid for, by the server's last answer and the clock.
     nonisolated var paidFeatures: PaidFeatures {
         state.customer(at: now).map { PaidFeatures($0) } ?? PaidFeatures()
     }

@@ -1,15 +1,15 @@
 import Primitives
 import StoreModel
 
-/// The right to be the one store on a storage, held while the store lives: under a name in this process, and at the
-/// storage itself where that can tell.
+/// The exclusive lock of a store on its storage, held while the store exists: by name in this process, and at the
+/// storage itself if it supports locks.
 final class StoreClaim: Sendable {
     private static let taken = Locked<Set<ExactString>>([])
     private let name: String
     private let isHeld = Locked(true)
     private let place: (any StorageClaim)?
 
-    /// Throws `alreadyInUse`, or `storageFailed` when the storage cannot be claimed.
+    /// Takes the lock. Throws `alreadyInUse`, or `storageFailed` if the storage cannot be locked.
     init(_ name: String, storage: any SecureStorage) throws {
         guard Self.taken.withLock({ $0.insert(ExactString(name)).inserted }) else {
             throw PurchaseError(

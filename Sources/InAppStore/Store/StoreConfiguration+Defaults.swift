@@ -8,7 +8,7 @@ import StoreModel
     import ZipArchives
 #endif
 
-/// What a store works with: what was given, and the defaults of the rest.
+/// The parts of a store: those of the configuration, and defaults for the rest.
 extension StoreConfiguration {
     struct Parts {
         var productList: ProductList
@@ -21,7 +21,7 @@ extension StoreConfiguration {
         var contentManager: any ContentManager
     }
 
-    /// Throws `PurchaseError`: `missingSetting`, and what reading the product list throws.
+    /// Returns the parts. Throws `PurchaseError`: `missingSetting`, and the errors of reading the product list.
     func resolved() throws -> Parts {
         let productList =
             try productList ?? ProductList(contentsOf: productListFile(), decryptor: productListDecryptor)
@@ -41,7 +41,8 @@ extension StoreConfiguration {
             sandboxValidation: sandboxValidationInterval.inSeconds)
     }
 
-    /// The list's file: of a relative path the one among the app's resources, since an app's current folder is not its own.
+    /// Returns the path of the product list. A relative path is looked up among the app's resources first, because an
+    /// app's current folder does not contain them.
     private func productListFile() throws -> String {
         guard !productListPath.hasPrefix("/"), !productListPath.isEmpty else { return productListPath }
         let resource = bundle.resourceURL?.appendingPathComponent(productListPath).path
@@ -102,8 +103,8 @@ extension StoreConfiguration {
         #endif
     }
 
-    /// Where the store's files are by default: at `storageName` when that is an absolute path, else in a folder of that name
-    /// among the user's.
+    /// The folder of the store's files by default: `storageName` if it is an absolute path, otherwise a folder of that
+    /// name in the user's Application Support folder.
     var stateFolder: String {
         guard !storageName.hasPrefix("/") else { return URL(fileURLWithPath: storageName).path }
         let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
@@ -112,7 +113,7 @@ extension StoreConfiguration {
 
     private func defaultConnection(_ storage: any SecureStorage) throws -> any StoreConnection {
         #if canImport(StoreKit)
-            // A simulator may take the App Store's place there too.
+            // A simulator may replace the App Store on Apple platforms too.
             if environment["SOUK_STORE_URL"] == nil {
                 return StoreKitConnection(configuration: .init(storage: storage))
             }
@@ -141,7 +142,7 @@ extension StoreConfiguration {
         return EntitlementServiceClient(configuration: configuration, transport: try network())
     }
 
-    /// URLSession is the default on Apple's systems alone: that of Linux changes headers.
+    /// Returns the transport. `URLSession` is the default on Apple platforms only, because it changes headers on Linux.
     private func network() throws -> any HTTPTransport {
         #if canImport(FoundationNetworking)
             guard let transport else { throw NoTransport.error }
@@ -151,7 +152,8 @@ extension StoreConfiguration {
         #endif
     }
 
-    /// The value in the environment, or in the bundle's `Info.plist` under `key`. An empty one counts as not there.
+    /// Returns the value of an environment variable, or of `key` in the bundle's `Info.plist`. An empty value counts as
+    /// missing.
     private func setting(_ variable: String, or key: String? = nil, to meaning: String) throws -> String {
         let said = [environment[variable], key.flatMap { bundle.object(forInfoDictionaryKey: $0) as? String }]
         guard let value = said.compactMap(\.self).first(where: { !$0.isEmpty }) else {
@@ -163,7 +165,7 @@ extension StoreConfiguration {
     }
 }
 
-/// In the place of a transport that was not given.
+/// The placeholder for a missing transport.
 private struct NoTransport: HTTPTransport {
     static let error = PurchaseError(
         .missingSetting,

@@ -5,114 +5,122 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// What a store is made of. The one-argument initialiser suits most apps; every collaborator can be replaced.
+/// The settings and parts of a store. The initialiser with one argument suits most apps; every part can be replaced.
 ///
-/// What is left `nil` is made when the store is, out of the others: a replaced transport or connection is used by
-/// everything that would have used the default. An app names its entitlement server in code (`serverURLs`, `publicKey`) or
-/// in its `Info.plist` (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment
-/// (`SOUK_SERVER_URL`, `SOUK_PUBLIC_KEY`), which comes before `Info.plist` and after the code. `SOUK_STORE_URL` is where
-/// the App Store simulator listens, and `SOUK_STORE_ACCOUNT` names the account there, `default` without it. On Apple
-/// platforms the App Store is the store when no simulator is named.
+/// A part that is `nil` is created with the store, from the others: the defaults use a replaced transport or
+/// connection. An app names its entitlement server in code (`serverURLs`, `publicKey`) or in its `Info.plist`
+/// (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment (`SOUK_SERVER_URL`,
+/// `SOUK_PUBLIC_KEY`), which takes precedence over `Info.plist`, but not over code. `SOUK_STORE_URL` is the URL of the
+/// App Store simulator, and `SOUK_STORE_ACCOUNT` the account there (`default` if it is not set). On Apple platforms,
+/// the App Store is used if no simulator is named.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {
-    /// The product list's file, a JSON document (Documentation/InAppStore.md). A relative path is looked up among the
-    /// resources of `bundle`, and then in the current folder.
+    /// The path of the product list, a JSON document (Documentation/InAppStore.md). A relative path is looked up among
+    /// the resources of `bundle`, then in the current folder.
     public var productListPath: String
-    /// Takes the place of the file when set.
+    /// The product list; replaces the file.
     public var productList: ProductList?
 
-    /// Opens the list's file when it is encrypted (`souk catalog encrypt`).
+    /// Decrypts the product list, if it is encrypted (`souk catalog encrypt`).
     public var productListDecryptor: (any ProductListDecryptor)?
-    /// Which variant of a product is sold in its place.
+    /// Selects the variant of a product that is sold in its place.
     public var variantSelector: VariantSelector
 
-    /// Where things are bought.
+    /// The store that sells.
     public var connection: (any StoreConnection)?
-    /// Asks the connection about products and remembers the answers; give one to share it with others.
+    /// Fetches products from the connection and caches them. Set it to share one cache.
     public var products: ProductRequest?
-    /// Where the entitlement server listens: its base URL, and those that are asked when it does not answer.
+    /// The base URL of the entitlement server, followed by the URLs to use if it does not answer.
     public var serverURLs: [String] = []
-    /// The app's public key at the entitlement server. It may be in the app: it lets it ask for its own customer only.
+    /// The app's public key at the entitlement server. An app may contain it: it gives access to the app's own customer
+    /// only.
     public var publicKey: APIKey?
-    /// Who says what is true: the entitlement server.
+    /// Validates purchases: by default a client of the entitlement server.
     public var validator: (any ReceiptValidator)?
-    /// Judges transactions on the device while the validator cannot be asked. What it finds true may be used provisionally:
-    /// until the validator judges, and no longer than `offlineTimeToLive`. `nil` waits for the validator.
+    /// Verifies transactions on the device while the validator is unreachable. An accepted transaction gives
+    /// provisional access until the validator decides, and no longer than `offlineTimeToLive`. `nil` waits for the
+    /// validator.
     public var localVerifier: (any TransactionVerifier)?
-    /// Who keeps the credit that consumables fill: the validator when it can, as the entitlement server's client does.
+    /// Manages the credit that consumables add: by default the validator if it supports credit, as the client of the
+    /// entitlement server does.
     public var credits: (any CreditService)?
-    /// Keeps the content of products on the device: a `ContentLibrary` in `contentFolder`.
+    /// Stores the content of products on the device: by default a `ContentLibrary` in `contentFolder`.
     public var contentManager: (any ContentManager)?
-    /// Where the default `contentManager` keeps content: the folder of `storageName` with `.content` behind.
+    /// The folder of the default `contentManager`: by default the folder of `storageName` with `.content` appended.
     public var contentFolder: String?
-    /// Unpacks what the default `contentManager` fetches: `SystemZipExtractor` on Apple's systems. Elsewhere there is no
-    /// default, and without one archives are `unsupported`; `ZipExtractor` of `ZipExtraction` is one to take.
+    /// Unpacks archives for the default `contentManager`: by default `SystemZipExtractor` on Apple platforms. Elsewhere
+    /// there is no default: archives are `unsupported` unless you set one, such as `ZipExtractor` of `ZipExtraction`.
     public var archiveExtractor: (any ArchiveExtractor)?
-    /// Ways to fetch content besides those that come with the store, or in their place: the first that has a `type` is
-    /// used.
+    /// Additional or replacing content fetchers. The first fetcher with a `type` is used.
     public var contentFetchers: [any ContentFetcher] = []
-    /// Where the state is kept: the Keychain on Apple platforms, elsewhere the folder of `storageName`. A storage that can
-    /// be claimed is claimed while the store lives.
+    /// Stores the state: by default the Keychain on Apple platforms, elsewhere the folder of `storageName`. The store
+    /// locks the storage while it exists, if the storage supports locks.
     public var storage: (any SecureStorage)?
-    /// Tells stores apart that would use the same storage: a second one is refused while the first lives. It names a folder
-    /// among those of the user's for applications, or is the absolute path of one.
+    /// Distinguishes stores that would use the same storage: a second store with the same name is refused while the
+    /// first one exists. It is the name of a folder in the user's Application Support folder, or an absolute path.
     public var storageName: String
-    /// Where this app and its sibling apps tell each other of their subscriptions: on Apple platforms `KeychainStorage` with
-    /// an access group of theirs, elsewhere one folder. `nil` tells nobody. See `SharedUserInfoReader`.
+    /// The storage in which this app and its sibling apps share their subscriptions: on Apple platforms
+    /// `KeychainStorage` with a common access group, elsewhere a folder. `nil` shares nothing. See
+    /// `SharedUserInfoReader`.
     public var sharedStorage: (any SecureStorage)?
-    /// Under which bundle identifier this app tells; by default its own.
+    /// The bundle id under which this app shares its subscriptions: by default its own.
     public var application: BundleID?
-    /// The sibling apps whose subscriptions may count here too.
+    /// The sibling apps whose subscriptions may count in this app.
     public var bundledApplications: Set<BundleID> = []
-    /// Which of the siblings' subscriptions count here; without one, none.
+    /// Decides which subscriptions of the siblings count in this app. Without it, none does.
     public var multiAppSubscriptionClassifier: (any MultiAppSubscriptionClassifier)?
 
-    /// How the defaults of `connection`, `validator` and `contentManager` send their requests. `nil` is `URLSession` on Apple's
-    /// systems; elsewhere there is no default, and `CurlTransport()` is the one to take.
+    /// The transport of the default `connection`, `validator` and `contentManager`. `nil` is `URLSession` on Apple
+    /// platforms; elsewhere there is no default, and `CurlTransport()` is recommended.
     public var transport: (any HTTPTransport)?
+    /// The environment variables.
     public var environment: [String: String]
-    /// Where the product list is looked up, and whose `Info.plist` names the entitlement server: the app's own.
+    /// The bundle that contains the product list, and whose `Info.plist` names the entitlement server: by default the
+    /// app's own.
     public var bundle: Bundle
 
-    /// Gets each of the store's events at once, on any thread, as an entry for a log: by default `LogEntry.systemLog()`.
-    /// With `nil` no entry is made.
+    /// Receives each event of the store at once, on any thread, as a log entry: by default `LogEntry.systemLog()`.
+    /// `nil` disables the log.
     public var log: (@Sendable (LogEntry) -> Void)? = LogEntry.systemLog()
 
-    /// What becomes of a purchase that the customer has begun in the App Store; see `PromotedPurchaseAnswer`. It is asked
-    /// for each such product of the list, one at a time; what is not in the list is refused.
+    /// Returns the answer to a promoted purchase; see `PromotedPurchaseAnswer`. It is called for each promoted purchase
+    /// of a listed product, one at a time. Promoted purchases of other products are refused.
     public var promotedPurchases:
         @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
 
-    /// Who uses the app; `nil` until somebody logs in, and then an anonymous customer made once and kept.
+    /// The customer; `nil` until the first login. Then an anonymous customer is created once and kept.
     public var customer: CustomerID?
-    /// The customer's own token, for servers that ask for it: see `EntitlementServiceClient.Configuration.customerToken`.
+    /// Returns the customer's token, for servers that require it: see
+    /// `EntitlementServiceClient.Configuration.customerToken`.
     public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
 
-    /// How long a subscription outlives its expiry while the server cannot be asked; production only.
+    /// How long a subscription gives access after its expiry while the server is unreachable. Applies to production
+    /// only.
     public var gracePeriod: Duration
-    /// After how long the server is asked again though nothing is known to have changed.
+    /// The time after which the server is asked again, even without a known change.
     public var validationInterval: Duration
-    /// The same outside production, where subscriptions live for minutes; it counts while there is a subscription.
+    /// The same outside production, where subscriptions last for minutes. Applies while there is a subscription.
     public var sandboxValidationInterval: Duration
-    /// For how long the server's last answer may stand in for it, from the first question that failed on. After that a
-    /// subscription has no grace any more; what has not expired is never ended.
+    /// How long the server's last answer replaces a new one, from the first failed request on. After that, a
+    /// subscription has no grace period. An unexpired subscription is never ended.
     public var offlineTimeToLive: Duration
 
-    /// What time it is for subscriptions. Setting it back extends nothing: time then goes on from the latest instant that
-    /// is known to have come.
+    /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.
     public var clock: any WallClock
-    /// How the store, the payment queue and the defaults wait in real time.
+    /// Waits for a duration, or throws if the task is cancelled. The store, the payment queue and the defaults use it.
     public var sleep: @Sendable (Duration) async throws -> Void
-    /// The pause before attempt 1, 2, … to present or finish a transaction.
+    /// Returns the pause before attempt 1, 2, … to present or finish a transaction.
     public var retryPause: @Sendable (Int) -> Duration
-    /// Spreads the repetitions of the default validator and the default fetcher; from 0 to 1.
+    /// Returns a number from 0 to 1, which varies the retries of the default validator and the default fetcher.
     public var random: @Sendable () -> Double
-    /// Names payments; never the same twice.
+    /// Creates the id of a payment. Each call must return another id.
     public var makePaymentID: @Sendable () -> PaymentID
 
-    /// A store whose list is a file, among the app's resources for example, and whose server is named in `Info.plist` or in
-    /// the environment.
+    /// Creates a configuration whose product list is a file, for example among the app's resources, and whose server is
+    /// named in `Info.plist` or in the environment.
+    ///
+    /// - Parameter productListPath: The path of the product list.
     public init(productListPath: String) {
         self.productListPath = productListPath
         bundle = .main
@@ -131,16 +139,16 @@ public struct StoreConfiguration: Sendable {
         random = { .random(in: 0...1) }
         retryPause = { .milliseconds(250 << min($0 - 1, 10)) }
     }
-    /// A store of which everything is named in code.
+    /// Creates a configuration in code.
     ///
     ///     let configuration = StoreConfiguration(
     ///         productList: ProductList([ListedProduct(id: "pack", productType: .nonConsumable)]),
     ///         serverURL: "https://purchases.example.com", publicKey: "souk_public_…")
     ///
     /// - Parameters:
-    ///   - productList: the products that the app sells.
-    ///   - serverURL: the base URL of the entitlement server, `http` or `https`.
-    ///   - publicKey: what `souk keys create --kind public` prints.
+    ///   - productList: The products that the app sells.
+    ///   - serverURL: The base URL of the entitlement server, `http` or `https`.
+    ///   - publicKey: The key that `souk keys create --kind public` prints.
     public init(productList: ProductList, serverURL: String, publicKey: APIKey) {
         self.init(productListPath: "")
         self.productList = productList

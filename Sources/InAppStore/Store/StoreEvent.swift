@@ -2,18 +2,30 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Something that happened in a store and that its owner may want to log or show.
+/// An event of a store, to log or to show.
 public struct StoreEvent: Sendable, Equatable {
-    /// How much it matters; an open set.
+    /// The importance of the event; an open set.
     public typealias Kind = OpenEnum<StoreEvent>
 
+    /// The importance of the event.
     public var kind: Kind
-    /// The code of the error, or of what happened.
+    /// The code of the error or of the event.
     public var code: PurchaseError.Code
+    /// A sentence about the event.
     public var sentence: String
+    /// The product of the event, if there is one.
     public var productID: ProductID?
+    /// The transaction of the event, if there is one.
     public var transactionID: TransactionID?
 
+    /// Creates an event.
+    ///
+    /// - Parameters:
+    ///   - kind: The importance of the event.
+    ///   - code: The code of the error or of the event.
+    ///   - sentence: A sentence about the event.
+    ///   - productID: The product of the event.
+    ///   - transactionID: The transaction of the event.
     public init(
         kind: Kind, code: PurchaseError.Code, sentence: String, productID: ProductID? = nil,
         transactionID: TransactionID? = nil
@@ -27,7 +39,8 @@ public struct StoreEvent: Sendable, Equatable {
 }
 
 extension LogEntry {
-    /// An event of a store as a line of a log. Its sentence is the detail, because it names products and transactions.
+    /// Creates a log entry for the store's event `event`. The sentence is its private detail, because it contains
+    /// products and transactions.
     public init(_ event: StoreEvent) {
         let level: Level =
             switch event.kind {
@@ -46,7 +59,7 @@ extension StoreEvent {
         kind: .informational, code: .clockSetBack,
         sentence: "The device's clock was set back; time goes on from where it was, and the server is asked.")
 
-    /// What an app should hear of a completion besides its transaction.
+    /// Creates the event of a completion; `nil` if its transaction says everything.
     init?(_ completion: StoreUpdate) {
         switch completion.state {
         case .purchasing, .deferred, .purchased, .renewalChanged: return nil
@@ -62,7 +75,8 @@ extension StoreEvent {
         }
     }
 
-    /// A purchase that somebody waited for was made: with the store's transaction, or acquired through a subscription.
+    /// Returns the event of a purchase that a caller waited for: made with the store's transaction, or acquired through
+    /// a subscription.
     static func purchased(_ product: ProductID, _ transaction: StoreTransaction?) -> StoreEvent {
         StoreEvent(
             kind: .informational, code: .purchaseSuccessful,
@@ -71,7 +85,8 @@ extension StoreEvent {
             productID: product, transactionID: transaction?.id)
     }
 
-    /// A purchase that somebody waited for failed; `nil` for what the customer decided, or has yet to hear of.
+    /// Returns the event of a failed purchase that a caller waited for; `nil` if the customer cancelled it or its
+    /// approval is pending.
     static func failed(_ product: ProductID?, _ error: any Error) -> StoreEvent? {
         let error = error as? PurchaseError ?? PurchaseError(.purchaseFailed, "The purchase failed: \(error)")
         guard ![.operationCancelled, .purchaseDeferred].contains(error.code) else { return nil }
@@ -79,7 +94,7 @@ extension StoreEvent {
             kind: .nonCriticalError, code: error.code, sentence: error.reason, productID: product)
     }
 
-    /// Content that somebody waited for was not fetched; `nil` when they gave up themselves.
+    /// Returns the event of a failed content fetch that a caller waited for; `nil` if the caller cancelled it.
     static func contentFailed(_ product: String, _ error: any Error) -> StoreEvent? {
         guard let error = error as? PurchaseError, error.code != .operationCancelled else { return nil }
         return StoreEvent(
@@ -89,10 +104,10 @@ extension StoreEvent {
 }
 
 extension StoreEvent.Kind {
-    /// Nothing went wrong.
+    /// Not an error.
     public static var informational: Self { Self(rawValue: "informational") }
-    /// Something did not work, and nothing is lost: it is tried again, or somebody was told.
+    /// An error without a loss: the operation is repeated, or a caller received the error.
     public static var nonCriticalError: Self { Self(rawValue: "nonCriticalError") }
-    /// A customer may not get what they paid for unless somebody looks at it.
+    /// An error that needs attention, because a customer may not get a paid product.
     public static var criticalError: Self { Self(rawValue: "criticalError") }
 }

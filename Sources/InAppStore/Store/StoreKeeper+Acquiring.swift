@@ -1,8 +1,8 @@
 import StoreModel
 
-/// What the customer acquired through a subscription, on this device.
+/// The products that the customer acquired on this device through a subscription.
 extension StoreKeeper {
-    /// Adds a product that an active subscription enables to those acquired; durable when it returns.
+    /// Acquires a product that an active subscription enables. The change is durable when the call returns.
     func acquire(_ product: ProductID) throws {
         guard let subscription = activeSubscription, state.list.isEnabled(product, by: subscription) else {
             throw PurchaseError(
@@ -12,7 +12,7 @@ extension StoreKeeper {
         try add(acquired: [product])
     }
 
-    /// Adds everything that the active subscription enables; durable when it returns.
+    /// Acquires all products that the active subscription enables. The change is durable when the call returns.
     func acquireAll() throws {
         guard let subscription = activeSubscription else {
             throw PurchaseError(

@@ -1,13 +1,13 @@
 import StoreModel
 
-/// Who uses the app.
+/// Login and logout.
 extension StoreKeeper {
     private static let rememberedTokens = 100
 
-    /// Somebody logs in: what was known of the customer before is forgotten on this device, and the server is asked.
-    /// The customer is changed also when the server cannot be asked, and then this throws.
+    /// Logs a customer in: removes the former customer's data from this device, and asks the server. If the server is
+    /// unreachable, throws after the customer has changed.
     ///
-    /// - Parameter changed: called when it is somebody else than before, and the server not asked yet.
+    /// - Parameter changed: Called if the customer differs from the former one, before the request to the server.
     func logIn(_ customer: CustomerID, changed: @Sendable () async -> Void) async throws {
         questions += 1
         defer {
@@ -18,13 +18,13 @@ extension StoreKeeper {
         try await refresh()
     }
 
-    /// The anonymous customer of this device takes over.
+    /// Makes the anonymous customer of this device the current one.
     func logOut(changed: @Sendable () async -> Void) async throws {
         let owner = StoreState.Owner(customer: try records.anonymousCustomer(telling: happenings), isAnonymous: true)
         if change(to: owner) { await changed() }
     }
 
-    /// Returns whether it is somebody else.
+    /// Changes the customer. Returns whether the new one differs from the former one.
     private func change(to owner: StoreState.Owner) -> Bool {
         let isSomebodyElse = owner.customer != self.owner.customer
         guard isSomebodyElse else {
@@ -50,7 +50,8 @@ extension StoreKeeper {
         return true
     }
 
-    /// Keeps the token of who has logged in, so that their purchases are never presented as somebody else's here.
+    /// Stores the token of a logged-in customer, so that this customer's purchases are never presented for another one
+    /// on this device.
     func remember(_ owner: StoreState.Owner) {
         let token = owner.customer.appAccountToken
         guard !owner.isAnonymous, tokensOfThisDevice.last != token else { return }

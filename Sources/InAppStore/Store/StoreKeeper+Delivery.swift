@@ -2,11 +2,11 @@ import Foundation
 import StoreKitAdapter
 import StoreModel
 
-/// What becomes of the store's transactions.
+/// The delivery of the store's transactions.
 extension StoreKeeper {
-    /// Presents transactions to the server and says what became of each. One that names a former customer of this device
-    /// waits for them: nobody may have what somebody else paid for. A token that nobody here had is for the server to
-    /// judge.
+    /// Presents transactions to the server, and returns a verdict for each. A transaction with the token of a former
+    /// customer of this device is held for that customer, so that no other customer gets the purchase. The server
+    /// decides about tokens that this device does not have.
     func deliver(_ transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
         do {
             let tokens = tokensOfThisDevice
@@ -32,7 +32,7 @@ extension StoreKeeper {
         }
     }
 
-    /// All but those that name one of `othersHere`.
+    /// Returns the transactions that name none of `othersHere`.
     private static func transactions(
         _ all: [StoreTransaction], of customer: CustomerID, othersHere tokens: [UUID]
     ) -> [StoreTransaction] {

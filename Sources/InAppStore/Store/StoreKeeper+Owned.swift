@@ -1,10 +1,10 @@
 import StoreKitAdapter
 import StoreModel
 
-/// Presents to the server what the customer owns at the App Store, without asking them anything.
+/// Presents the purchases that the customer owns at the App Store to the server, without a prompt to the customer.
 extension StoreKeeper {
-    /// Presents what the customer owns, once for each customer: an app that was installed anew finds what was bought
-    /// before. It is presented again at the next launch when the store or the server cannot be asked.
+    /// Presents the customer's purchases once for each customer, so that a new installation finds earlier purchases. If
+    /// the store or the server is unreachable, the next launch repeats it.
     func presentOwned(through queue: PaymentQueue) async {
         let customer = owner.customer
         let wasPresented: Bool? = records.value(StoreRecords.Key.owned, of: customer, telling: happenings)
@@ -14,7 +14,7 @@ extension StoreKeeper {
             guard customer == owner.customer else { return }
             try await queue.present(presentable(owned))
         } catch let error as PaymentError where error.code == .rejected {
-            // The server has judged all of it.
+            // The server has decided about all of them.
         } catch let error as PaymentError where error.code == .storeFailed {
             let sentence = "What the customer owns could not be looked up; it is at the next launch. \(error.sentence)"
             return report(
@@ -30,8 +30,8 @@ extension StoreKeeper {
         }
     }
 
-    /// Those that may be presented though the customer did not ask for it. A purchase that names no customer is not
-    /// presented where several have logged in: it would move from one to the next by itself.
+    /// Returns the purchases to present without the customer's request. If several customers have logged in, purchases
+    /// without a token are left out, because they would move from one customer to the next.
     private func presentable(_ owned: [StoreTransaction]) -> [StoreTransaction] {
         let others = tokensOfThisDevice.filter { $0 != owner.customer.appAccountToken }
         return owned.filter { transaction in

@@ -1,9 +1,9 @@
 import Primitives
 import StoreModel
 
-/// What the server is asked, and what becomes of its answers.
+/// Requests to the server, and the use of its answers.
 extension StoreKeeper {
-    /// Asks the server what the customer may use now. Throws `operationCancelled`, else `receiptValidationFailed`.
+    /// Fetches the customer's access from the server. Throws `operationCancelled`, otherwise `receiptValidationFailed`.
     func refresh() async throws {
         questions += 1
         defer {
@@ -25,7 +25,7 @@ extension StoreKeeper {
         }
     }
 
-    /// The question of the clock: a failure is noted and the next attempt awaited.
+    /// Starts a scheduled request. A failure is recorded and schedules the next attempt.
     func ask() -> Task<Void, Never> {
         Task { [weak self] in
             try? await self?.refresh()
@@ -38,8 +38,8 @@ extension StoreKeeper {
         watch()
     }
 
-    /// Runs one conversation with the server after the one before has ended. What it says of a customer is kept, unless
-    /// they have logged out meanwhile.
+    /// Runs one request after the earlier ones have ended. Its answer about a customer is stored, unless the customer
+    /// has logged out meanwhile.
     func inTurn<Answer: Sendable>(
         _ ask: @escaping @Sendable (CustomerID) async throws -> Answer,
         note: @escaping @Sendable (Answer) -> CustomerAnswer?
@@ -52,7 +52,7 @@ extension StoreKeeper {
                 if let news = note(answer) { await noteAnswer(news, about: customer) }
                 return answer
             } catch {
-                // Who gave up says nothing about the server.
+                // A cancellation is not a failure of the server.
                 if Task.isCancelled { throw CancellationError() }
                 await noteFailure(about: customer)
                 throw error
@@ -70,8 +70,9 @@ extension StoreKeeper {
         reportUnknownSubscription()
     }
 
-    /// Where time is virtual, a device may hear of a leap before its server does, and what has not ended by the server's time
-    /// would not be asked for again. So a clock that is found to be ahead is looked at once more.
+    /// Schedules another request. With virtual time, a device may learn of a change of the clock before its server. An
+    /// entitlement that has not ended by the server's time would then not be requested again. A clock that is found
+    /// ahead is therefore checked once more.
     private func lookAgain() {
         secondLook?.cancel()
         secondLook = Task { [weak self, sleep] in
@@ -89,7 +90,7 @@ extension StoreKeeper {
         tellSiblings()
     }
 
-    /// An answer that cannot be written is used all the same, and asked for again at the next launch.
+    /// Stores an answer. If that fails, the answer is used anyway, and requested again at the next launch.
     private func write(_ answer: StoreState.Answer?) {
         guard let answer else { return }
         do {
@@ -99,7 +100,7 @@ extension StoreKeeper {
         }
     }
 
-    /// What time it is, so that a clock that is set back before the next launch is found out.
+    /// Stores the current time, so that the next launch detects a clock that was set back.
     func writeTime() {
         do {
             try records.set(clock.time)
@@ -108,7 +109,7 @@ extension StoreKeeper {
         }
     }
 
-    /// A subscription that the list does not know enables everything, which somebody should hear of.
+    /// Reports an active subscription that is not in the list, because it enables everything.
     func reportUnknownSubscription() {
         guard let info = state.subscriptionInfo(at: now), !info.isExpired else { return }
         let product = info.subscription.productID

@@ -3,11 +3,11 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Keeps the store's state: the one writer of what is known. Facts come in through its methods, each as one `commit`, and
-/// go out as a snapshot that never mixes two states.
+/// Owns the store's state and is its only writer. Each of its methods changes the state with one `commit`, and each
+/// snapshot shows one consistent state.
 ///
-/// It asks the server one question at a time (`+Questions`), presents transactions to it (`+Delivery`), knows who uses the
-/// app (`+Customer`) and what they acquired (`+Acquiring`), and exchanges subscriptions with sibling apps (`+Siblings`).
+/// It sends one request to the server at a time (`+Server`), presents transactions (`+Delivery`), and manages the
+/// customer (`+Customer`), acquired products (`+Acquiring`) and shared subscriptions (`+Siblings`).
 actor StoreKeeper {
     nonisolated let clock: DeviceClock
     nonisolated let board: SnapshotBoard
@@ -18,26 +18,26 @@ actor StoreKeeper {
     let siblings: SiblingApps?
     let turns = ServerTurns()
     let sleep: @Sendable (Duration) async throws -> Void
-    /// Waits for the next instant at which something changes by itself or the server is to be asked.
+    /// Waits for the next instant at which the state changes or a request is due.
     var timer: Task<Void, Never>?
-    /// The instant up to which everything was done that time brings. Time may pass while the state is looked at, so what
-    /// comes next is counted from here and not from the moment at which the timer is set.
+    /// The instant up to which all changes over time were processed. Time may pass while the state is computed, so the
+    /// next change is counted from here and not from the moment at which the timer is set.
     private var settledUntil: Date
-    /// The question that the clock began.
+    /// The scheduled request.
     var question: Task<Void, Never>?
-    /// The question whether the clock is ahead indeed.
+    /// The request that checks whether the clock is really ahead.
     var secondLook: Task<Void, Never>?
-    /// Questions to the server under way; while there is one, none is begun by the clock.
+    /// The number of running requests to the server. While one runs, none is scheduled.
     var questions = 0
     /// The account tokens of the customers who have logged in on this device, the latest last.
     var tokensOfThisDevice: [UUID]
-    /// Subscriptions that were told of because the list does not know them.
+    /// The subscriptions that were reported because they are not in the list.
     var unknownSubscriptions: Set<ProductID> = []
     private var shown: StoreSnapshot?
     private var isStarted = false
 
-    /// The customer is the anonymous one of this device when none is given. Throws `storageFailed` when that one has no
-    /// readable id, and while the storage is locked.
+    /// Without a `customer`, the customer is the anonymous one of this device. Throws `storageFailed` if the id of the
+    /// anonymous customer cannot be read, or while the storage is locked.
     init(
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
         localVerifier: (any TransactionVerifier)?, siblings: SiblingApps?, storage: any SecureStorage,
@@ -86,7 +86,7 @@ actor StoreKeeper {
 
     nonisolated func report(_ event: StoreEvent) { happenings.send(event) }
 
-    /// Sends the first snapshot, asks the server if that is due, and watches the clock from now on.
+    /// Sends the first snapshot, asks the server if that is due, and starts the timer.
     func start() {
         isStarted = true
         remember(owner)
@@ -99,11 +99,11 @@ actor StoreKeeper {
         writeTime()
     }
 
-    /// Ends: no more snapshots, no more watching of the clock. Who still waits for the server is answered.
+    /// Ends: sends no more snapshots, and stops the timer. Callers that wait for the server get an answer.
     func close() async {
         isStarted = false
         let ending = [timer, question, secondLook].compactMap { $0 }
-        // Before their tasks are cancelled: the end of one conversation would let the next one begin.
+        // Before the tasks are cancelled: the end of one request would start the next.
         await turns.close()
         for task in ending { task.cancel() }
         for task in ending { await task.value }
@@ -114,18 +114,18 @@ actor StoreKeeper {
 
     // MARK: - State
 
-    /// Word of a storefront may arrive after word of the next; the newest stays.
+    /// Storefront updates can arrive out of order. Keeps the newest.
     func enter(_ visit: ProductRequest.Visit) {
         if visit.number > state.visit?.number ?? 0 { commit { $0.visit = visit } }
     }
 
-    /// What is on the device is looked up here: word of it may arrive after word of the next.
+    /// Reads the content on the device, because content updates can arrive out of order.
     func look(at content: any ContentManager) {
         let downloaded = content.downloaded
         if state.downloadedContent != downloaded { commit { $0.downloadedContent = downloaded } }
     }
 
-    /// Changes the state, and tells whoever listens what that has made of the snapshot.
+    /// Changes the state, and publishes the new snapshot if it differs.
     func commit(_ change: (inout StoreState) -> Void) {
         var state = state
         change(&state)
@@ -142,7 +142,7 @@ actor StoreKeeper {
 
     // MARK: - Time
 
-    /// Waits for the next instant at which something changes or the server is to be asked.
+    /// Waits for the next instant at which the state changes or a request is due.
     func watch() {
         timer?.cancel()
         timer = nil

@@ -4,7 +4,7 @@ import StoreModel
 public struct StorePurchase: Equatable, Sendable {
     /// The App Store's transaction; `nil` when a subscription gave the product and nothing was paid.
     public let transaction: StoreTransaction?
-    /// The customer has paid, and the server has yet to judge. The product may be used until then; see
+    /// Whether the customer has paid, and the server has not decided yet. The product can be used until then; see
     /// `StoreConfiguration.localVerifier`.
     public let isPendingAcknowledgement: Bool
 }

@@ -2,10 +2,10 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What the store keeps in its `SecureStorage`: each value of a customer's with whose it is, so that one customer's never
-/// counts for another.
+/// The values that the store keeps in its `SecureStorage`. Each is stored with its customer, so that it never counts
+/// for another one.
 struct StoreRecords: Sendable {
-    /// Names of what is kept.
+    /// The storage keys.
     enum Key {
         static let answer = "validation"
         static let acquired = "acquiredViaSubscription"
@@ -13,11 +13,11 @@ struct StoreRecords: Sendable {
         static let time = "time"
         static let provisional = "provisional"
         static let refuted = "refutedTransactions"
-        /// Whether what the customer owns was presented.
+        /// Whether the purchases that the customer owns were presented.
         static let owned = "ownedTransactionsPresented"
-        /// What is forgotten when another customer is there.
+        /// The keys of values that are removed when the customer changes.
         static let ofOneCustomer = [answer, acquired, provisional, refuted, owned]
-        /// The copy of its id.
+        /// The copy of the anonymous customer's id.
         static let anonymousCustomer = "anonymousCustomer"
         static func credit(_ type: String) -> String { "credit.\(type)" }
     }
@@ -29,8 +29,8 @@ struct StoreRecords: Sendable {
 
     let storage: any SecureStorage
 
-    /// A value of `customer`; `nil` when there is none or it is somebody else's. What is damaged is set aside and said, and
-    /// its copy takes its place.
+    /// Returns a value of `customer`; `nil` if there is none or it belongs to another customer. A damaged value is set
+    /// aside and reported, and its copy is used.
     func value<Value: Codable>(
         _ key: String, of customer: CustomerID, telling happenings: Happenings<StoreEvent>
     ) -> Value? {
@@ -38,7 +38,8 @@ struct StoreRecords: Sendable {
         return kept?.customer == customer ? kept?.value : nil
     }
 
-    /// Durable when it returns, twice: a damaged value must not lock out who paid while nobody can be asked.
+    /// Stores a value durably, twice: a damaged value must not lock a paying customer out while the server is
+    /// unreachable.
     func set<Value: Codable>(_ value: Value, for key: String, of customer: CustomerID) throws {
         let bytes = try WireJSON.encode(Kept(customer: customer, value: value))
         try storage.set(bytes, for: key)
@@ -52,15 +53,15 @@ struct StoreRecords: Sendable {
 
     private static func copy(of key: String) -> String { key + ".copy" }
 
-    /// Who has logged in on this device, the latest last.
+    /// Returns the tokens of the customers who have logged in on this device, the latest last.
     func tokensOfThisDevice(telling happenings: Happenings<StoreEvent>) -> [UUID] {
         read(Key.customersOfThisDevice, telling: happenings) ?? []
     }
 
-    /// The time as it was last written down.
+    /// Returns the stored time.
     func time(telling happenings: Happenings<StoreEvent>) -> DeviceTime? { read(Key.time, telling: happenings) }
 
-    /// Durable when it returns.
+    /// Stores the time durably.
     func set(_ time: DeviceTime) throws { try storage.set(try WireJSON.encode(time), for: Key.time) }
 
     func set(tokensOfThisDevice tokens: [UUID]) throws {

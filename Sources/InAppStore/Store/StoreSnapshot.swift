@@ -1,30 +1,46 @@
 import Foundation
 import StoreModel
 
-/// Everything the store knows at one instant; one snapshot never mixes two states.
+/// Everything that the store knows at one instant, as one consistent state.
 public struct StoreSnapshot: Sendable, Equatable {
-    /// Whose purchases these are.
+    /// The customer who owns the purchases.
     public var customer: CustomerID?
-    /// What the app must give access to.
+    /// The products that the app must give access to.
     public var allowedProducts: Set<String>
-    /// Bought, and not taken back: consumables and subscriptions do not count.
+    /// The products that were bought and not revoked, without consumables and subscriptions.
     public var purchasedProducts: Set<String>
-    /// Acquired on this device through a subscription; allowed only while one enables them.
+    /// The products that were acquired on this device through a subscription. They are allowed only while a
+    /// subscription enables them.
     public var acquiredViaSubscriptionProducts: Set<String>
     /// The union of the two.
     public var acquiredProducts: Set<String>
-    /// Products whose content is on the device, those without any content included.
+    /// The products whose content is on the device, including those without content.
     public var downloadedContentProducts: Set<String>
-    /// The subscription that counts: an active one, else the one that ended last; a sibling app's too if it counts here.
+    /// The effective subscription: an active one, or the one that ended last. It may be a sibling app's.
     public var subscriptionInfo: SubscriptionInfo?
+    /// The status of the last validation.
     public var receiptValidationStatus: ReceiptValidationStatus?
-    /// The same for each app that tells the others of its subscriptions, this one among them.
+    /// The status of each app that shares its subscriptions, including this one.
     public var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus]
-    /// Language and region of the storefront, once it is known, for example `en_US`.
+    /// The language and region of the storefront, once it is known, for example `en_US`.
     public var appStoreLocale: String?
-    /// What the customer may use, by name, with everything known about each.
+    /// The features that the customer may use, by name, with all details.
     public var features: [CustomerFeature]
 
+    /// Creates a snapshot.
+    ///
+    /// - Parameters:
+    ///   - customer: The customer who owns the purchases.
+    ///   - allowedProducts: The products that the app must give access to.
+    ///   - purchasedProducts: The products that were bought and not revoked.
+    ///   - acquiredViaSubscriptionProducts: The products that were acquired through a subscription.
+    ///   - acquiredProducts: The products that were bought or acquired.
+    ///   - downloadedContentProducts: The products whose content is on the device.
+    ///   - subscriptionInfo: The effective subscription.
+    ///   - receiptValidationStatus: The status of the last validation.
+    ///   - multiAppReceiptValidationStatus: The status of each app that shares its subscriptions.
+    ///   - appStoreLocale: The language and region of the storefront.
+    ///   - features: The features that the customer may use.
     public init(
         customer: CustomerID? = nil, allowedProducts: Set<String> = [], purchasedProducts: Set<String> = [],
         acquiredViaSubscriptionProducts: Set<String> = [], acquiredProducts: Set<String> = [],
@@ -47,29 +63,42 @@ public struct StoreSnapshot: Sendable, Equatable {
     }
 }
 
-/// The customer's subscription, as the store stated it and as access goes.
+/// The customer's subscription, and whether it gives access.
 public struct SubscriptionInfo: Sendable, Equatable {
-    /// What the server said, unchanged.
+    /// The subscription, as the server sent it.
     public var subscription: CustomerSubscription
-    /// No access any more: past the end of access (exclusive), or taken back.
+    /// Whether access has ended: at or after its end, or by a revocation.
     public var isExpired: Bool
 
+    /// Creates the information about a subscription.
+    ///
+    /// - Parameters:
+    ///   - subscription: The subscription, as the server sent it.
+    ///   - isExpired: Whether access has ended.
     public init(subscription: CustomerSubscription, isExpired: Bool) {
         self.subscription = subscription
         self.isExpired = isExpired
     }
 
+    /// The product of the subscription.
     public var productID: String { subscription.productID.rawValue }
 }
 
-/// What is known of the last validation.
+/// The status of the last validation.
 public struct ReceiptValidationStatus: Sendable, Equatable, Codable {
+    /// The environment of the customer's purchases.
     public var environment: StoreEnvironment
-    /// When the server gave its last answer, by the clock of the store.
+    /// When the server gave its last answer, by the store's clock.
     public var validatedAt: Date
-    /// Since when every attempt has failed; `nil` after a success.
+    /// The first of the failed attempts since the last success; `nil` after a success.
     public var failingSince: Date?
 
+    /// Creates a status.
+    ///
+    /// - Parameters:
+    ///   - environment: The environment of the customer's purchases.
+    ///   - validatedAt: When the server gave its last answer.
+    ///   - failingSince: The first of the failed attempts since the last success.
     public init(environment: StoreEnvironment, validatedAt: Date, failingSince: Date? = nil) {
         self.environment = environment
         self.validatedAt = validatedAt

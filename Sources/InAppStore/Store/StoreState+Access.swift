@@ -1,10 +1,10 @@
 import Foundation
 import StoreModel
 
-/// Until when access lasts: what the server said, the clock, and the grace while nobody can be asked.
+/// The end of access: by the server's answer, the clock, and the grace period while the server is unreachable.
 extension StoreState {
-    /// The server's last answer with the ends of access that hold at `now`. Only the dates and what follows from them
-    /// are changed: what the server called active stays so, and is over at its end.
+    /// Returns the server's last answer with the ends of access that apply at `now`. Changes only the dates and their
+    /// consequences: access that the server called active stays active until its end.
     func customer(at now: Date) -> Customer? {
         guard var customer = answer?.customer else { return nil }
         let subscriptions = customer.subscriptions
@@ -24,7 +24,7 @@ extension StoreState {
         return customer
     }
 
-    /// The next instant at which the snapshot changes by itself.
+    /// Returns the next instant at which the snapshot changes without new data.
     func nextChange(after now: Date) -> Date? {
         let ends = (answer?.customer.features ?? []).compactMap(\.effectiveUntil).flatMap { [$0, $0 + graceSpan] }
         let subscriptionEnds = (answer?.customer.subscriptions ?? []).flatMap {
@@ -38,7 +38,7 @@ extension StoreState {
 
     func subscriptionInfo(at now: Date) -> SubscriptionInfo? { countingSubscription(at: now)?.info }
 
-    /// What the server and this device know of this app's own subscriptions.
+    /// Returns this app's own subscriptions, as the server and this device know them.
     func ownSubscriptions(at now: Date) -> [SubscriptionInfo] {
         let all = (answer?.customer.subscriptions ?? []).map { subscription in
             let end = accessEnd(subscription.effectiveUntil, of: subscription, at: now)
@@ -50,16 +50,17 @@ extension StoreState {
         return all + provisional
     }
 
-    /// The first instant without access if nothing more is heard of a subscription.
+    /// Returns the first instant without access, unless a subscription renews.
     func lastAccess(of subscription: CustomerSubscription) -> Date {
         Self.isRevoked(subscription)
             ? min(subscription.effectiveUntil, subscription.revokedAt ?? subscription.startedAt)
             : accessEnd(subscription.effectiveUntil, of: subscription, at: subscription.effectiveUntil)
     }
 
-    /// The first instant without access: `end`, or the end of the client's grace where that applies, to a subscription
-    /// of production that was to renew and had not ended when the server spoke, once its answer no longer stands. The
-    /// grace ends early when nobody has answered for the offline time to live; what has not expired never does.
+    /// Returns the first instant without access: `end`, or the end of the grace period. The grace period applies to an
+    /// auto-renewing subscription of production that had not ended at the time of the server's answer, once that answer
+    /// has ended. It ends earlier if the server is unreachable for longer than the offline time to live. Unexpired
+    /// access never ends earlier.
     private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
         guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
             subscription.autoRenews != false, !Self.isRevoked(subscription)
@@ -67,7 +68,7 @@ extension StoreState {
         return max(end, min(end + graceSpan, offlineEnd ?? .distantFuture))
     }
 
-    /// When what was last heard is too old to give anything beyond its own expiry; `nil` while no question has failed.
+    /// When the last answer is too old for a grace period; `nil` while no request has failed.
     private var offlineEnd: Date? { answer?.failingSince.map { $0 + patience.offline } }
 
     private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {

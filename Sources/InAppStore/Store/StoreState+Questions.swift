@@ -1,10 +1,10 @@
 import Foundation
 import StoreModel
 
-/// When the server is asked again.
+/// The schedule of requests to the server.
 extension StoreState {
-    /// When the server is to be asked again: when its answer ends or has grown old, and after a failure with growing
-    /// pauses. Of the distant past when there is no answer at all.
+    /// When the next request to the server is due: when the answer ends or is old, and after a failure with growing
+    /// pauses. The distant past if there is no answer.
     var nextQuestion: Date {
         if failures > 0, let lastFailure {
             return lastFailure.addingTimeInterval(min(60 * pow(2, Double(min(failures, 10) - 1)), 6 * 3600))
@@ -12,7 +12,7 @@ extension StoreState {
         guard let answer else { return .distantPast }
         let old = answer.receivedAt.addingTimeInterval(interval(after: answer.customer))
         guard let end = answer.customer.validUntil else { return old }
-        // An answer that had ended when it came (two clocks that differ) must not be asked for without a pause.
+        // An answer may have ended when it arrives, because two clocks differ. The pause prevents a loop.
         return min(end > answer.receivedAt ? end : answer.receivedAt.addingTimeInterval(60), old)
     }
 
@@ -22,16 +22,17 @@ extension StoreState {
         return min(patience.sandboxValidation, patience.validation)
     }
 
-    /// Whether the answer no longer stands at `now` and should be asked for again.
+    /// Returns whether the answer has ended at `now`, and should be requested again.
     func isStale(at now: Date) -> Bool { answer?.customer.validUntil.map { now >= $0 } ?? (answer == nil) }
 
-    /// An answer has come: what it says counts from now on.
+    /// Stores an answer, which applies from now on.
     mutating func note(_ customer: Customer, at now: Date) {
         answer = Answer(customer: customer, receivedAt: now)
         (failures, lastFailure) = (0, nil)
     }
 
-    /// A question got no answer. Deliveries that fail between two questions are paced by the payment queue, and not counted.
+    /// Records a failed request. Failed deliveries between two requests are not counted, because the payment queue
+    /// paces them.
     mutating func noteFailure(at now: Date) {
         if failures == 0 || now >= nextQuestion {
             failures += 1

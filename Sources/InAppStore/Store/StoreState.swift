@@ -2,41 +2,42 @@ import Foundation
 import StoreKitAdapter
 import StoreModel
 
-/// What the store knows, and what follows from it at an instant. Pure: nothing here asks anybody.
+/// The values that the store knows, and their consequences at an instant. Pure: no requests and no side effects.
 ///
-/// The server's last answer stands until its `validUntil`. After that, and until the next answer, what it gave ends only
-/// by its own expiry plus the client's grace; no failure to reach the server takes anything away.
+/// The server's last answer is valid until its `validUntil`. After that, and until the next answer, each entitlement
+/// ends only by its own expiry plus the grace period. A failure to reach the server removes nothing.
 struct StoreState: Sendable, Equatable {
     var list: ProductList
-    /// Whose purchases these are; what is below is about nobody else.
+    /// The customer who owns the values below.
     var owner: Owner
     var answer: Answer?
     var acquiredViaSubscription: Set<ProductID> = []
-    /// What only this device has found true, and the server has not judged.
+    /// The purchases that only this device has verified, and the server has not decided about.
     var provisional: [ProvisionalPurchase] = []
-    /// Transactions that the server found untrue, so that they never become provisional.
+    /// The transactions that the server rejected. They never become provisional.
     var refuted: Set<TransactionID> = []
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
     var visit: ProductRequest.Visit?
-    /// What sibling apps have told of their subscriptions, those alone that count in several apps.
+    /// The subscriptions that sibling apps share, if they count in several apps.
     var siblings: [BundleID: SharedUserInfo] = [:]
-    /// This app, where it tells its siblings.
+    /// This app's bundle id, if it shares its subscriptions.
     var application: BundleID?
     var patience = Patience()
-    /// Questions since the last answer that got none, and when the last of them ended.
+    /// The number of failed requests since the last answer, and the end of the last one.
     var failures = 0
     var lastFailure: Date?
 
-    /// How long things are let be, in seconds.
+    /// The time limits, in seconds.
     struct Patience: Sendable, Equatable {
-        /// How long an entitlement outlives its expiry while no authoritative answer can be had; production only.
+        /// How long an entitlement lasts after its expiry while there is no authoritative answer. Applies to production
+        /// only.
         var grace: TimeInterval = 7 * 86400
-        /// How long the last answer may stand in for the server's, from the first failure on: after that there is no grace.
+        /// How long the last answer replaces a new one, from the first failure on. After that there is no grace period.
         var offline: TimeInterval = 60 * 86400
-        /// How long an answer is not asked for again while nothing in it changes by itself.
+        /// The age at which an answer is requested again, even if nothing in it changes.
         var validation: TimeInterval = 14 * 86400
-        /// The same where subscriptions live for minutes: outside production, while there is one.
+        /// The same outside production, where subscriptions last for minutes. Applies while there is a subscription.
         var sandboxValidation: TimeInterval = 150
     }
 
@@ -46,14 +47,14 @@ struct StoreState: Sendable, Equatable {
         var isAnonymous: Bool
     }
 
-    /// The server's last answer, as it is kept on the device.
+    /// The server's last answer, as it is stored on the device.
     struct Answer: Sendable, Equatable, Codable {
         var customer: Customer
         var receivedAt: Date
         var failingSince: Date?
     }
 
-    /// Where the customer shops, once that is known.
+    /// The customer's storefront, once it is known.
     var storefront: Storefront? { visit?.storefront }
 
     func snapshot(at now: Date) -> StoreSnapshot {

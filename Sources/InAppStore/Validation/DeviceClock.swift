@@ -2,14 +2,14 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The clock by which access ends: the device's, with what `DeviceTime` knows better.
+/// The clock that decides when access ends: the device's clock, corrected by `DeviceTime`.
 final class DeviceClock: WallClock {
-    /// The clock was behind what is known when the app began.
+    /// Whether the device's clock was behind the known time at the launch.
     let wasSetBack: Bool
     private let clock: any WallClock
     private let known: Locked<DeviceTime>
 
-    /// - Parameter time: what was known at the end of the last run.
+    /// - Parameter time: The known time at the end of the last run.
     init(_ clock: any WallClock, knowing time: DeviceTime?) {
         self.clock = clock
         let reading = clock.now()
@@ -28,7 +28,7 @@ final class DeviceClock: WallClock {
 
     func now() -> Date { time.latest }
 
-    /// Returns whether the clock is found to be ahead, and was not before.
+    /// Corrects the time by an answer of the server. Returns whether the clock is found ahead for the first time.
     func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
         let reading = clock.now()
         return known.withLock { time in

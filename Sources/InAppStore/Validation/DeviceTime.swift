@@ -1,21 +1,21 @@
 import Foundation
 import StoreModel
 
-/// What time it is on a device whose clock may be wrong.
+/// The time on a device whose clock may be wrong.
 ///
-/// A clock that is ahead of what the server says is believed so much less, until it is set. One that reads less than an
-/// instant that is known to have come is believed in nothing but its pace: time goes on from where it was as fast as the
-/// clock runs, until the clock has caught up or the server says what time it is. What passed while nobody read the clock
-/// is not known.
+/// If the clock is ahead of the server's time, the difference is subtracted until the clock is set. If the clock shows
+/// less than a known instant, only its pace is used. Time then continues from the latest instant as fast as the clock
+/// runs, until the clock has caught up or the server sends the time. The time that passes while the clock is not read
+/// is unknown.
 struct DeviceTime: Sendable, Equatable, Codable {
-    /// Clocks that differ by no more than this, in seconds, are the same: the server says whole seconds, and late.
+    /// The difference, in seconds, up to which two clocks count as equal: the server sends whole seconds, with a delay.
     static let tolerance: TimeInterval = 60
 
-    /// The latest instant known to have come.
+    /// The latest known instant.
     private(set) var latest: Date
-    /// What the clock read then.
+    /// The clock's time at that instant.
     private(set) var reading: Date
-    /// By how much the clock is ahead, in seconds, as the server's word showed; `nil` when it is not, or was set since.
+    /// How far the clock is ahead, in seconds, compared with the server; `nil` if it is not, or was set since.
     private(set) var lead: TimeInterval?
 
     init(reading: Date) {
@@ -23,7 +23,7 @@ struct DeviceTime: Sendable, Equatable, Codable {
         self.reading = reading
     }
 
-    /// The clock was read. Returns what time it is.
+    /// Takes a reading of the clock. Returns the current time.
     mutating func read(_ clock: Date) -> Date {
         if clock + Self.tolerance < reading { lead = nil }
         let time = clock - (lead ?? 0)
@@ -32,13 +32,13 @@ struct DeviceTime: Sendable, Equatable, Codable {
         return latest
     }
 
-    /// The server has answered, and its word counts more than any clock's. What it knew is as old as `asOf`; what time it
-    /// is now it may have said besides.
+    /// Takes an answer of the server, whose time counts more than any clock's. The answer's data is from `asOf`; it may
+    /// also contain the server's current time.
     ///
-    /// Returns whether the clock is found to be ahead, and was not before.
+    /// Returns whether the clock is found ahead for the first time.
     ///
-    /// Of a server that does not say the time, an answer that has not changed since may be as old as the one before
-    /// (HTTP's 304): it only proves that its end has not come.
+    /// If the server does not send the time, an unchanged answer may be as old as the one before (HTTP's 304). It then
+    /// proves only that its end has not come.
     mutating func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
         let leadBefore = lead
         let (asOf, validUntil) = (answer.customer.asOf, answer.customer.validUntil)

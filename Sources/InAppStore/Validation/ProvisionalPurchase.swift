@@ -1,8 +1,8 @@
 import Foundation
 import StoreModel
 
-/// A purchase that only this device has found true. It gives access until the server says what it is worth, until it
-/// expires, and never for longer than the offline time to live; it acknowledges nothing.
+/// A purchase that only this device has verified. It gives access until the server decides or it expires, and never for
+/// longer than the offline time to live. It acknowledges nothing.
 struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var transactionID: TransactionID
     var originalTransactionID: TransactionID
@@ -10,11 +10,11 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var kind: ProductType
     var purchasedAt: Date
     var expiresAt: Date?
-    /// When this device first found it true.
+    /// When this device first verified it.
     var since: Date
 
-    /// What a signed transaction gives `customer`; `nil` when that is nothing: it says otherwise than the connection does,
-    /// is somebody else's, a consumable, taken back, or replaced by a higher level.
+    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if it gives none: it contradicts
+    /// the connection, or is another customer's, a consumable, revoked or upgraded.
     init?(
         _ verified: VerifiedTransaction, of transaction: StoreTransaction, for customer: CustomerID, at now: Date
     ) {
@@ -33,12 +33,13 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
         since = now
     }
 
-    /// The first instant without access.
+    /// Returns the first instant without access.
     func end(after timeToLive: TimeInterval) -> Date { min(since + timeToLive, expiresAt ?? .distantFuture) }
 }
 
 extension StoreState {
-    /// What gives access provisionally at `now`: the server's answer, where it knows the purchase, counts more.
+    /// Returns the purchases that give provisional access at `now`. The server's answer about a purchase takes
+    /// precedence.
     func standingProvisional(at now: Date) -> [ProvisionalPurchase] {
         provisional.filter { now < $0.end(after: patience.offline) && !isTakenBack($0) }
     }

@@ -1,8 +1,8 @@
 import StoreModel
 
-/// What stands for the server's word while the server has none: the local verifier's.
+/// Provisional access by the local verifier, while the server is unreachable.
 extension StoreKeeper {
-    /// Asks the local verifier about transactions that the server could not be asked about. It acknowledges nothing.
+    /// Verifies transactions locally that could not be presented to the server. Acknowledges nothing.
     func vouch(for transactions: [StoreTransaction]) async {
         guard let localVerifier else { return }
         let customer = owner.customer
@@ -23,7 +23,7 @@ extension StoreKeeper {
                 + found.filter { !known.contains($0.transactionID) })
     }
 
-    /// The server has judged: its word takes the place of what was provisional, and a no is not forgotten.
+    /// Records the server's verdicts: they replace provisional purchases, and rejections are stored.
     func note(acknowledged: Set<TransactionID>, rejected: Set<TransactionID>) {
         guard localVerifier != nil else { return }
         keep(
@@ -36,7 +36,7 @@ extension StoreKeeper {
         write(refuted, as: StoreRecords.Key.refuted)
     }
 
-    /// Whether a purchase may be used though nobody has acknowledged it.
+    /// Returns whether a purchase can be used though the server has not acknowledged it.
     nonisolated func isProvisional(_ transaction: TransactionID) -> Bool {
         state.standingProvisional(at: now).contains { $0.transactionID == transaction }
     }

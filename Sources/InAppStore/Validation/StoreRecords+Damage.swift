@@ -1,9 +1,9 @@
 import Purchases
 import StoreModel
 
-/// What is damaged is never fatal: it is set aside, said, and made anew.
+/// Damaged values are never fatal: they are set aside, reported and created again.
 extension StoreRecords {
-    /// Throws `storageFailed` while the storage is locked with the device: what is whole in there would count as absent.
+    /// Throws `storageFailed` while the storage is locked with the device, because intact values would count as absent.
     func checkUnlocked() throws {
         do {
             _ = try storage.data(for: Key.time)
@@ -12,7 +12,7 @@ extension StoreRecords {
         } catch {}
     }
 
-    /// What stands under `key`; `nil` when there is nothing, or nothing that can be read. What is damaged is set aside.
+    /// Returns the value of `key`; `nil` if there is none or it cannot be read. A damaged value is set aside.
     func read<Value: Decodable>(_ key: String, telling happenings: Happenings<StoreEvent>) -> Value? {
         var isDamaged = true
         do {
@@ -33,8 +33,8 @@ extension StoreRecords {
         }
     }
 
-    /// The customer of a device on which nobody has logged in. An id that is damaged is had from its copy; when that is
-    /// gone too, it is a new customer, who has to restore what they bought. Throws `storageFailed`.
+    /// Returns the anonymous customer of this device. A damaged id is replaced by its copy. Without a copy there is a
+    /// new customer, who must restore earlier purchases. Throws `storageFailed`.
     func anonymousCustomer(telling happenings: Happenings<StoreEvent>) throws -> CustomerID {
         do {
             let id = try repairedAnonymousCustomer(telling: happenings)
@@ -69,7 +69,7 @@ extension StoreRecords {
         }
     }
 
-    /// Where the damaged value is now; `nil` when it could not be kept.
+    /// Moves a damaged value aside. Returns its new place; `nil` if it could not be kept.
     private func setAside(_ key: String) -> String? {
         if let storage = storage as? any RepairableStorage { return try? storage.setAside(key) }
         let place = "damaged.\(key)"
