@@ -178,13 +178,13 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, weak store] in
             // Before the server's first answer, even an empty set would be a guess.
-            var told: PaidFeatures?
+            var sent: PaidFeatures?
             for await _ in snapshots {
                 guard let store else { break }
-                guard told != nil || store.lastAnswer != nil else { continue }
+                guard sent != nil || store.lastAnswer != nil else { continue }
                 let features = store.paidFeatures
-                if features != told { continuation.yield(features) }
-                told = features
+                if features != sent { continuation.yield(features) }
+                sent = features
             }
             continuation.finish()
         }

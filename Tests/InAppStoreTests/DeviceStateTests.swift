@@ -17,7 +17,7 @@ import Testing
         .appendingPathComponent("../Releases").standardized.path
     private static let versions = ((try? FileManager.default.contentsOfDirectory(atPath: releases)) ?? []).sorted()
 
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     /// A device's folders, copied, and what its app knew.
     private struct Device {
@@ -172,7 +172,7 @@ import Testing
         let sibling = SiblingApps(
             application: "com.example.sibling", others: [],
             reader: SharedUserInfoReader(storage: try storage("shared")), classifier: nil)
-        try sibling.tell(
+        try sibling.write(
             SharedUserInfo(
                 application: "com.example.sibling", environment: .production, validatedAt: Fixture.start,
                 subscriptions: [SharedSubscription(Self.subscription, accessUntil: Self.subscription.effectiveUntil)]))

@@ -7,7 +7,7 @@ import StoreModel
 /// The commands of the store. Each ends with its event.
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
-        await tellPurchase(of: id, as: message) {
+        await reportPurchase(of: id, as: message) {
             let purchase =
                 if let offer {
                     try await buy(id, with: offer)
@@ -19,14 +19,14 @@ extension StoreHubPlugin {
     }
 
     func continuePurchase(_ id: String, id message: MessageID?) async {
-        await tellPurchase(of: id, as: message) {
+        await reportPurchase(of: id, as: message) {
             let purchase = try await store.continuePurchase(id)
             return (purchase.transaction, purchase.isPendingAcknowledgement)
         }
     }
 
     /// Sends the result of a purchase: its transaction, and whether the server has acknowledged it.
-    private func tellPurchase(
+    private func reportPurchase(
         of product: String, as message: MessageID?, _ purchase: () async throws -> (StoreTransaction?, isPending: Bool)
     ) async {
         var result: JSONObject = ["productID": .string(product)]

@@ -55,9 +55,9 @@ public final class StoreHubPlugin: PluginProtocol {
     let subjects: [String: EventSubject]
     private let products = Locked<[StoreProduct]>([])
     private let features = Locked(PaidFeatures())
-    private let announced: Locked<JSONObject>
+    private let lastSent: Locked<JSONObject>
     /// Waits for the next instant at which a feature ends.
-    private let watch = Locked<Task<Void, Never>?>(nil)
+    private let featureTimer = Locked<Task<Void, Never>?>(nil)
 
     /// Always throws: the plugin needs a store and a purchase client. Register it with a closure that passes them.
     ///
@@ -85,7 +85,7 @@ public final class StoreHubPlugin: PluginProtocol {
         let known = store.paidFeatures
         let payload = Self.payload(known, at: store.clock.now())
         features.withLock { $0 = known }
-        announced = Locked(payload)
+        lastSent = Locked(payload)
         let current = ["store.featuresChanged": payload, "store.messages": Self.payload([])]
         subjects = Dictionary(
             uniqueKeysWithValues: Self.policy.publish.events.map { name in
@@ -101,7 +101,7 @@ public final class StoreHubPlugin: PluginProtocol {
         messageSender.context?.run { [weak self] in await self?.loadProducts() }
     }
 
-    deinit { watch.withLock { $0 }?.cancel() }
+    deinit { featureTimer.withLock { $0 }?.cancel() }
 
     public var policy: Policy { Self.policy }
 
@@ -189,28 +189,28 @@ public final class StoreHubPlugin: PluginProtocol {
     private func relayFeatures() async {
         for await features in client.paidFeaturesUpdates {
             self.features.withLock { $0 = features }
-            announceFeatures()
+            sendFeatures()
         }
-        watch.withLock { $0 }?.cancel()
+        featureTimer.withLock { $0 }?.cancel()
     }
 
     /// Sends the current features if they have changed, and schedules the next call for when one of them ends.
-    private func announceFeatures() {
+    private func sendFeatures() {
         let (features, now) = (features.withLock { $0 }, store.clock.now())
         let payload = Self.payload(features, at: now)
-        let isNews = announced.withLock { last in
+        let isChanged = lastSent.withLock { last in
             defer { last = payload }
             return last != payload
         }
-        if isNews { emit("store.featuresChanged", payload) }
+        if isChanged { emit("store.featuresChanged", payload) }
         let next = features.features.compactMap(\.endDate).filter { $0 > now }.min()
         let task = next.map { next in
             Task { [weak self, clock = store.clock] in
                 guard (try? await clock.sleep(until: next)) != nil, !Task.isCancelled else { return }
-                self?.announceFeatures()
+                self?.sendFeatures()
             }
         }
-        let former = watch.withLock { current in
+        let former = featureTimer.withLock { current in
             defer { current = task }
             return current
         }

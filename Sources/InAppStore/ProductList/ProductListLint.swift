@@ -145,8 +145,8 @@ private struct ProductListLinter {
         checkPeriods(entry)
         checkStore(entry)
         guard let parameters = entry.product.contentFetcherParameters else { return }
-        let judge = ContentParametersLint(ownFetchers: rules.ownFetchers)
-        for fault in judge.faults(parameters, at: "\(entry.pointer)/contentFetcherParameters") {
+        let linter = ContentParametersLint(ownFetchers: rules.ownFetchers)
+        for fault in linter.faults(parameters, at: "\(entry.pointer)/contentFetcherParameters") {
             add(fault.severity, fault.pointer, fault.reason)
         }
     }

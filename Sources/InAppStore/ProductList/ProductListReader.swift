@@ -34,7 +34,7 @@ struct ProductListReader {
             return nil
         }
         let list = ProductList(entries.flatMap(\.product.withDiscountsAndVariants))
-        refuseRepetitions()
+        rejectDuplicates()
         checkFullPrices(in: list)
         return findings.contains { $0.severity == .error } ? nil : list
     }
@@ -60,7 +60,7 @@ struct ProductListReader {
             fail(pointer, "a product is an object")
             return nil
         }
-        warnOfStrangers(members, at: pointer)
+        warnOfUnknownFields(members, at: pointer)
         let id = identifier(members["identifier"], at: pointer + "/identifier")
         let type = productType(members["productType"], at: pointer + "/productType")
         guard let id, let type else { return nil }
@@ -81,7 +81,7 @@ struct ProductListReader {
                 members["contentFetcherParameters"], at: pointer + "/contentFetcherParameters"))
     }
 
-    private mutating func warnOfStrangers(_ members: JSONMembers, at pointer: String) {
+    private mutating func warnOfUnknownFields(_ members: JSONMembers, at pointer: String) {
         for name in members.keys where !Self.fields.contains(name) {
             let reason =
                 name == "priceInfo"
@@ -183,7 +183,7 @@ struct ProductListReader {
 
     // MARK: - What products say of each other
 
-    private mutating func refuseRepetitions() {
+    private mutating func rejectDuplicates() {
         var seen: [ProductID: String] = [:]
         for entry in entries {
             for (id, pointer) in identifiers(of: entry) {

@@ -39,7 +39,7 @@ public struct SharedUserInfo: Sendable, Equatable {
     /// - Parameter now: The time by the device's clock.
     /// - Returns: The subscription; `nil` if there is none.
     public func subscriptionInfo(at now: Date) -> SubscriptionInfo? {
-        infos(at: now).max { $0.countsLess(than: $1) }
+        infos(at: now).max { $0.hasLowerPriority(than: $1) }
     }
 
     /// Returns whether a subscription gives access at the time `now`.
@@ -138,7 +138,7 @@ extension SharedUserInfo: Codable {
 extension SubscriptionInfo {
     /// Returns whether the other subscription is the effective one: active before ended, then the later end. The end is
     /// the expiry or the revocation from the server, without the grace period of a device.
-    func countsLess(than other: SubscriptionInfo) -> Bool {
+    func hasLowerPriority(than other: SubscriptionInfo) -> Bool {
         (isExpired ? 0 : 1, end) < (other.isExpired ? 0 : 1, other.end)
     }
 

@@ -11,7 +11,7 @@ struct SiblingApps: Sendable {
 
     /// Writes this app's information for the others; `nil` removes it. Does not write the same data again. Throws the
     /// error of the storage.
-    func tell(_ info: SharedUserInfo?) throws {
+    func write(_ info: SharedUserInfo?) throws {
         let key = SharedUserInfoReader.key(application)
         let bytes = try info.map { try WireJSON.encode($0) }
         guard (try? reader.storage.data(for: key)) != .some(bytes) else { return }
@@ -21,7 +21,7 @@ struct SiblingApps: Sendable {
     /// Reads the information of the other apps, with only those subscriptions that count in several apps. If an app's
     /// information cannot be read, reports that, and uses the information in `known`.
     func infos(
-        insteadOf known: [BundleID: SharedUserInfo], telling happenings: Happenings<StoreEvent>
+        insteadOf known: [BundleID: SharedUserInfo], reportingTo events: EventBroadcaster<StoreEvent>
     ) -> [BundleID: SharedUserInfo] {
         guard classifier != nil else { return [:] }
         return others.reduce(into: [:]) { infos, other in
@@ -30,7 +30,7 @@ struct SiblingApps: Sendable {
                 infos[other]?.subscriptions.removeAll { !isMultiApp($0.subscription.productID) }
             } catch {
                 infos[other] = known[other]
-                happenings.send(StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.reason))
+                events.send(StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.reason))
             }
         }
     }

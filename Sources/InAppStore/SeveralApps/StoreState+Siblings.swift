@@ -5,18 +5,18 @@ import StoreModel
 extension StoreState {
     /// Returns the effective subscription in this app: its own, or a sibling's that counts in several apps. Prefers
     /// active to ended, then the later end, then this app's own.
-    func countingSubscription(at now: Date) -> (info: SubscriptionInfo, teller: SharedUserInfo?)? {
-        let own = ownSubscriptions(at: now).map { (info: $0, teller: nil as SharedUserInfo?) }
-        let others = believedSiblings.flatMap { sibling in
-            sibling.infos(at: now).map { (info: $0, teller: sibling as SharedUserInfo?) }
+    func effectiveSubscription(at now: Date) -> (info: SubscriptionInfo, source: SharedUserInfo?)? {
+        let own = ownSubscriptions(at: now).map { (info: $0, source: nil as SharedUserInfo?) }
+        let others = applicableSiblings.flatMap { sibling in
+            sibling.infos(at: now).map { (info: $0, source: sibling as SharedUserInfo?) }
         }
-        return (own + others).max { $0.info.countsLess(than: $1.info) }
+        return (own + others).max { $0.info.hasLowerPriority(than: $1.info) }
     }
 
     /// Returns this app's own status. Without one, an effective subscription of a sibling gives a status of production.
     func receiptValidationStatus(at now: Date) -> ReceiptValidationStatus? {
         if let answer { return ReceiptValidationStatus(answer) }
-        return countingSubscription(at: now)?.teller.map {
+        return effectiveSubscription(at: now)?.source.map {
             ReceiptValidationStatus(environment: .production, validatedAt: $0.validatedAt)
         }
     }
@@ -32,7 +32,7 @@ extension StoreState {
 
     /// The siblings whose subscriptions count. Subscriptions of a test environment are free, so they do not count for a
     /// customer who buys in production.
-    private var believedSiblings: [SharedUserInfo] {
+    private var applicableSiblings: [SharedUserInfo] {
         let isProduction = answer?.customer.environment == .production
         return siblings.values.filter { !isProduction || $0.environment == .production }
             .sorted { $0.application < $1.application }
@@ -48,11 +48,12 @@ extension StoreState {
         let active = all.filter { $0.accessUntil > answer.receivedAt }
         return SharedUserInfo(
             application: application, environment: answer.customer.environment, validatedAt: answer.receivedAt,
-            subscriptions: Array((active.isEmpty ? all : active).prefix(active.isEmpty ? 1 : Self.toldAtMost)))
+            subscriptions: Array((active.isEmpty ? all : active).prefix(active.isEmpty ? 1 : Self.maximumSubscriptions))
+        )
     }
 
     /// More subscriptions than any customer has at once. It limits the size of the shared information.
-    private static let toldAtMost = 16
+    private static let maximumSubscriptions = 16
 }
 
 extension ReceiptValidationStatus {

@@ -59,15 +59,15 @@ extension Store {
 
     /// Asks the app for its answer, and acts on it. A purchase is reported as an event and as a completed transaction,
     /// because no caller waits for it.
-    func meet(_ promoted: PromotedPurchase) async {
+    func handlePromotedPurchase(_ promoted: PromotedPurchase) async {
         guard let product = list[promoted.productID] else {
             let sentence =
                 "What the customer began in the App Store, \(promoted.productID), is not in the product list."
-            return keeper.report(.promoted(promoted, .promotedPurchaseRefused, sentence))
+            return coordinator.report(.promoted(promoted, .promotedPurchaseRefused, sentence))
         }
-        switch await answerPromotion(promoted, product, keeper.board.current) {
+        switch await answerPromotion(promoted, product, coordinator.snapshotPublisher.current) {
         case .buy:
-            keeper.report(
+            coordinator.report(
                 .promoted(
                     promoted, .promotedPurchaseBegun,
                     "The purchase of \(product.id) that was begun in the App Store goes on."))
@@ -79,12 +79,12 @@ extension Store {
                 all.append(promoted)
             }
             newlyPostponed.send(promoted)
-            keeper.report(
+            coordinator.report(
                 .promoted(
                     promoted, .promotedPurchasePostponed,
                     "The purchase of \(product.id) that was begun in the App Store is put off."))
         case .refuse:
-            keeper.report(
+            coordinator.report(
                 .promoted(
                     promoted, .promotedPurchaseRefused,
                     "The purchase of \(product.id) that was begun in the App Store is left."))

@@ -16,7 +16,7 @@ extension Store {
         do {
             try await queue.showManageSubscriptions(subscriptionGroupID: subscriptionGroupID)
         } catch {
-            throw PurchaseError.ofQuestion(error, otherwise: .manageSubscriptionsFailed)
+            throw PurchaseError.ofStoreRequest(error, otherwise: .manageSubscriptionsFailed)
         }
     }
 
@@ -35,7 +35,7 @@ extension Store {
         do {
             return try await queue.beginRefundRequest(for: transaction)
         } catch {
-            throw PurchaseError.ofQuestion(error, otherwise: .refundRequestFailed)
+            throw PurchaseError.ofStoreRequest(error, otherwise: .refundRequestFailed)
         }
     }
 
@@ -55,7 +55,7 @@ extension Store {
         do {
             return try await queue.isEligibleForIntroductoryOffer(subscriptionGroupID: terms.groupID)
         } catch {
-            throw PurchaseError.ofQuestion(error, otherwise: .offerEligibilityFailed)
+            throw PurchaseError.ofStoreRequest(error, otherwise: .offerEligibilityFailed)
         }
     }
 
@@ -69,7 +69,7 @@ extension Store {
         do {
             return try await queue.appTransaction()
         } catch {
-            throw PurchaseError.ofQuestion(error, otherwise: .appTransactionFailed)
+            throw PurchaseError.ofStoreRequest(error, otherwise: .appTransactionFailed)
         }
     }
 }

@@ -15,17 +15,17 @@ public struct StoreAnswer: Equatable, Sendable {
 /// The server's answers, for plugins of a store such as `InAppStorePurchasePlugin` and `StoreHubPlugin`.
 extension Store {
     /// The clock that decides when access ends. It does not go back if the device's clock is set back.
-    public var clock: any WallClock { keeper.clock }
+    public var clock: any WallClock { coordinator.clock }
 
     /// The server's last answer about the customer; `nil` before the first.
     public var lastAnswer: StoreAnswer? {
-        let state = keeper.state
-        guard let customer = state.customer(at: keeper.now), let answer = state.answer else { return nil }
+        let state = coordinator.state
+        guard let customer = state.customer(at: coordinator.now), let answer = state.answer else { return nil }
         return StoreAnswer(customer: customer, receivedAt: answer.receivedAt)
     }
 
     /// The features that the customer paid for, by `lastAnswer`.
-    public var paidFeatures: PaidFeatures { keeper.paidFeatures }
+    public var paidFeatures: PaidFeatures { coordinator.paidFeatures }
 
     /// Returns the server's answer about the customer. Asks the server if its last answer has ended, or after
     /// `invalidateAnswer()`. If the server is unreachable, returns its last answer.
@@ -34,11 +34,11 @@ extension Store {
     /// - Throws: `PurchaseError`: `receiptValidationFailed` if the server is unreachable and has never answered,
     ///   `operationCancelled`.
     public func currentAnswer() async throws -> StoreAnswer? {
-        if isAnswerInvalid.withLock({ $0 }) || keeper.state.isStale(at: keeper.now) {
+        if isAnswerInvalid.withLock({ $0 }) || coordinator.state.isStale(at: coordinator.now) {
             do {
-                try await keeper.refresh()
+                try await coordinator.refresh()
                 isAnswerInvalid.withLock { $0 = false }
-            } catch  where keeper.state.answer == nil {
+            } catch  where coordinator.state.answer == nil {
                 throw error
             } catch {}
         }

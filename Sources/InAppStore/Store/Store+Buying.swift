@@ -4,7 +4,7 @@ import StoreModel
 extension Store {
     public func purchaseProduct(_ productIdentifier: String) async throws {
         let id = ProductID(rawValue: productIdentifier)
-        try await telling(of: id) { try await buy(listed(id, named: productIdentifier)) }
+        try await reportingOutcome(of: id) { try await buy(listed(id, named: productIdentifier)) }
     }
 
     /// Buys one unit of a product, as `purchaseProduct(_:)` with a string does.
@@ -49,7 +49,7 @@ extension Store {
         guard quantity == 1 else {
             return try await purchase(listed(product, named: product.rawValue), quantity: quantity, offer: offer)
         }
-        return try await telling(of: product) {
+        return try await reportingOutcome(of: product) {
             try await buy(listed(product, named: product.rawValue), offer: offer)
         }
     }
@@ -73,10 +73,10 @@ extension Store {
             }
             try Self.checkConsumable(product)
         }
-        return try await telling(of: product.id) { try await buy(product, quantity: quantity, offer: offer) }
+        return try await reportingOutcome(of: product.id) { try await buy(product, quantity: quantity, offer: offer) }
     }
 
-    public func acquireAllEnabledProducts() async throws { try await keeper.acquireAll() }
+    public func acquireAllEnabledProducts() async throws { try await coordinator.acquireAll() }
 
     private static func check(_ quantity: Int) throws {
         guard (1...10).contains(quantity) else {
@@ -101,15 +101,15 @@ extension Store {
 
     /// Sends an event about the outcome of a purchase that a caller waits for.
     @discardableResult
-    private func telling(
+    private func reportingOutcome(
         of product: ProductID?, _ buy: () async throws -> StorePurchase
     ) async throws -> StorePurchase {
         do {
             let purchase = try await buy()
-            if let product { keeper.report(.purchased(product, purchase.transaction)) }
+            if let product { coordinator.report(.purchased(product, purchase.transaction)) }
             return purchase
         } catch {
-            if let event = StoreEvent.failed(product, error) { keeper.report(event) }
+            if let event = StoreEvent.failed(product, error) { coordinator.report(event) }
             throw error
         }
     }
@@ -118,14 +118,14 @@ extension Store {
         _ product: ListedProduct, quantity: Int = 1, offer: PaymentOffer? = nil
     ) async throws -> StorePurchase {
         guard !product.isSubscribersOnly else {
-            try await keeper.acquire(product.id)
+            try await coordinator.acquire(product.id)
             return StorePurchase(transaction: nil, isPendingAcknowledgement: false)
         }
-        let owner = keeper.owner
+        let owner = coordinator.owner
         let answer = await queue.purchase(
             try await sold(as: product), quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
-        let isPending = answer.transaction.map { keeper.isProvisional($0.id) } ?? false
+        let isPending = answer.transaction.map { coordinator.isProvisional($0.id) } ?? false
         if case .failed(let error) = answer.outcome, !isPending { throw PurchaseError.ofPurchase(error) }
         return StorePurchase(transaction: answer.transaction, isPendingAcknowledgement: isPending)
     }

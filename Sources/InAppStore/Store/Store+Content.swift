@@ -14,20 +14,22 @@ extension Store {
     /// - Parameter name: The id as the app passed it.
     private func fetchContent(_ id: ProductID?, named name: String) -> AsyncThrowingStream<ContentProgress, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: ContentProgress.self)
-        let fetch = Task { [keeper, content, list] in
+        let fetch = Task { [coordinator, content, list] in
             do {
-                guard let product = try Self.withContent(id, named: name, in: list, keeper.board.current) else {
+                guard
+                    let product = try Self.withContent(id, named: name, in: list, coordinator.snapshotPublisher.current)
+                else {
                     continuation.yield(.nothing)
                     return continuation.finish()
                 }
                 for try await progress in content.fetch(product.id, parameters: product.parameters) {
                     // The snapshot contains the content before its progress is sent.
-                    if progress.location != nil { await keeper.look(at: content) }
+                    if progress.location != nil { await coordinator.updateContent(from: content) }
                     continuation.yield(progress)
                 }
                 continuation.finish()
             } catch {
-                if let event = StoreEvent.contentFailed(name, error) { keeper.report(event) }
+                if let event = StoreEvent.contentFailed(name, error) { coordinator.report(event) }
                 continuation.finish(throwing: error)
             }
         }
@@ -51,7 +53,7 @@ extension Store {
         let product = try Self.listed(id, named: name, in: list)
         guard product.contentFetcherParameters != nil else { return }
         try await content.delete(list.base(of: product.id))
-        await keeper.look(at: content)
+        await coordinator.updateContent(from: content)
     }
 
     /// Returns the folder of the content of `productIdentifier`; `nil` if it is not on the device or there is none.

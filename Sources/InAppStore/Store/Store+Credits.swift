@@ -11,14 +11,14 @@ extension Store {
     /// - Throws: `PurchaseError`: `creditFailed`, `unsupported` without a credit service, `operationCancelled`.
     public func credit(_ type: String) async throws -> CreditBalance {
         let customer = customer
-        let balance = try await askingForCredit { try await $0.credit(type, of: customer) }
-        keeper.keep(balance, of: customer)
+        let balance = try await withCreditService { try await $0.credit(type, of: customer) }
+        coordinator.keep(balance, of: customer)
         return balance
     }
 
     /// Returns the last known credit of the type `type`; `nil` if the server was never asked for it.
     public func cachedCredit(_ type: String) -> CreditBalance? {
-        keeper.records.value(StoreRecords.Key.credit(type), of: customer, telling: keeper.happenings)
+        coordinator.records.value(StoreRecords.Key.credit(type), of: customer, reportingTo: coordinator.events)
     }
 
     /// Returns the prices of items.
@@ -49,9 +49,9 @@ extension Store {
     public func redeem(_ items: [String: String], credit type: String) async throws -> RedeemAnswer {
         let customer = customer
         let items = items.sorted { $0.key < $1.key }.map { RedeemRequest.Item(id: $0.key, type: $0.value) }
-        let answer = try await askingForCredit { try await $0.redeem(items, credit: type, of: customer) }
+        let answer = try await withCreditService { try await $0.redeem(items, credit: type, of: customer) }
         if let known = cachedCredit(type), customer == self.customer {
-            keeper.keep(
+            coordinator.keep(
                 CreditBalance(
                     type: type, earned: known.earned, spent: known.earned - answer.balance, prices: known.prices),
                 of: customer)
@@ -59,14 +59,14 @@ extension Store {
         return answer
     }
 
-    private func askingForCredit<Answer: Sendable>(
-        _ question: (any CreditService) async throws -> Answer
+    private func withCreditService<Answer: Sendable>(
+        _ operation: (any CreditService) async throws -> Answer
     ) async throws -> Answer {
         guard let credits else {
             throw PurchaseError(.unsupported, "This store has no service of credits; give its configuration one.")
         }
         do {
-            return try await question(credits)
+            return try await operation(credits)
         } catch is CancellationError {
             throw PurchaseError(.operationCancelled, "The question about credit was cancelled.")
         } catch {
@@ -78,7 +78,7 @@ extension Store {
     }
 }
 
-extension StoreKeeper {
+extension StoreCoordinator {
     fileprivate nonisolated func keep(_ balance: CreditBalance, of customer: CustomerID) {
         do {
             try records.set(balance, for: StoreRecords.Key.credit(balance.type), of: customer)

@@ -19,7 +19,7 @@ extension Store {
         do {
             try await queue.answer(message, with: answer)
         } catch {
-            throw PurchaseError.ofQuestion(error, otherwise: .messageFailed)
+            throw PurchaseError.ofStoreRequest(error, otherwise: .messageFailed)
         }
     }
 
@@ -31,19 +31,19 @@ extension Store {
     ///   or not at all, otherwise `codeRedemptionFailed`: the code is unknown, used up, expired or not for this
     ///   customer.
     public func redeemOfferCode(_ code: String? = nil) async throws {
-        let owner = keeper.owner
+        let owner = coordinator.owner
         do {
             try await queue.redeemOfferCode(
                 code, appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken)
         } catch {
-            throw PurchaseError.ofQuestion(error, otherwise: .codeRedemptionFailed)
+            throw PurchaseError.ofStoreRequest(error, otherwise: .codeRedemptionFailed)
         }
     }
 }
 
 extension PurchaseError {
     /// Converts the error of a request to the store.
-    static func ofQuestion(_ error: any Error, otherwise code: Code) -> PurchaseError {
+    static func ofStoreRequest(_ error: any Error, otherwise code: Code) -> PurchaseError {
         guard let error = error as? PaymentError else {
             return PurchaseError(code, "The request to the store failed. Try again.", underlying: error)
         }

@@ -8,28 +8,30 @@ extension Store {
     }
 
     public func fetchProductsInfo(_ productIdentifiers: Set<String>) async throws -> [String: StoreProduct] {
-        let asked = productIdentifiers.compactMap { text in
+        let requested = productIdentifiers.compactMap { text in
             ProductID(rawValue: text).flatMap { list[$0] }
         }
-        guard asked.count == productIdentifiers.count else {
-            let known = Set(asked.map(\.id.rawValue))
+        guard requested.count == productIdentifiers.count else {
+            let known = Set(requested.map(\.id.rawValue))
             let unknown = productIdentifiers.subtracting(known).sorted()
             throw PurchaseError(
                 .invalidProductIdentifier, "Not in the product list: \(unknown.joined(separator: ", ")).")
         }
-        return Dictionary(uniqueKeysWithValues: try await describe(asked).map { ($0.key.rawValue, $0.value) })
+        return Dictionary(uniqueKeysWithValues: try await describe(requested).map { ($0.key.rawValue, $0.value) })
     }
 
     /// Returns the id that is bought for a product: its own, or that of the variant that is sold in its place.
     func sold(as product: ListedProduct) async throws -> ProductID {
         guard !product.variants.isEmpty else { return product.id }
         // The storefront is known after the first request for products.
-        if keeper.state.storefront == nil { _ = try await Self.ask(requests, for: [product.id], telling: keeper) }
+        if coordinator.state.storefront == nil {
+            _ = try await Self.fetch(requests, for: [product.id], reportingTo: coordinator)
+        }
         return variant(of: product)
     }
 
     private func variant(of product: ListedProduct) -> ProductID {
-        variants.variant(of: product.id, in: list, country: keeper.state.storefront?.countryCode)
+        variants.variant(of: product.id, in: list, country: coordinator.state.storefront?.countryCode)
     }
 
     /// Returns the store's description of products: each under its own id, with the price at which it is sold.
@@ -40,8 +42,8 @@ extension Store {
             [product.id, product.fullPriceProduct].compactMap { $0 }
                 + product.variants.compactMap { ListedProduct.variantID($0, of: product.id) }
         }
-        let answers = try await ask(for: Set(related)).products
-        let known = Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let found = try await fetch(for: Set(related)).products
+        let known = Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         return products.reduce(into: [:]) { described, product in
             guard var answer = known[variant(of: product)] else { return }
             answer.id = product.id
@@ -50,13 +52,15 @@ extension Store {
     }
 
     /// Fetches prices in advance. A later caller shares this request or repeats it.
-    static func prefetch(_ list: ProductList, _ requests: ProductRequest, telling keeper: StoreKeeper) async {
+    static func prefetch(_ list: ProductList, _ requests: ProductRequest, reportingTo coordinator: StoreCoordinator)
+        async
+    {
         do {
             let sold = Set(list.products.filter { !$0.isSubscribersOnly }.map(\.id))
-            _ = try await ask(requests, for: sold, telling: keeper)
+            _ = try await fetch(requests, for: sold, reportingTo: coordinator)
         } catch is CancellationError {
         } catch {
-            keeper.report(
+            coordinator.report(
                 StoreEvent(
                     kind: .nonCriticalError, code: .productsMetadataFetchingFailed,
                     sentence: "Prices could not be fetched; they are asked for again when somebody needs them. \(error)"
@@ -64,9 +68,9 @@ extension Store {
         }
     }
 
-    private func ask(for ids: Set<ProductID>) async throws -> ProductAnswer {
+    private func fetch(for ids: Set<ProductID>) async throws -> ProductAnswer {
         do {
-            let answer = try await Self.ask(requests, for: ids, telling: keeper)
+            let answer = try await Self.fetch(requests, for: ids, reportingTo: coordinator)
             report(unsold: answer.invalidProductIDs)
             return answer
         } catch ProductRequestError.invalidProducts, ProductRequestError.noProducts {
@@ -83,21 +87,23 @@ extension Store {
 
     /// Reports each product once in a run.
     private func report(unsold ids: [ProductID]) {
-        let news = unsold.withLock { known in ids.filter { known.insert($0).inserted } }
-        guard !news.isEmpty else { return }
-        let names = news.map(\.rawValue).joined(separator: ", ")
-        keeper.report(
+        let newlyUnsold = unsold.withLock { known in ids.filter { known.insert($0).inserted } }
+        guard !newlyUnsold.isEmpty else { return }
+        let names = newlyUnsold.map(\.rawValue).joined(separator: ", ")
+        coordinator.report(
             StoreEvent(
                 kind: .nonCriticalError, code: .invalidProductIdentifier,
                 sentence: "The store does not sell what the product list names: \(names)."))
     }
 
     /// Fetches products, and stores the storefront in which they are sold.
-    private static func ask(
-        _ requests: ProductRequest, for ids: Set<ProductID>, telling keeper: StoreKeeper
+    private static func fetch(
+        _ requests: ProductRequest, for ids: Set<ProductID>, reportingTo coordinator: StoreCoordinator
     ) async throws -> ProductAnswer {
         let answer = try await requests.products(ids)
-        if let visit = await requests.visit { await keeper.enter(visit) }
+        if let storefrontRevision = await requests.storefrontRevision {
+            await coordinator.setStorefront(storefrontRevision)
+        }
         return answer
     }
 }

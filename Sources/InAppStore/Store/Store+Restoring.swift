@@ -9,7 +9,7 @@ extension Store {
         } catch let error as PaymentError {
             let error = PurchaseError.ofRestore(error)
             guard error.code != .operationCancelled else { throw error }
-            keeper.report(
+            coordinator.report(
                 StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.reason))
         }
         try await validateReceipt()
@@ -25,10 +25,10 @@ extension Store {
         do {
             let transactions = try await queue.restore()
             // The store has answered that there is nothing. The server's answer is useful, but not required.
-            if transactions.isEmpty { try? await keeper.refresh() }
+            if transactions.isEmpty { try? await coordinator.refresh() }
             return RestoreResult(
                 restored: Array(Set(transactions.map { list.base(of: $0.productID).rawValue })).sorted(),
-                paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
+                paidFeatures: coordinator.paidFeatures, nothingToRestore: transactions.isEmpty)
         } catch let error as PaymentError {
             throw PurchaseError.ofRestore(error)
         }
@@ -36,10 +36,10 @@ extension Store {
 
     public func validateReceipt() async throws {
         do {
-            try await keeper.refresh()
+            try await coordinator.refresh()
         } catch let error as PurchaseError {
             if error.code != .operationCancelled {
-                keeper.report(StoreEvent(kind: .criticalError, code: error.code, sentence: error.reason))
+                coordinator.report(StoreEvent(kind: .criticalError, code: error.code, sentence: error.reason))
             }
             throw error
         }

@@ -18,7 +18,7 @@ import StoreModel
 /// The state can be read at any time, followed as `snapshots`, and observed: a SwiftUI view that reads
 /// `allowedProducts` is updated when they change.
 public final class Store: ProductsInfoProvider, ProductsManager, Observable {
-    let keeper: StoreKeeper
+    let coordinator: StoreCoordinator
     /// The products that the store manages.
     public let list: ProductList
     let queue: PaymentQueue
@@ -29,12 +29,12 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let answerPromotion: @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
     /// The promoted purchases that the app postponed.
     let postponed = Locked<[PromotedPurchase]>([])
-    let newlyPostponed = Happenings<PromotedPurchase>()
+    let newlyPostponed = EventBroadcaster<PromotedPurchase>()
     /// Whether the next `currentAnswer()` asks the server, even if its last answer has not ended.
     let isAnswerInvalid = Locked(false)
     private let connection: any StoreConnection
-    private let claim: StoreClaim
-    private let completions = Happenings<StoreTransaction>()
+    private let lock: StoreLock
+    private let completions = EventBroadcaster<StoreTransaction>()
     private let work = Locked<[Task<Void, Never>]>([])
     /// Presents the purchases that the current customer owns at the App Store.
     private let presenting = Locked<Task<Void, Never>?>(nil)
@@ -49,13 +49,13 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     public init(configuration: StoreConfiguration) throws {
         let parts = try configuration.resolved()
         list = parts.productList
-        claim = try StoreClaim(configuration.storageName, storage: parts.storage)
-        let keeper = try StoreKeeper(
+        lock = try StoreLock(configuration.storageName, storage: parts.storage)
+        let coordinator = try StoreCoordinator(
             list: parts.productList, customer: configuration.customer, validator: parts.validator,
             localVerifier: configuration.localVerifier, siblings: parts.siblings, storage: parts.storage,
-            clock: configuration.clock, sleep: configuration.sleep, patience: configuration.patience,
+            clock: configuration.clock, sleep: configuration.sleep, timeouts: configuration.timeouts,
             log: configuration.log)
-        self.keeper = keeper
+        self.coordinator = coordinator
         connection = parts.connection
         requests = parts.products
         content = parts.contentManager
@@ -66,28 +66,30 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
             configuration: .init(
                 connection: parts.connection, products: parts.products, makePaymentID: configuration.makePaymentID,
                 sleep: configuration.sleep, pause: configuration.retryPause)
-        ) { await keeper.deliver($0) }
+        ) { await coordinator.deliver($0) }
         let begin = Task { [queue, requests, list] in
-            await keeper.start()
+            await coordinator.start()
             await queue.start()
-            async let owned: Void = keeper.presentOwned(through: queue)
-            await Self.prefetch(list, requests, telling: keeper)
+            async let owned: Void = coordinator.presentOwned(through: queue)
+            await Self.prefetch(list, requests, reportingTo: coordinator)
             await owned
         }
         let relay = Task { [queue, completions] in
             for await completion in queue.completions {
                 if let transaction = completion.completedTransaction { completions.send(transaction) }
-                if let event = StoreEvent(completion) { keeper.report(event) }
+                if let event = StoreEvent(completion) { coordinator.report(event) }
             }
         }
         let storefronts = Task { [requests] in
-            for await visit in await requests.visited() { await keeper.enter(visit) }
+            for await storefrontRevision in await requests.storefrontRevisions() {
+                await coordinator.setStorefront(storefrontRevision)
+            }
         }
         let contents = Task { [content] in
-            for await _ in content.changes { await keeper.look(at: content) }
+            for await _ in content.changes { await coordinator.updateContent(from: content) }
         }
         let promotions = Task { [weak self, promoted = parts.connection.promotedPurchases] in
-            for await promoted in promoted { await self?.meet(promoted) }
+            for await promoted in promoted { await self?.handlePromotedPurchase(promoted) }
         }
         work.withLock { $0 = [begin, relay, storefronts, contents, promotions] }
     }
@@ -108,24 +110,26 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
             task.cancel()
             await task.value
         }
-        await keeper.close()
+        await coordinator.close()
         completions.finish()
         newlyPostponed.finish()
-        claim.release()
+        lock.release()
     }
 
     // MARK: - What is known
 
-    public var snapshot: StoreSnapshot { keeper.board.snapshot }
-    public var snapshots: AsyncStream<StoreSnapshot> { keeper.board.snapshots.stream(keeping: 100) }
+    public var snapshot: StoreSnapshot { coordinator.snapshotPublisher.snapshot }
+    public var snapshots: AsyncStream<StoreSnapshot> { coordinator.snapshotPublisher.snapshots.stream(keeping: 100) }
     /// The events of the store. The first reader also receives earlier ones, from the creation of the store on.
-    public var events: AsyncStream<StoreEvent> { keeper.happenings.stream() }
+    public var events: AsyncStream<StoreEvent> { coordinator.events.stream() }
     public var completedTransactions: AsyncStream<StoreTransaction> { completions.stream() }
     /// The customer who owns the purchases.
-    public var customer: CustomerID { keeper.owner.customer }
+    public var customer: CustomerID { coordinator.owner.customer }
 
     public func isMultiAppSubscription(_ productIdentifier: String) -> Bool {
-        guard let siblings = keeper.siblings, let product = ProductID(rawValue: productIdentifier) else { return false }
+        guard let siblings = coordinator.siblings, let product = ProductID(rawValue: productIdentifier) else {
+            return false
+        }
         return siblings.isMultiApp(product)
     }
 
@@ -138,11 +142,11 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     ///   anyway, and the request is repeated later.
     public func logIn(_ customer: CustomerID) async throws {
         defer { presentOwned() }
-        try await keeper.logIn(customer) { [queue] in await queue.customerChanged() }
+        try await coordinator.logIn(customer) { [queue] in await queue.customerChanged() }
     }
 
     private func presentOwned() {
-        let task = Task { [keeper, queue] in await keeper.presentOwned(through: queue) }
+        let task = Task { [coordinator, queue] in await coordinator.presentOwned(through: queue) }
         presenting.withLock { current in
             current?.cancel()
             current = task
@@ -155,9 +159,9 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     ///   that too.
     public func logOut() async throws {
         do {
-            try await keeper.logOut { [queue] in await queue.customerChanged() }
+            try await coordinator.logOut { [queue] in await queue.customerChanged() }
         } catch {
-            keeper.report(
+            coordinator.report(
                 StoreEvent(
                     kind: .criticalError, code: .storageFailed,
                     sentence: "The customer who logged out could not be forgotten on this device: \(error)"))
@@ -169,7 +173,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     func complete(_ transaction: StoreTransaction) { completions.send(transaction) }
 }
 
-extension StoreKeeper {
+extension StoreCoordinator {
     /// The features that the customer paid for, by the server's last answer and the clock.
     nonisolated var paidFeatures: PaidFeatures {
         state.customer(at: now).map { PaidFeatures($0) } ?? PaidFeatures()

@@ -34,7 +34,7 @@ extension StoreConfiguration {
             credits: credits ?? validator as? any CreditService, contentManager: contentManager ?? defaultContent())
     }
 
-    var patience: StoreState.Patience {
+    var timeouts: StoreState.Timeouts {
         .init(
             grace: gracePeriod.inSeconds, offline: offlineTimeToLive.inSeconds,
             validation: validationInterval.inSeconds,
@@ -154,12 +154,12 @@ extension StoreConfiguration {
 
     /// Returns the value of an environment variable, or of `key` in the bundle's `Info.plist`. An empty value counts as
     /// missing.
-    private func setting(_ variable: String, or key: String? = nil, to meaning: String) throws -> String {
+    private func setting(_ variable: String, or key: String? = nil, to responseKind: String) throws -> String {
         let said = [environment[variable], key.flatMap { bundle.object(forInfoDictionaryKey: $0) as? String }]
         guard let value = said.compactMap(\.self).first(where: { !$0.isEmpty }) else {
             let names = [variable, key.map { "\($0) in Info.plist" }].compactMap(\.self).joined(separator: " or ")
             throw PurchaseError(
-                .missingSetting, "Set \(names) to \(meaning), or give the store configuration its collaborator.")
+                .missingSetting, "Set \(names) to \(responseKind), or give the store configuration its collaborator.")
         }
         return value
     }

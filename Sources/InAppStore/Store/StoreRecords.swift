@@ -12,17 +12,17 @@ struct StoreRecords: Sendable {
         static let customersOfThisDevice = "customersOfThisDevice"
         static let time = "time"
         static let provisional = "provisional"
-        static let refuted = "refutedTransactions"
+        static let rejectedTransactions = "refutedTransactions"
         /// Whether the purchases that the customer owns were presented.
         static let owned = "ownedTransactionsPresented"
         /// The keys of values that are removed when the customer changes.
-        static let ofOneCustomer = [answer, acquired, provisional, refuted, owned]
+        static let ofOneCustomer = [answer, acquired, provisional, rejectedTransactions, owned]
         /// The copy of the anonymous customer's id.
         static let anonymousCustomer = "anonymousCustomer"
         static func credit(_ type: String) -> String { "credit.\(type)" }
     }
 
-    private struct Kept<Value: Codable>: Codable {
+    private struct StoredValue<Value: Codable>: Codable {
         var customer: CustomerID
         var value: Value
     }
@@ -32,16 +32,17 @@ struct StoreRecords: Sendable {
     /// Returns a value of `customer`; `nil` if there is none or it belongs to another customer. A damaged value is set
     /// aside and reported, and its copy is used.
     func value<Value: Codable>(
-        _ key: String, of customer: CustomerID, telling happenings: Happenings<StoreEvent>
+        _ key: String, of customer: CustomerID, reportingTo events: EventBroadcaster<StoreEvent>
     ) -> Value? {
-        let kept: Kept<Value>? = read(key, telling: happenings) ?? read(Self.copy(of: key), telling: happenings)
-        return kept?.customer == customer ? kept?.value : nil
+        let stored: StoredValue<Value>? =
+            read(key, reportingTo: events) ?? read(Self.copy(of: key), reportingTo: events)
+        return stored?.customer == customer ? stored?.value : nil
     }
 
     /// Stores a value durably, twice: a damaged value must not lock a paying customer out while the server is
     /// unreachable.
     func set<Value: Codable>(_ value: Value, for key: String, of customer: CustomerID) throws {
-        let bytes = try WireJSON.encode(Kept(customer: customer, value: value))
+        let bytes = try WireJSON.encode(StoredValue(customer: customer, value: value))
         try storage.set(bytes, for: key)
         try storage.set(bytes, for: Self.copy(of: key))
     }
@@ -54,12 +55,12 @@ struct StoreRecords: Sendable {
     private static func copy(of key: String) -> String { key + ".copy" }
 
     /// Returns the tokens of the customers who have logged in on this device, the latest last.
-    func tokensOfThisDevice(telling happenings: Happenings<StoreEvent>) -> [UUID] {
-        read(Key.customersOfThisDevice, telling: happenings) ?? []
+    func tokensOfThisDevice(reportingTo events: EventBroadcaster<StoreEvent>) -> [UUID] {
+        read(Key.customersOfThisDevice, reportingTo: events) ?? []
     }
 
     /// Returns the stored time.
-    func time(telling happenings: Happenings<StoreEvent>) -> DeviceTime? { read(Key.time, telling: happenings) }
+    func time(reportingTo events: EventBroadcaster<StoreEvent>) -> DeviceTime? { read(Key.time, reportingTo: events) }
 
     /// Stores the time durably.
     func set(_ time: DeviceTime) throws { try storage.set(try WireJSON.encode(time), for: Key.time) }

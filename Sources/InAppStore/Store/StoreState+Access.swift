@@ -32,11 +32,11 @@ extension StoreState {
         }
         let others =
             [answer?.customer.validUntil, offlineEnd].compactMap { $0 }
-            + provisional.map { $0.end(after: patience.offline) } + siblings.values.flatMap(\.ends)
+            + provisional.map { $0.end(after: timeouts.offline) } + siblings.values.flatMap(\.ends)
         return (ends + subscriptionEnds + others).filter { $0 > now }.min()
     }
 
-    func subscriptionInfo(at now: Date) -> SubscriptionInfo? { countingSubscription(at: now)?.info }
+    func subscriptionInfo(at now: Date) -> SubscriptionInfo? { effectiveSubscription(at: now)?.info }
 
     /// Returns this app's own subscriptions, as the server and this device know them.
     func ownSubscriptions(at now: Date) -> [SubscriptionInfo] {
@@ -69,11 +69,11 @@ extension StoreState {
     }
 
     /// When the last answer is too old for a grace period; `nil` while no request has failed.
-    private var offlineEnd: Date? { answer?.failingSince.map { $0 + patience.offline } }
+    private var offlineEnd: Date? { answer?.failingSince.map { $0 + timeouts.offline } }
 
     private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {
         subscription.revokedAt != nil || subscription.state == .revoked
     }
 
-    private var graceSpan: TimeInterval { answer?.customer.environment == .production ? patience.grace : 0 }
+    private var graceSpan: TimeInterval { answer?.customer.environment == .production ? timeouts.grace : 0 }
 }

@@ -15,21 +15,21 @@ struct StoreState: Sendable, Equatable {
     /// The purchases that only this device has verified, and the server has not decided about.
     var provisional: [ProvisionalPurchase] = []
     /// The transactions that the server rejected. They never become provisional.
-    var refuted: Set<TransactionID> = []
+    var rejectedTransactions: Set<TransactionID> = []
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
-    var visit: ProductRequest.Visit?
+    var storefrontRevision: ProductRequest.StorefrontRevision?
     /// The subscriptions that sibling apps share, if they count in several apps.
     var siblings: [BundleID: SharedUserInfo] = [:]
     /// This app's bundle id, if it shares its subscriptions.
     var application: BundleID?
-    var patience = Patience()
+    var timeouts = Timeouts()
     /// The number of failed requests since the last answer, and the end of the last one.
     var failures = 0
     var lastFailure: Date?
 
     /// The time limits, in seconds.
-    struct Patience: Sendable, Equatable {
+    struct Timeouts: Sendable, Equatable {
         /// How long an entitlement lasts after its expiry while there is no authoritative answer. Applies to production
         /// only.
         var grace: TimeInterval = 7 * 86400
@@ -55,7 +55,7 @@ struct StoreState: Sendable, Equatable {
     }
 
     /// The customer's storefront, once it is known.
-    var storefront: Storefront? { visit?.storefront }
+    var storefront: Storefront? { storefrontRevision?.storefront }
 
     func snapshot(at now: Date) -> StoreSnapshot {
         let info = subscriptionInfo(at: now)
@@ -81,7 +81,7 @@ struct StoreState: Sendable, Equatable {
     }
 
     private func purchased(at now: Date) -> Set<ProductID> {
-        let provisional = standingProvisional(at: now).filter { $0.kind != .autoRenewableSubscription }
+        let provisional = activeProvisionalPurchases(at: now).filter { $0.kind != .autoRenewableSubscription }
         return Set((answer?.customer.purchases ?? []).filter(Self.isOwned).map(\.productID))
             .union(provisional.map(\.productID))
     }

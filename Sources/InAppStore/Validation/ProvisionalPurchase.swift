@@ -40,20 +40,20 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
 extension StoreState {
     /// Returns the purchases that give provisional access at `now`. The server's answer about a purchase takes
     /// precedence.
-    func standingProvisional(at now: Date) -> [ProvisionalPurchase] {
-        provisional.filter { now < $0.end(after: patience.offline) && !isTakenBack($0) }
+    func activeProvisionalPurchases(at now: Date) -> [ProvisionalPurchase] {
+        provisional.filter { now < $0.end(after: timeouts.offline) && !isRevokedByServer($0) }
     }
 
     var provisionalSubscriptions: [CustomerSubscription] {
-        provisional.filter { $0.kind == .autoRenewableSubscription && !isTakenBack($0) }.map { purchase in
-            let end = purchase.end(after: patience.offline)
+        provisional.filter { $0.kind == .autoRenewableSubscription && !isRevokedByServer($0) }.map { purchase in
+            let end = purchase.end(after: timeouts.offline)
             return CustomerSubscription(
                 productID: purchase.productID, originalTransactionID: purchase.originalTransactionID, state: .active,
                 startedAt: purchase.purchasedAt, expiresAt: purchase.expiresAt ?? end, effectiveUntil: end)
         }
     }
 
-    private func isTakenBack(_ provisional: ProvisionalPurchase) -> Bool {
+    private func isRevokedByServer(_ provisional: ProvisionalPurchase) -> Bool {
         guard let customer = answer?.customer else { return false }
         return customer.purchases.contains { $0.transactionID == provisional.transactionID && $0.revokedAt != nil }
             || customer.subscriptions.contains { subscription in

@@ -13,7 +13,7 @@ extension StoreRecords {
     }
 
     /// Returns the value of `key`; `nil` if there is none or it cannot be read. A damaged value is set aside.
-    func read<Value: Decodable>(_ key: String, telling happenings: Happenings<StoreEvent>) -> Value? {
+    func read<Value: Decodable>(_ key: String, reportingTo events: EventBroadcaster<StoreEvent>) -> Value? {
         var isDamaged = true
         do {
             let bytes: [UInt8]?
@@ -27,7 +27,7 @@ extension StoreRecords {
         } catch {
             let place = isDamaged ? setAside(key) : nil
             let outcome = place.map { "; it was set aside as \($0)." } ?? "."
-            happenings.send(
+            events.send(
                 .storage("What was kept under \"\(key)\" cannot be read and counts as absent\(outcome)"))
             return nil
         }
@@ -35,9 +35,9 @@ extension StoreRecords {
 
     /// Returns the anonymous customer of this device. A damaged id is replaced by its copy. Without a copy there is a
     /// new customer, who must restore earlier purchases. Throws `storageFailed`.
-    func anonymousCustomer(telling happenings: Happenings<StoreEvent>) throws -> CustomerID {
+    func anonymousCustomer(reportingTo events: EventBroadcaster<StoreEvent>) throws -> CustomerID {
         do {
-            let id = try repairedAnonymousCustomer(telling: happenings)
+            let id = try repairedAnonymousCustomer(reportingTo: events)
             let bytes = Array(id.rawValue.utf8)
             if (try? storage.data(for: Key.anonymousCustomer)) != bytes {
                 try storage.set(bytes, for: Key.anonymousCustomer)
@@ -50,7 +50,7 @@ extension StoreRecords {
         }
     }
 
-    private func repairedAnonymousCustomer(telling happenings: Happenings<StoreEvent>) throws -> CustomerID {
+    private func repairedAnonymousCustomer(reportingTo events: EventBroadcaster<StoreEvent>) throws -> CustomerID {
         do {
             return try AnonymousCustomer(storage: storage).id
         } catch let error as PurchaseError where error.code == .storageCorrupt {
@@ -61,7 +61,7 @@ extension StoreRecords {
             let outcome =
                 isWhole
                 ? "its copy took its place." : "this device has a new customer, who can restore what they bought."
-            happenings.send(
+            events.send(
                 StoreEvent(
                     kind: isWhole ? .nonCriticalError : .criticalError, code: .storageFailed,
                     sentence: "The id of the anonymous customer was damaged and set aside as \(place); \(outcome)"))

@@ -10,7 +10,7 @@ import Testing
 struct ContentChapterTests {
     @Test func `a store fetches over HTTP what was bought, and nothing else`() async throws {
         try await ContentScene.run { scene in
-            let test = Surroundings(Fixture.customer(purchases: [Fixture.purchase("film")]))
+            let test = StoreTestContext(Fixture.customer(purchases: [Fixture.purchase("film")]))
             let list = ProductList(
                 ["film", "other"].map {
                     ListedProduct(

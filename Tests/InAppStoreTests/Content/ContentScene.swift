@@ -65,8 +65,8 @@ final class ContentScene: Sendable {
         var configuration = RemoteContentFetcher.Configuration()
         configuration.piece = piece
         configuration.backoff = Backoff(attempts: attempts, initial: .seconds(1), maximum: .seconds(5))
-        configuration.sleep = { [patience = configuration.patience] duration in
-            if duration == patience { try await Gate().pass() }
+        configuration.sleep = { [idleTimeout = configuration.idleTimeout] duration in
+            if duration == idleTimeout { try await Gate().pass() }
         }
         configuration.random = { 0 }
         change(&configuration)

@@ -174,13 +174,13 @@ struct RemoteContentFetcherTests {
 
     @Test func `a server that falls silent is left, and asked again`() async throws {
         try await ContentScene.run { scene in
-            let (silence, patience, isLeft) = (Gate(), Gate(), Locked(false))
+            let (silence, idleTimeout, isLeft) = (Gate(), Gate(), Locked(false))
             scene.next({ request, content in
                 var answer = await content.respond(to: request).response()
                 let length = answer.body.length
                 answer.body = .stream(
                     HTTPBodyStream(length: length) {
-                        patience.open()
+                        idleTimeout.open()
                         try await silence.pass()
                         return nil
                     })
@@ -189,7 +189,7 @@ struct RemoteContentFetcherTests {
             let fetcher = scene.fetcher { configuration in
                 configuration.sleep = { pause in
                     guard pause == .seconds(60) else { return isLeft.withLock { $0 = true } }
-                    try await (isLeft.withLock { $0 } ? Gate() : patience).pass()
+                    try await (isLeft.withLock { $0 } ? Gate() : idleTimeout).pass()
                 }
             }
             let library = scene.library([fetcher])

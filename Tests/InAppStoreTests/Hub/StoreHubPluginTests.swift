@@ -12,7 +12,7 @@ import Testing
 /// A real hub with a screen and the store's plugin, over a real purchase client and store.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreHubPluginTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     private final class Screen: PluginProtocol {
         let policy = Policy(

@@ -19,7 +19,7 @@ final class SharedUserInfoReaderTests {
 
     private var reader: SharedUserInfoReader { SharedUserInfoReader(storage: storage, clock: clock) }
 
-    private func tell(_ subscriptions: SharedSubscription...) throws {
+    private func share(_ subscriptions: SharedSubscription...) throws {
         let info = SharedUserInfo(
             application: app, environment: .production, validatedAt: Fixture.start, subscriptions: subscriptions)
         try storage.set(WireJSON.encode(info), for: "subscriptions.com.example.darkroom")
@@ -35,20 +35,20 @@ final class SharedUserInfoReaderTests {
     }
 
     @Test func `an app whose customer has no subscription has no subscriber`() throws {
-        try tell()
+        try share()
         #expect(!reader.isSubscriber(ofApp: app))
         #expect(try reader.userInfo(ofApp: app)?.validatedAt == Fixture.start)
     }
 
     @Test func `an active subscription makes a subscriber of this app and of no other`() throws {
-        try tell(shared(until: Fixture.start + Fixture.month))
+        try share(shared(until: Fixture.start + Fixture.month))
         #expect(reader.isSubscriber(ofApp: app))
         #expect(!reader.isSubscriber(ofApp: "com.example.other"))
     }
 
     @Test func `a subscription ends by the reader's clock, exclusively`() throws {
         let end = Fixture.start + Fixture.month
-        try tell(shared(until: end))
+        try share(shared(until: end))
         clock.advance(to: end - 0.001)
         #expect(reader.isSubscriber(ofApp: app))
         clock.advance(to: end)
@@ -56,8 +56,8 @@ final class SharedUserInfoReaderTests {
         #expect(try reader.userInfo(ofApp: app)?.subscriptionInfo(at: clock.now())?.productID == "pro.monthly")
     }
 
-    @Test func `a clock that is set back before the telling extends nothing`() throws {
-        try tell(shared(until: Fixture.start - 1))
+    @Test func `a clock that is set back before the app shares extends nothing`() throws {
+        try share(shared(until: Fixture.start - 1))
         let early = SharedUserInfoReader(storage: storage, clock: ManualClock(Fixture.start - 1000))
         #expect(!early.isSubscriber(ofApp: app))
     }
@@ -66,7 +66,7 @@ final class SharedUserInfoReaderTests {
         let revoked = SharedSubscription(
             Fixture.subscription("gone", until: Fixture.start + 900, revoked: Fixture.start), accessUntil: Fixture.start
         )
-        try tell(revoked, shared(until: Fixture.start + 600))
+        try share(revoked, shared(until: Fixture.start + 600))
         #expect(try reader.userInfo(ofApp: app)?.subscriptionInfo(at: clock.now())?.productID == "pro.monthly")
     }
 
@@ -103,7 +103,7 @@ final class SharedUserInfoReaderTests {
     }
 
     @Test func `what is longer than anybody tells is not read`() throws {
-        try tell(shared(until: Fixture.start + Fixture.month))
+        try share(shared(until: Fixture.start + Fixture.month))
         let whole = try #require(try storage.data(for: "subscriptions.\(app)"))
         let padding = [UInt8](repeating: UInt8(ascii: " "), count: (64 << 10) - whole.count)
         try storage.set(whole + padding, for: "subscriptions.\(app)")
@@ -122,7 +122,7 @@ final class SharedUserInfoReaderTests {
                 application: app, environment: .production, validatedAt: Fixture.start + Double(number),
                 subscriptions: [shared(until: Fixture.start + Double(number) * 86400)])
         }
-        try apps.tell(infos[0])
+        try apps.share(infos[0])
         let seen = Locked<[SharedUserInfo?]>([])
         let reading = Task.detached { [reader = apps.reader, app] in
             while !Task.isCancelled {
@@ -132,7 +132,7 @@ final class SharedUserInfoReaderTests {
             }
         }
         try await until("somebody reads") { seen.withLock { !$0.isEmpty } }
-        for info in infos { try apps.tell(info) }
+        for info in infos { try apps.share(info) }
         #expect(try apps.reader.userInfo(ofApp: app) == infos.last)
         reading.cancel()
         try await reading.value
@@ -143,7 +143,7 @@ final class SharedUserInfoReaderTests {
     }
 
     @Test func `what one app has told counts for no other, wherever it stands`() throws {
-        try tell(shared(until: Fixture.start + Fixture.month))
+        try share(shared(until: Fixture.start + Fixture.month))
         try storage.set(storage.data(for: "subscriptions.\(app)"), for: "subscriptions.com.example.other")
         #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: "com.example.other") }
     }

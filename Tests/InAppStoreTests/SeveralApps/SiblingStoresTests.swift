@@ -12,11 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 final class SiblingStoresTests {
     private let shared = MemorySecureStorage()
-    private let darkroom = Surroundings()
-    private let studio = Surroundings(Fixture.customer())
+    private let darkroom = StoreTestContext()
+    private let studio = StoreTestContext(Fixture.customer())
     private let suite: ProductID = "studio_Pro_MultiApp.Monthly"
 
-    private func configuration(of app: BundleID, in test: Surroundings) -> StoreConfiguration {
+    private func configuration(of app: BundleID, in test: StoreTestContext) -> StoreConfiguration {
         var configuration = test.configuration()
         configuration.sharedStorage = shared
         configuration.application = app

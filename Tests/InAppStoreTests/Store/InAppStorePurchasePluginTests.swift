@@ -10,7 +10,7 @@ import Testing
 @testable import InAppStore
 
 @Suite(.timeLimit(.minutes(1))) struct InAppStorePurchasePluginTests {
-    private let test = Surroundings(Fixture.customer(subscriptions: [Fixture.subscription()]))
+    private let test = StoreTestContext(Fixture.customer(subscriptions: [Fixture.subscription()]))
 
     @Test func `an answer that stands is not asked for again, until it is invalidated`() async throws {
         let store = try await test.open()

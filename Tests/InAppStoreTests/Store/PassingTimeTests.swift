@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: 1...60)
     func `an end that comes between two looks at the clock is not missed`(second: Int) async throws {
         let end = Fixture.start + TimeInterval(second)
-        let test = Surroundings(
+        let test = StoreTestContext(
             Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription(until: end)]))
         var configuration = test.configuration()
         configuration.clock = RestlessClock(base: test.clock)

@@ -4,7 +4,7 @@ import Testing
 
 /// Code that is written with the names of seed 001.
 @Suite struct SeedNamesTests {
-    private let test = Surroundings(Fixture.customer())
+    private let test = StoreTestContext(Fixture.customer())
 
     /// Calls each of the names as the seed's documentation does; a name that is gone does not compile.
     private func open(_ configuration: BZRStoreConfiguration) throws -> BZRStore {

@@ -7,7 +7,7 @@ import Testing
 /// The App Store's services to its customer besides selling.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreAccountTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     /// `pro.monthly` has an introductory offer, `basic.monthly` has none.
     private func setTerms() {

@@ -11,7 +11,7 @@ import Testing
 /// Whoever is cancelled is told so, and what was begun ends as if nobody had waited for it.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreCancellationTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     /// Cancels `action` once it waits, and expects it to say that it was cancelled.
     private func cancel(

@@ -7,12 +7,12 @@ import Testing
 @Suite struct StoreClosingTests {
     @Test func `conversations that wait while the queue is closed never begin`() async throws {
         for _ in 0..<200 {
-            let queue = ServerTurns()
+            let queue = SerialQueue()
             let begun = Locked(0)
             let mayEnd = Gate()
             let callers = (0..<8).map { _ in
                 Task {
-                    try await queue.take {
+                    try await queue.run {
                         begun.withLock { $0 += 1 }
                         try await mayEnd.pass()
                     }

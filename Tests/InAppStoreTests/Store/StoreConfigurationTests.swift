@@ -33,7 +33,7 @@ private struct Shelf: ContentFetcher {
 
 @Suite(.timeLimit(.minutes(2)))
 final class StoreConfigurationTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let folder = NSTemporaryDirectory() + "souk-store-\(UUID().uuidString)"
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

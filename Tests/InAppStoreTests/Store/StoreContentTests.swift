@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreContentTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let parameters: JSONObject = ["type": "remote", "URL": "https://example.com/film.zip"]
 
     private var list: ProductList {

@@ -36,7 +36,7 @@ private final class Bank: CreditService {
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreCreditTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let bank = Bank()
 
     private func open(_ customer: CustomerID = "anna") async throws -> Store {

@@ -11,7 +11,7 @@ import Testing
 /// Whose a purchase is when the customers of a device change.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreCustomerChangeTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let anna: CustomerID = "anna"
     private let boris: CustomerID = "boris"
 

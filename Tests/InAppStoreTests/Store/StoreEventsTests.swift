@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreEventsTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     /// What happened until the store was closed, of these codes.
     private func events(_ codes: Set<PurchaseError.Code>, _ body: (Store) async throws -> Void) async throws

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreLifeTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     // MARK: - Making a store
 

@@ -6,7 +6,7 @@ import Testing
 /// What the App Store says, and the codes it takes.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreMessagesTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let rise = StoreMessage(id: "1", reason: .priceIncreaseConsent, productID: "pro.monthly")
 
     @Test func `everybody who listens hears all messages that are open`() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreObservationTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     /// Opens `changed` when what `read` looked at may have changed.
     private func observe(_ read: () -> Void) -> Gate {

@@ -11,7 +11,7 @@ import Testing
 struct StoreOwnedTests {
     private typealias Call = ScriptedReceiptValidator.Call
 
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let anna: CustomerID = "anna"
 
     private func owned(_ id: TransactionID, of customer: CustomerID? = nil) -> StoreTransaction {
@@ -30,7 +30,7 @@ struct StoreOwnedTests {
     private func noted(of customer: CustomerID = "anna") async throws {
         try await until("the record is written") {
             StoreRecords(storage: test.storage).value(
-                StoreRecords.Key.owned, of: customer, telling: Happenings()) == true
+                StoreRecords.Key.owned, of: customer, reportingTo: EventBroadcaster()) == true
         }
     }
 

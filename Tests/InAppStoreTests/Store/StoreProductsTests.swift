@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreProductsTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     private func asked() -> [Set<ProductID>] {
         test.connection.calls.all.compactMap { if case .products(let ids) = $0 { ids } else { nil } }

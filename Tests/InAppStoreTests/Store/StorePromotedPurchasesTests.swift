@@ -8,7 +8,7 @@ import Testing
 /// Purchases that begin in the App Store.
 @Suite(.timeLimit(.minutes(2)))
 struct StorePromotedPurchasesTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     private func open(
         _ answer: @escaping @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer

@@ -187,15 +187,15 @@ struct StoreStateTests {
     // MARK: - When the server is asked
 
     @Test func `the server is asked at once, when its answer ends, and when it has grown old`() {
-        #expect(state(nil).nextQuestion == .distantPast)
+        #expect(state(nil).nextRefresh == .distantPast)
         let ending = Fixture.customer(validUntil: start + 60)
-        #expect(state(ending).nextQuestion == start + 60)
-        #expect(state(Fixture.customer(validUntil: .some(nil))).nextQuestion == start + 14 * 86400)
-        #expect(state(Fixture.customer(validUntil: start + 90 * 86400)).nextQuestion == start + 14 * 86400)
+        #expect(state(ending).nextRefresh == start + 60)
+        #expect(state(Fixture.customer(validUntil: .some(nil))).nextRefresh == start + 14 * 86400)
+        #expect(state(Fixture.customer(validUntil: start + 90 * 86400)).nextRefresh == start + 14 * 86400)
     }
 
     @Test func `an answer that had ended when it came is not asked for without a pause`() {
-        #expect(state(Fixture.customer(validUntil: start - 5)).nextQuestion == start + 60)
+        #expect(state(Fixture.customer(validUntil: start - 5)).nextRefresh == start + 60)
     }
 
     @Test func `failures are followed by growing pauses, up to six hours`() {
@@ -203,7 +203,7 @@ struct StoreStateTests {
         state.lastFailure = start
         let pauses = (1...12).map { failures in
             state.failures = failures
-            return state.nextQuestion.timeIntervalSince(start)
+            return state.nextRefresh.timeIntervalSince(start)
         }
         #expect(pauses == [60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 21600, 21600, 21600])
     }

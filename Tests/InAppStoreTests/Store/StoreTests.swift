@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct StoreTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
 
     private func code(_ body: () async throws -> Void) async -> String {
         do {

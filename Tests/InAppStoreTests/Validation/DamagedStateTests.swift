@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 final class DamagedStateTests {
     private let directory = NSTemporaryDirectory() + "souk-damaged-\(UUID().uuidString)"
-    private let happenings = Happenings<StoreEvent>()
+    private let broadcaster = EventBroadcaster<StoreEvent>()
     private let acquired: Set<ProductID> = ["film.noir"]
     private let key = StoreRecords.Key.acquired
 
@@ -26,7 +26,7 @@ final class DamagedStateTests {
     }
 
     private func value(_ records: StoreRecords) -> Set<ProductID>? {
-        records.value(key, of: "anna", telling: happenings)
+        records.value(key, of: "anna", reportingTo: broadcaster)
     }
 
     @Test func `wherever a bit is flipped or the file ends, the copy takes its place and the damage is set aside`()
@@ -53,14 +53,14 @@ final class DamagedStateTests {
         try records.set(acquired, for: key, of: "anna")
         try Data([1]).write(to: file(key))
         _ = value(records)
-        var events = happenings.stream().makeAsyncIterator()
+        var events = broadcaster.stream().makeAsyncIterator()
         let event = await events.next()
         #expect(event?.code == .storageFailed)
         #expect(event?.sentence.contains(file(key).path + ".damaged") == true)
     }
 
     @Test func `with both copies damaged a store runs, and is rebuilt from the server`() async throws {
-        let test = Surroundings(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let test = StoreTestContext(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: directory)
         let first = try await test.open(configuration)
@@ -81,7 +81,7 @@ final class DamagedStateTests {
     }
 
     @Test func `a folder that goes away while a store lives stops nothing but the keeping`() async throws {
-        let test = Surroundings(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let test = StoreTestContext(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: directory)
         let store = try await test.open(configuration)
@@ -99,20 +99,20 @@ final class DamagedStateTests {
 
     @Test func `an anonymous customer whose id is damaged stays who they are`() async throws {
         let records = try records()
-        let id = try records.anonymousCustomer(telling: happenings)
+        let id = try records.anonymousCustomer(reportingTo: broadcaster)
         try Data([7]).write(to: file(AnonymousCustomer.key))
-        #expect(try records.anonymousCustomer(telling: happenings) == id)
-        #expect(try records.anonymousCustomer(telling: happenings) == id)
+        #expect(try records.anonymousCustomer(reportingTo: broadcaster) == id)
+        #expect(try records.anonymousCustomer(reportingTo: broadcaster) == id)
     }
 
     @Test func `an anonymous customer whose id is lost is a new one, and somebody hears of it`() async throws {
         let records = try records()
-        let id = try records.anonymousCustomer(telling: happenings)
+        let id = try records.anonymousCustomer(reportingTo: broadcaster)
         for key in [AnonymousCustomer.key, StoreRecords.Key.anonymousCustomer] { try Data([7]).write(to: file(key)) }
-        let new = try records.anonymousCustomer(telling: happenings)
+        let new = try records.anonymousCustomer(reportingTo: broadcaster)
         #expect(new != id)
-        #expect(try records.anonymousCustomer(telling: happenings) == new)
-        var events = happenings.stream().makeAsyncIterator()
+        #expect(try records.anonymousCustomer(reportingTo: broadcaster) == new)
+        var events = broadcaster.stream().makeAsyncIterator()
         #expect(await events.next()?.kind == .criticalError)
     }
 

@@ -96,21 +96,21 @@ struct OfflineRulesTests {
     ])
     func `the server is asked every 14 days, for a sandbox subscription every 150 s`(_ row: Interval) {
         let state = state(row.subscriptions, row.environment, validUntil: .some(nil))
-        #expect(state.nextQuestion == start + row.seconds)
+        #expect(state.nextRefresh == start + row.seconds)
     }
 
     @Test func `a failed periodic validation is tried again, and a success begins the interval anew`() {
         var state = state([Fixture.subscription()], validUntil: .some(nil))
         let due = start + 14 * Self.day
-        #expect(state.nextQuestion == due)
-        state.noteFailure(at: due)
-        #expect(state.nextQuestion == due + 60)
+        #expect(state.nextRefresh == due)
+        state.recordFailure(at: due)
+        #expect(state.nextRefresh == due + 60)
         #expect(state.answer?.failingSince == due)
-        state.noteFailure(at: due + 60)
-        #expect(state.nextQuestion == due + 60 + 120)
+        state.recordFailure(at: due + 60)
+        #expect(state.nextRefresh == due + 60 + 120)
         #expect(state.answer?.failingSince == due, "the first failure of the series is what is kept")
         state.note(Fixture.customer(environment: .production, validUntil: .some(nil)), at: due + 180)
-        #expect(state.nextQuestion == due + 180 + 14 * Self.day)
+        #expect(state.nextRefresh == due + 180 + 14 * Self.day)
         #expect(state.answer?.failingSince == nil)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 /// The offline rules, lived through by a store whose clock a test moves.
 @Suite(.timeLimit(.minutes(2)))
 struct OfflineStoreTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let day: TimeInterval = 86400
 
     /// A store launched on the same device with the device's clock at `date`.

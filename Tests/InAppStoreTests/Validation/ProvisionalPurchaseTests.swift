@@ -12,7 +12,7 @@ import Testing
 /// A verifier on the device stands in for a server that cannot be asked, and acknowledges nothing.
 @Suite(.timeLimit(.minutes(2)))
 struct ProvisionalPurchaseTests {
-    private let test = Surroundings()
+    private let test = StoreTestContext()
     private let day: TimeInterval = 86400
 
     /// Finds every transaction of the scripted store true, as one of `product`.
@@ -80,7 +80,7 @@ struct ProvisionalPurchaseTests {
             #expect(try await world.simulator.unfinishedTransactions(of: "ada").count == 3)
             line.mend([.server])
             try await world.settle(deviceIsOnline: true)
-            #expect(await store.reaches { _ in store.keeper.state.provisional.isEmpty } != nil)
+            #expect(await store.reaches { _ in store.coordinator.state.provisional.isEmpty } != nil)
             #expect(store.allowedProducts == ["pack", "film.noir"], "by the server's word now")
             await store.close()
         }
@@ -102,7 +102,7 @@ struct ProvisionalPurchaseTests {
                 acknowledged: Set(transactions.map(\.id)))
         }
         try await store.purchaseProduct("pack")
-        #expect(store.keeper.state.provisional.isEmpty)
+        #expect(store.coordinator.state.provisional.isEmpty)
         await store.close()
     }
 

@@ -42,7 +42,7 @@ struct DownloadState: Hashable, Sendable {
 }
 
 /// The next request of a download, and the interpretation of its response.
-struct DownloadQuestion: Sendable {
+struct DownloadRequest: Sendable {
     let state: DownloadState
     /// The requested range; `nil` for the whole file.
     let part: Range<Int>?
@@ -67,7 +67,7 @@ struct DownloadQuestion: Sendable {
         return headers
     }
 
-    enum Meaning: Hashable, Sendable {
+    enum ResponseKind: Hashable, Sendable {
         /// The body continues the state: with all bytes, or with `count` bytes.
         case body(DownloadState, count: Int?)
         /// The received bytes belong to another version.
@@ -80,7 +80,7 @@ struct DownloadQuestion: Sendable {
     }
 
     /// Interprets a response. `length` is the length of the body, if it is known.
-    func meaning(status: Int, _ headers: HTTPHeaders, length: Int?) -> Meaning {
+    func responseKind(status: Int, _ headers: HTTPHeaders, length: Int?) -> ResponseKind {
         switch status {
         case 200: .body(DownloadState(version: ContentVersion(headers), total: length), count: length)
         case 206: part.map { partial($0, headers, length: length) } ?? .refused
@@ -90,7 +90,7 @@ struct DownloadQuestion: Sendable {
         }
     }
 
-    private func partial(_ part: Range<Int>, _ headers: HTTPHeaders, length: Int?) -> Meaning {
+    private func partial(_ part: Range<Int>, _ headers: HTTPHeaders, length: Int?) -> ResponseKind {
         guard let sent = SentRange(headers["Content-Range"]), sent.range.lowerBound == part.lowerBound,
             sent.range.upperBound <= part.upperBound, length ?? sent.range.count == sent.range.count
         else { return .noParts }

@@ -48,17 +48,17 @@ import Primitives
         ) async throws -> String? {
             let request = NSBundleResourceRequest(tags: tags, bundle: bundle)
             let loading = request.progress
-            let telling = Task { [pause, sleep] in
+            let progressTask = Task { [pause, sleep] in
                 while !Task.isCancelled {
-                    if let told = ContentProgress(loading) { progress(told) }
+                    if let current = ContentProgress(loading) { progress(current) }
                     try await sleep(pause)
                 }
             }
-            let (ending, ready) = AsyncThrowingStream<Never, any Error>.makeStream()
-            request.beginAccessingResources { ready.finish(throwing: $0) }
-            let failure = await Self.failure(of: ending)
-            telling.cancel()
-            _ = await telling.result
+            let (completion, continuation) = AsyncThrowingStream<Never, any Error>.makeStream()
+            request.beginAccessingResources { continuation.finish(throwing: $0) }
+            let failure = await Self.failure(of: completion)
+            progressTask.cancel()
+            _ = await progressTask.result
             // A cancelled caller does not wait for the end.
             guard !Task.isCancelled else {
                 loading.cancel()
@@ -79,9 +79,9 @@ import Primitives
             held.remove(at: index).endAccessingResources()
         }
 
-        private static func failure(of ending: AsyncThrowingStream<Never, any Error>) async -> (any Error)? {
+        private static func failure(of completion: AsyncThrowingStream<Never, any Error>) async -> (any Error)? {
             do {
-                for try await _ in ending {}
+                for try await _ in completion {}
                 return nil
             } catch {
                 return error

@@ -48,7 +48,7 @@ struct FallbackContentFetcher: ContentFetcher {
     let types = ShippedContentFetcher.fallback.types
     private let others: ContentFetchers
     /// The fetcher that succeeded, and its order. Each order has its own `FallbackContentFetcher`.
-    private let bringer = Locked<(fetcher: any ContentFetcher, order: ContentOrder)?>(nil)
+    private let successful = Locked<(fetcher: any ContentFetcher, order: ContentOrder)?>(nil)
 
     init(_ others: ContentFetchers) { self.others = others }
 
@@ -80,11 +80,11 @@ struct FallbackContentFetcher: ContentFetcher {
             let parameters = other.objectValue ?? [:]
             let folder = "\(order.workFolder)/\(index)"
             do {
-                try ContentShelf.makeFolder(folder)
+                try ContentCache.makeFolder(folder)
                 let other = try others.fetcher(for: parameters)
                 let its = ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder)
                 let brought = try await other.fetch(its, progress: progress)
-                bringer.withLock { $0 = (other, its) }
+                successful.withLock { $0 = (other, its) }
                 return brought
             } catch {
                 try Task.checkCancellation()
@@ -99,8 +99,8 @@ struct FallbackContentFetcher: ContentFetcher {
     }
 
     func release(_ order: ContentOrder) async {
-        let bringer = bringer.withLock { $0 }
-        await bringer?.fetcher.release(bringer?.order ?? order)
+        let successful = successful.withLock { $0 }
+        await successful?.fetcher.release(successful?.order ?? order)
     }
 }
 

@@ -17,7 +17,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         /// The size limit of an archive, in bytes.
         public var maximumBytes = 4 << 30
         /// How long a connection may send no bytes before it counts as broken.
-        public var patience: Duration = .seconds(60)
+        public var idleTimeout: Duration = .seconds(60)
         /// The pauses after consecutive failures without progress.
         public var backoff = Backoff(attempts: 5, initial: .seconds(1), maximum: .seconds(30))
         /// Waits for a duration, or throws if the task is cancelled.
@@ -27,6 +27,13 @@ public struct RemoteContentFetcher: ContentFetcher {
 
         /// Creates the default settings.
         public init() {}
+
+        /// The earlier name of `idleTimeout`.
+        @available(*, deprecated, renamed: "idleTimeout")
+        public var patience: Duration {
+            get { idleTimeout }
+            set { idleTimeout = newValue }
+        }
     }
 
     public let types = ShippedContentFetcher.remote.types
@@ -61,9 +68,9 @@ public struct RemoteContentFetcher: ContentFetcher {
         var attempts = Attempts(configuration, received: file.state.received)
         while !file.state.isComplete {
             try Task.checkCancellation()
-            let question = DownloadQuestion(file.state, piece: attempts.piece)
+            let request = DownloadRequest(file.state, piece: attempts.piece)
             let pause = try await attempts.pause(
-                after: outcome(of: question, source, file, progress), received: file.state.received,
+                after: outcome(of: request, source, file, progress), received: file.state.received,
                 backoff: configuration.backoff, spread: configuration.random)
             if let pause { try await configuration.sleep(pause) }
         }
@@ -79,13 +86,13 @@ public struct RemoteContentFetcher: ContentFetcher {
 
     /// Sends one request, and stores the content of its response.
     private func outcome(
-        of question: DownloadQuestion, _ source: ContentSource, _ file: PartialDownload,
+        of request: DownloadRequest, _ source: ContentSource, _ file: PartialDownload,
         _ progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> Outcome {
         do {
-            return try await watched { pulse in
-                try await ask(question, source, file) { state in
-                    pulse.withLock { $0 += 1 }
+            return try await withIdleTimeout { activity in
+                try await send(request, source, file) { state in
+                    activity.withLock { $0 += 1 }
                     progress(ContentProgress(state))
                 }
             }
@@ -101,17 +108,17 @@ public struct RemoteContentFetcher: ContentFetcher {
         }
     }
 
-    private func ask(
-        _ question: DownloadQuestion, _ source: ContentSource, _ file: PartialDownload,
+    private func send(
+        _ request: DownloadRequest, _ source: ContentSource, _ file: PartialDownload,
         moved: @escaping @Sendable (DownloadState) -> Void
     ) async throws -> Outcome {
         let answer = try await transport.send(
             HTTPRequest(
-                method: .get, url: source.url.absoluteString, headers: question.headers, timeout: Self.longest))
+                method: .get, url: source.url.absoluteString, headers: request.headers, timeout: Self.longest))
         defer { if case .stream(let stream) = answer.body { stream.cancel() } }
         let host = source.url.host ?? "The server"
         let refusal = PurchaseError(.contentFetchFailed, "\(host) answered \(answer.status), not the content.")
-        switch question.meaning(status: answer.status, answer.headers, length: answer.body.length) {
+        switch request.responseKind(status: answer.status, answer.headers, length: answer.body.length) {
         case .refused: throw refusal
         case .later(let pause): return .broken(refusal, after: pause)
         case .noParts: return .noParts
@@ -175,19 +182,21 @@ public struct RemoteContentFetcher: ContentFetcher {
     private static let longest: Duration = .seconds(86_400)
 
     /// Throws `HTTPError.timeout` if the activity counter of `work` does not change within the idle timeout.
-    private func watched(_ work: @escaping @Sendable (Locked<Int>) async throws -> Outcome) async throws -> Outcome {
-        let (pulse, configuration) = (Locked(0), configuration)
+    private func withIdleTimeout(_ work: @escaping @Sendable (Locked<Int>) async throws -> Outcome) async throws
+        -> Outcome
+    {
+        let (activity, configuration) = (Locked(0), configuration)
         return try await withThrowingTaskGroup(of: Outcome.self) { group in
-            group.addTask { try await work(pulse) }
+            group.addTask { try await work(activity) }
             group.addTask {
                 var last: Int?
                 while true {
-                    let now = pulse.withLock { $0 }
+                    let now = activity.withLock { $0 }
                     guard now != last else {
-                        throw HTTPError(.timeout, "Nothing came for \(configuration.patience).")
+                        throw HTTPError(.timeout, "Nothing came for \(configuration.idleTimeout).")
                     }
                     last = now
-                    try await configuration.sleep(configuration.patience)
+                    try await configuration.sleep(configuration.idleTimeout)
                 }
             }
             defer { group.cancelAll() }

@@ -12,7 +12,7 @@ import StoreModel
 /// If a product's parameters in the product list change, its content is fetched again at the next request, and used
 /// until then. The initialiser repairs what a killed process left. Only one library at a time may use a folder.
 package final class ContentLibrary: ContentManager {
-    private let shelf: ContentShelf
+    private let cache: ContentCache
     private let fetchers: ContentFetchers
     private let extractor: (any ArchiveExtractor)?
     private let limits: ExtractionLimits
@@ -31,18 +31,18 @@ package final class ContentLibrary: ContentManager {
         folder: String, fetchers: [any ContentFetcher], extractor: (any ArchiveExtractor)?,
         limits: ExtractionLimits = ExtractionLimits()
     ) {
-        shelf = ContentShelf(root: folder)
+        cache = ContentCache(root: folder)
         self.fetchers = ContentFetchers(fetchers, canUnpack: extractor != nil)
         self.extractor = extractor
         self.limits = limits
-        register = ContentRegister(shelf.load())
+        register = ContentRegister(cache.load())
     }
 
     package var downloaded: Set<ProductID> { register.downloaded }
     package var changes: AsyncStream<Set<ProductID>> { register.changes }
 
     package func location(of product: ProductID) -> String? {
-        register[product] != nil && shelf.hasContent(product) ? shelf.content(product) : nil
+        register[product] != nil && cache.hasContent(product) ? cache.content(product) : nil
     }
 
     /// Fetches the content of a product. The stream throws `PurchaseError`: `invalidContentFetcherParameters`,
@@ -63,13 +63,15 @@ package final class ContentLibrary: ContentManager {
                 fetches.running[product] = fetch
                 return (true, false)
             }
-            if isClosed { return AsyncThrowingStream { $0.finish(throwing: Self.givenUp(product)) } }
+            if isClosed { return AsyncThrowingStream { $0.finish(throwing: Self.cancelled(product)) } }
             guard isMine else { continue }
             fetch.run { [self] in
                 defer { forget(fetch, of: product) }
                 do {
                     return .success(
-                        try await register.inTurn(product) { try await self.bring(product, parameters, fetch) })
+                        try await register.runSerially(product) {
+                            try await self.fetchAndStore(product, parameters, fetch)
+                        })
                 } catch {
                     return .failure(PurchaseError(fetching: product, error))
                 }
@@ -80,11 +82,11 @@ package final class ContentLibrary: ContentManager {
 
     package func delete(_ product: ProductID) async throws {
         let running = fetches.withLock { $0.running[product] }
-        await running?.giveUp(Self.givenUp(product))
+        await running?.cancel(Self.cancelled(product))
         do {
-            try await register.inTurn(product) { [shelf, register] in
-                try shelf.remove(product)
-                await register.note(product, nil)
+            try await register.runSerially(product) { [cache, register] in
+                try cache.remove(product)
+                await register.record(product, nil)
             }
         } catch {
             throw PurchaseError(fetching: product, error)
@@ -96,7 +98,7 @@ package final class ContentLibrary: ContentManager {
             fetches.isClosed = true
             return fetches.running
         }
-        for (product, fetch) in running { await fetch.giveUp(Self.givenUp(product)) }
+        for (product, fetch) in running { await fetch.cancel(Self.cancelled(product)) }
         await register.close()
     }
 
@@ -104,20 +106,20 @@ package final class ContentLibrary: ContentManager {
         fetches.withLock { if $0.running[product] === fetch { $0.running[product] = nil } }
     }
 
-    private func bring(
+    private func fetchAndStore(
         _ product: ProductID, _ parameters: JSONObject, _ fetch: SharedFetch
     ) async throws -> ContentProgress {
         try Task.checkCancellation()
-        let digest = ContentShelf.digest(of: parameters)
-        let place = shelf.content(product)
-        if register[product] == digest, shelf.hasContent(product) {
+        let digest = ContentCache.digest(of: parameters)
+        let place = cache.content(product)
+        if register[product] == digest, cache.hasContent(product) {
             return ContentProgress(received: 0, total: 0, location: place)
         }
         let fetcher = try fetchers.fetcher(for: parameters)
-        let work = try shelf.prepare(product, parameters: digest)
+        let work = try cache.prepare(product, parameters: digest)
         let order = ContentOrder(productID: product, parameters: parameters, workFolder: work)
         let brought = try await fetcher.fetch(order) { progress in
-            fetch.tell(ContentProgress(received: progress.received, total: progress.total))
+            fetch.report(ContentProgress(received: progress.received, total: progress.total))
         }
         do {
             try Task.checkCancellation()
@@ -126,12 +128,12 @@ package final class ContentLibrary: ContentManager {
         } catch {
             await fetcher.release(order)
             // An archive that cannot be unpacked would fail again after a resumed download.
-            if PurchaseError(fetching: product, error).code == .contentExtractionFailed { shelf.clearWork(product) }
+            if PurchaseError(fetching: product, error).code == .contentExtractionFailed { cache.clearWork(product) }
             throw error
         }
-        try shelf.note(product, parameters: digest)
-        shelf.clearWork(product)
-        await register.note(product, digest)
+        try cache.record(product, parameters: digest)
+        cache.clearWork(product)
+        await register.record(product, digest)
         let received = fetch.latest?.received ?? 0
         return ContentProgress(received: received, total: received, location: place)
     }
@@ -147,7 +149,7 @@ package final class ContentLibrary: ContentManager {
         }
     }
 
-    private static func givenUp(_ product: ProductID) -> PurchaseError {
+    private static func cancelled(_ product: ProductID) -> PurchaseError {
         PurchaseError(fetching: product, CancellationError())
     }
 }

@@ -5,30 +5,30 @@ import StoreModel
 actor ContentRegister {
     /// The digest of the parameters with which each content was fetched; empty if a process was killed before it wrote
     /// the digest.
-    private nonisolated let there: Locked<[ProductID: String]>
-    private nonisolated let told = Broadcast<Set<ProductID>>(replaysLast: true)
+    private nonisolated let fetched: Locked<[ProductID: String]>
+    private nonisolated let broadcast = Broadcast<Set<ProductID>>(replaysLast: true)
     private var last: [ProductID: Task<Void, Never>] = [:]
 
-    init(_ there: [ProductID: String]) {
-        self.there = Locked(there)
-        told.send(Set(there.keys))
+    init(_ fetched: [ProductID: String]) {
+        self.fetched = Locked(fetched)
+        broadcast.send(Set(fetched.keys))
     }
 
-    nonisolated var downloaded: Set<ProductID> { there.withLock { Set($0.keys) } }
-    nonisolated var changes: AsyncStream<Set<ProductID>> { told.stream() }
-    nonisolated subscript(product: ProductID) -> String? { there.withLock { $0[product] } }
+    nonisolated var downloaded: Set<ProductID> { fetched.withLock { Set($0.keys) } }
+    nonisolated var changes: AsyncStream<Set<ProductID>> { broadcast.stream() }
+    nonisolated subscript(product: ProductID) -> String? { fetched.withLock { $0[product] } }
 
-    func note(_ product: ProductID, _ parameters: String?) {
-        let (before, now) = there.withLock { there in
-            let before = Set(there.keys)
-            there[product] = parameters
-            return (before, Set(there.keys))
+    func record(_ product: ProductID, _ parameters: String?) {
+        let (before, now) = fetched.withLock { fetched in
+            let before = Set(fetched.keys)
+            fetched[product] = parameters
+            return (before, Set(fetched.keys))
         }
-        if before != now { told.send(now) }
+        if before != now { broadcast.send(now) }
     }
 
     /// Runs `work` after all earlier work for this product.
-    func inTurn<Value: Sendable>(
+    func runSerially<Value: Sendable>(
         _ product: ProductID, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let before = last[product]
@@ -46,5 +46,5 @@ actor ContentRegister {
         }
     }
 
-    func close() { told.finish() }
+    func close() { broadcast.finish() }
 }

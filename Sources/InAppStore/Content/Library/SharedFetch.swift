@@ -14,13 +14,13 @@ final class SharedFetch: Sendable {
 
     /// Held while progress is sent, so that all listeners receive the same order. `state` is not held meanwhile,
     /// because a stream's termination handler locks it on the cancelling thread.
-    private let turn = Locked(())
+    private let reportLock = Locked(())
     private let state = Locked(State())
 
     /// Returns the progress from now on, with the latest value first; `nil` if the fetch has ended.
     func join() -> Progress? {
         let (stream, listener) = Progress.makeStream(bufferingPolicy: .bufferingNewest(100))
-        return turn.withLock { _ in
+        return reportLock.withLock { _ in
             let joined = state.withLock { state -> (number: Int, latest: ContentProgress?)? in
                 guard !state.isOver else { return nil }
                 state.next += 1
@@ -28,7 +28,7 @@ final class SharedFetch: Sendable {
                 return (state.next, state.latest)
             }
             guard let joined else { return nil }
-            listener.onTermination = { [weak self] _ in self?.leave(joined.number) }
+            listener.onTermination = { [weak self] _ in self?.removeListener(joined.number) }
             if let latest = joined.latest { listener.yield(latest) }
             return stream
         }
@@ -44,8 +44,8 @@ final class SharedFetch: Sendable {
         if isOver { task.cancel() }
     }
 
-    func tell(_ progress: ContentProgress) {
-        turn.withLock { _ in
+    func report(_ progress: ContentProgress) {
+        reportLock.withLock { _ in
             let listeners = state.withLock { state in
                 guard !state.isOver else { return [Progress.Continuation]() }
                 state.latest = progress
@@ -59,7 +59,7 @@ final class SharedFetch: Sendable {
     var latest: ContentProgress? { state.withLock { $0.latest } }
 
     /// Ends the fetch for all listeners with `error`, and returns when its work has ended.
-    func giveUp(_ error: PurchaseError) async {
+    func cancel(_ error: PurchaseError) async {
         end(.failure(error))
         let task = state.withLock { $0.task }
         task?.cancel()
@@ -67,7 +67,7 @@ final class SharedFetch: Sendable {
     }
 
     private func end(_ result: Result<ContentProgress, PurchaseError>) {
-        turn.withLock { _ in
+        reportLock.withLock { _ in
             let listeners = state.withLock { state in
                 state.isOver = true
                 defer { state.listeners = [:] }
@@ -84,7 +84,7 @@ final class SharedFetch: Sendable {
         }
     }
 
-    private func leave(_ number: Int) {
+    private func removeListener(_ number: Int) {
         let abandoned = state.withLock { state -> Task<Void, Never>? in
             state.listeners[number] = nil
             guard state.listeners.isEmpty, !state.isOver else { return nil }

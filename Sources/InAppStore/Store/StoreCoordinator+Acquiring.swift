@@ -1,7 +1,7 @@
 import StoreModel
 
 /// The products that the customer acquired on this device through a subscription.
-extension StoreKeeper {
+extension StoreCoordinator {
     /// Acquires a product that an active subscription enables. The change is durable when the call returns.
     func acquire(_ product: ProductID) throws {
         guard let subscription = activeSubscription, state.list.isEnabled(product, by: subscription) else {

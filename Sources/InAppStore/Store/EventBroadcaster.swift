@@ -2,7 +2,7 @@ import Primitives
 
 /// Sends events to any number of observers. Events before the first observer are kept for it, so that a store can be
 /// created long before the screen that shows its events.
-final class Happenings<Element: Sendable>: Sendable {
+final class EventBroadcaster<Element: Sendable>: Sendable {
     private let broadcast = Broadcast<Element>()
     /// The stream of the first observer.
     private let unread: Locked<AsyncStream<Element>?>

@@ -1,7 +1,7 @@
 import StoreModel
 
 /// Login and logout.
-extension StoreKeeper {
+extension StoreCoordinator {
     private static let rememberedTokens = 100
 
     /// Logs a customer in: removes the former customer's data from this device, and asks the server. If the server is
@@ -9,10 +9,10 @@ extension StoreKeeper {
     ///
     /// - Parameter changed: Called if the customer differs from the former one, before the request to the server.
     func logIn(_ customer: CustomerID, changed: @Sendable () async -> Void) async throws {
-        questions += 1
+        openRequests += 1
         defer {
-            questions -= 1
-            watch()
+            openRequests -= 1
+            scheduleTimer()
         }
         if change(to: .init(customer: customer, isAnonymous: false)) { await changed() }
         try await refresh()
@@ -20,7 +20,7 @@ extension StoreKeeper {
 
     /// Makes the anonymous customer of this device the current one.
     func logOut(changed: @Sendable () async -> Void) async throws {
-        let owner = StoreState.Owner(customer: try records.anonymousCustomer(telling: happenings), isAnonymous: true)
+        let owner = StoreState.Owner(customer: try records.anonymousCustomer(reportingTo: events), isAnonymous: true)
         if change(to: owner) { await changed() }
     }
 
@@ -36,7 +36,7 @@ extension StoreKeeper {
             state.owner = owner
             state.answer = nil
             state.acquiredViaSubscription = []
-            (state.provisional, state.refuted) = ([], [])
+            (state.provisional, state.rejectedTransactions) = ([], [])
             (state.failures, state.lastFailure) = (0, nil)
         }
         for key in StoreRecords.Key.ofOneCustomer {
@@ -46,7 +46,7 @@ extension StoreKeeper {
                 report(.storage("What was known of the former customer could not be removed: \(error)"))
             }
         }
-        tellSiblings()
+        writeForSiblings()
         return true
     }
 

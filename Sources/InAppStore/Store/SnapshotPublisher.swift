@@ -4,9 +4,9 @@ import Primitives
 import StoreModel
 
 /// Publishes a store's state to observers (`Observation`) and streams. Only `StoreCoordinator` changes it.
-final class SnapshotBoard: Observable, Sendable {
+final class SnapshotPublisher: Observable, Sendable {
     /// The state, and its last snapshot with the time span in which it is valid.
-    private struct Page {
+    private struct CachedState {
         var state: StoreState
         var made: (snapshot: StoreSnapshot, from: Date, until: Date?)?
 
@@ -20,15 +20,15 @@ final class SnapshotBoard: Observable, Sendable {
 
     let snapshots = Broadcast<StoreSnapshot>(replaysLast: true)
     private let clock: any WallClock
-    private let page: Locked<Page>
+    private let cached: Locked<CachedState>
     private let registrar = ObservationRegistrar()
 
     init(_ state: StoreState, clock: any WallClock) {
-        page = Locked(Page(state: state))
+        cached = Locked(CachedState(state: state))
         self.clock = clock
     }
 
-    var state: StoreState { page.withLock { $0.state } }
+    var state: StoreState { cached.withLock { $0.state } }
 
     /// The current snapshot. Observers are notified of the next change.
     var snapshot: StoreSnapshot {
@@ -39,25 +39,25 @@ final class SnapshotBoard: Observable, Sendable {
     /// The current snapshot, without observation.
     var current: StoreSnapshot {
         let now = clock.now()
-        return page.withLock { $0.snapshot(at: now) }
+        return cached.withLock { $0.snapshot(at: now) }
     }
 
-    /// Returns the snapshot at the current time. Notifies observers if it differs from `shown`.
-    func look(insteadOf shown: StoreSnapshot?) -> StoreSnapshot {
+    /// Returns the snapshot at the current time. Notifies observers if it differs from `published`.
+    func refresh(insteadOf published: StoreSnapshot?) -> StoreSnapshot {
         let snapshot = current
-        if snapshot != shown { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
+        if snapshot != published { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
         return snapshot
     }
 
-    /// Replaces the state. Notifies observers if the snapshot differs from `shown`.
-    func show(_ state: StoreState, insteadOf shown: StoreSnapshot?) -> StoreSnapshot {
+    /// Replaces the state. Notifies observers if the snapshot differs from `published`.
+    func publish(_ state: StoreState, insteadOf published: StoreSnapshot?) -> StoreSnapshot {
         let now = clock.now()
-        var new = Page(state: state)
+        var new = CachedState(state: state)
         let snapshot = new.snapshot(at: now)
-        let page = new
+        let cached = new
         // The state is set first, because an observer may read it at once on another thread.
-        self.page.withLock { $0 = page }
-        if snapshot != shown { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
+        self.cached.withLock { $0 = cached }
+        if snapshot != published { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
         return snapshot
     }
 }

@@ -5,7 +5,7 @@ import StoreModel
 extension StoreState {
     /// When the next request to the server is due: when the answer ends or is old, and after a failure with growing
     /// pauses. The distant past if there is no answer.
-    var nextQuestion: Date {
+    var nextRefresh: Date {
         if failures > 0, let lastFailure {
             return lastFailure.addingTimeInterval(min(60 * pow(2, Double(min(failures, 10) - 1)), 6 * 3600))
         }
@@ -18,23 +18,23 @@ extension StoreState {
 
     private func interval(after answer: Customer) -> TimeInterval {
         let mayGoOn = answer.subscriptions.contains { ![.expired, .revoked].contains($0.state) && $0.revokedAt == nil }
-        guard answer.environment != .production, mayGoOn else { return patience.validation }
-        return min(patience.sandboxValidation, patience.validation)
+        guard answer.environment != .production, mayGoOn else { return timeouts.validation }
+        return min(timeouts.sandboxValidation, timeouts.validation)
     }
 
     /// Returns whether the answer has ended at `now`, and should be requested again.
     func isStale(at now: Date) -> Bool { answer?.customer.validUntil.map { now >= $0 } ?? (answer == nil) }
 
     /// Stores an answer, which applies from now on.
-    mutating func note(_ customer: Customer, at now: Date) {
+    mutating func record(_ customer: Customer, at now: Date) {
         answer = Answer(customer: customer, receivedAt: now)
         (failures, lastFailure) = (0, nil)
     }
 
     /// Records a failed request. Failed deliveries between two requests are not counted, because the payment queue
     /// paces them.
-    mutating func noteFailure(at now: Date) {
-        if failures == 0 || now >= nextQuestion {
+    mutating func recordFailure(at now: Date) {
+        if failures == 0 || now >= nextRefresh {
             failures += 1
             lastFailure = now
         }

@@ -2,19 +2,19 @@ import Primitives
 import StoreModel
 
 /// Requests to the server, and the use of its answers.
-extension StoreKeeper {
+extension StoreCoordinator {
     /// Fetches the customer's access from the server. Throws `operationCancelled`, otherwise `receiptValidationFailed`.
     func refresh() async throws {
-        questions += 1
+        openRequests += 1
         defer {
-            questions -= 1
-            watch()
+            openRequests -= 1
+            scheduleTimer()
         }
-        hearSiblings()
+        readSiblings()
         do {
-            _ = try await inTurn { [validator] customer in
+            _ = try await runSerially { [validator] customer in
                 try await validator.answer(about: customer)
-            } note: {
+            } record: {
                 $0
             }
         } catch is CancellationError {
@@ -26,46 +26,46 @@ extension StoreKeeper {
     }
 
     /// Starts a scheduled request. A failure is recorded and schedules the next attempt.
-    func ask() -> Task<Void, Never> {
+    func startRefresh() -> Task<Void, Never> {
         Task { [weak self] in
             try? await self?.refresh()
-            await self?.asked()
+            await self?.refreshEnded()
         }
     }
 
-    private func asked() {
-        question = nil
-        watch()
+    private func refreshEnded() {
+        refreshTask = nil
+        scheduleTimer()
     }
 
     /// Runs one request after the earlier ones have ended. Its answer about a customer is stored, unless the customer
     /// has logged out meanwhile.
-    func inTurn<Answer: Sendable>(
-        _ ask: @escaping @Sendable (CustomerID) async throws -> Answer,
-        note: @escaping @Sendable (Answer) -> CustomerAnswer?
+    func runSerially<Answer: Sendable>(
+        _ request: @escaping @Sendable (CustomerID) async throws -> Answer,
+        record: @escaping @Sendable (Answer) -> CustomerAnswer?
     ) async throws -> Answer {
-        try await turns.take { [weak self] in
+        try await serverQueue.run { [weak self] in
             guard let self else { throw CancellationError() }
             let customer = owner.customer
             do {
-                let answer = try await ask(customer)
-                if let news = note(answer) { await noteAnswer(news, about: customer) }
+                let answer = try await request(customer)
+                if let customerAnswer = record(answer) { await recordAnswer(customerAnswer, about: customer) }
                 return answer
             } catch {
                 // A cancellation is not a failure of the server.
                 if Task.isCancelled { throw CancellationError() }
-                await noteFailure(about: customer)
+                await recordFailure(about: customer)
                 throw error
             }
         }
     }
 
-    private func noteAnswer(_ answer: CustomerAnswer, about customer: CustomerID) {
+    private func recordAnswer(_ answer: CustomerAnswer, about customer: CustomerID) {
         guard customer == owner.customer else { return }
-        if clock.learn(answer, after: state.answer?.customer) { lookAgain() }
-        commit { [now] in $0.note(answer.customer, at: now) }
+        if clock.learn(answer, after: state.answer?.customer) { checkClockAgain() }
+        commit { [now] in $0.record(answer.customer, at: now) }
         write(state.answer)
-        tellSiblings()
+        writeForSiblings()
         writeTime()
         reportUnknownSubscription()
     }
@@ -73,21 +73,21 @@ extension StoreKeeper {
     /// Schedules another request. With virtual time, a device may learn of a change of the clock before its server. An
     /// entitlement that has not ended by the server's time would then not be requested again. A clock that is found
     /// ahead is therefore checked once more.
-    private func lookAgain() {
-        secondLook?.cancel()
-        secondLook = Task { [weak self, sleep] in
+    private func checkClockAgain() {
+        clockCheck?.cancel()
+        clockCheck = Task { [weak self, sleep] in
             guard (try? await sleep(.seconds(1))) != nil else { return }
             try? await self?.refresh()
         }
     }
 
-    private func noteFailure(about customer: CustomerID) {
+    private func recordFailure(about customer: CustomerID) {
         guard customer == owner.customer else { return }
         let isFirst = state.answer?.failingSince == nil
-        commit { [now] in $0.noteFailure(at: now) }
+        commit { [now] in $0.recordFailure(at: now) }
         guard isFirst else { return }
         write(state.answer)
-        tellSiblings()
+        writeForSiblings()
     }
 
     /// Stores an answer. If that fails, the answer is used anyway, and requested again at the next launch.

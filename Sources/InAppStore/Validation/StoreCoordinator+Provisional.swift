@@ -1,14 +1,14 @@
 import StoreModel
 
 /// Provisional access by the local verifier, while the server is unreachable.
-extension StoreKeeper {
+extension StoreCoordinator {
     /// Verifies transactions locally that could not be presented to the server. Acknowledges nothing.
-    func vouch(for transactions: [StoreTransaction]) async {
+    func verifyLocally(_ transactions: [StoreTransaction]) async {
         guard let localVerifier else { return }
         let customer = owner.customer
         var found: [ProvisionalPurchase] = []
         var takenBack: Set<TransactionID> = []
-        for transaction in transactions where !state.refuted.contains(transaction.id) {
+        for transaction in transactions where !state.rejectedTransactions.contains(transaction.id) {
             guard let verified = try? await localVerifier.verify(transaction.signedTransaction) else { continue }
             if let purchase = ProvisionalPurchase(verified, of: transaction, for: customer, at: now) {
                 found.append(purchase)
@@ -24,21 +24,21 @@ extension StoreKeeper {
     }
 
     /// Records the server's verdicts: they replace provisional purchases, and rejections are stored.
-    func note(acknowledged: Set<TransactionID>, rejected: Set<TransactionID>) {
+    func record(acknowledged: Set<TransactionID>, rejected: Set<TransactionID>) {
         guard localVerifier != nil else { return }
         keep(
             state.provisional.filter {
                 !acknowledged.contains($0.transactionID) && !rejected.contains($0.transactionID)
             })
-        let refuted = state.refuted.subtracting(acknowledged).union(rejected)
-        guard refuted != state.refuted else { return }
-        commit { $0.refuted = refuted }
-        write(refuted, as: StoreRecords.Key.refuted)
+        let rejectedTransactions = state.rejectedTransactions.subtracting(acknowledged).union(rejected)
+        guard rejectedTransactions != state.rejectedTransactions else { return }
+        commit { $0.rejectedTransactions = rejectedTransactions }
+        write(rejectedTransactions, as: StoreRecords.Key.rejectedTransactions)
     }
 
     /// Returns whether a purchase can be used though the server has not acknowledged it.
     nonisolated func isProvisional(_ transaction: TransactionID) -> Bool {
-        state.standingProvisional(at: now).contains { $0.transactionID == transaction }
+        state.activeProvisionalPurchases(at: now).contains { $0.transactionID == transaction }
     }
 
     private func keep(_ provisional: [ProvisionalPurchase]) {

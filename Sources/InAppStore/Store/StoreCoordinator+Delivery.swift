@@ -3,22 +3,22 @@ import StoreKitAdapter
 import StoreModel
 
 /// The delivery of the store's transactions.
-extension StoreKeeper {
+extension StoreCoordinator {
     /// Presents transactions to the server, and returns a verdict for each. A transaction with the token of a former
     /// customer of this device is held for that customer, so that no other customer gets the purchase. The server
     /// decides about tokens that this device does not have.
     func deliver(_ transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
         do {
             let tokens = tokensOfThisDevice
-            let (own, answer) = try await inTurn { [validator] customer in
+            let (own, answer) = try await runSerially { [validator] customer in
                 let own = Self.transactions(transactions, of: customer, othersHere: tokens)
                 return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
-            } note: { (_, answer: TransactionValidation?) in
+            } record: { (_, answer: TransactionValidation?) in
                 answer.map { CustomerAnswer(customer: $0.customer, saidAt: $0.saidAt) }
             }
             if let answer {
                 let no = answer.rejected.filter { !$0.retryable && own.indices.contains($0.index) }
-                note(acknowledged: answer.acknowledged, rejected: Set(no.map { own[$0.index].id }))
+                record(acknowledged: answer.acknowledged, rejected: Set(no.map { own[$0.index].id }))
             }
             return hold(allBut: own, of: transactions).merging(verdicts(on: own, answer)) { $1 }
         } catch {
@@ -26,7 +26,7 @@ extension StoreKeeper {
             if !Task.isCancelled, !own.isEmpty {
                 let sentence = "The server could not be asked about \(own.count) transactions; they are kept."
                 report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
-                await vouch(for: own)
+                await verifyLocally(own)
             }
             return own.reduce(into: hold(allBut: own, of: transactions)) { $0[$1.id] = .unavailable(error) }
         }

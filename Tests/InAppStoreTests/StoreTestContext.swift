@@ -69,7 +69,7 @@ enum Fixture {
 }
 
 /// A store with a scripted connection and server, memory for storage and a clock that the test moves.
-final class Surroundings: Sendable {
+final class StoreTestContext: Sendable {
     let connection = ScriptedStoreConnection(products: Fixture.products)
     let server = ScriptedReceiptValidator()
     let storage = MemorySecureStorage()
@@ -116,7 +116,7 @@ final class Surroundings: Sendable {
     func open(_ configuration: StoreConfiguration) async throws -> Store {
         let asked = server.calls.all.count
         let store = try Store(configuration: configuration)
-        if store.keeper.state.answer == nil {
+        if store.coordinator.state.answer == nil {
             await server.calls.wait { $0.count > asked }
             try await store.settled()
         }
@@ -127,7 +127,9 @@ final class Surroundings: Sendable {
 extension Store {
     /// Returns when the server's answer to the question under way has been noted.
     func settled() async throws {
-        try await until("the server's answer is noted") { keeper.state.answer != nil || keeper.state.failures > 0 }
+        try await until("the server's answer is noted") {
+            coordinator.state.answer != nil || coordinator.state.failures > 0
+        }
     }
 
     /// Returns with the first snapshot that meets `condition`.

@@ -7,7 +7,7 @@ import StoreModel
 ///     com.example.film/content/        the complete content, or absent
 ///     com.example.film/record.json     the product, and the digest of the parameters with which it was fetched
 ///     com.example.film/work-…/         the running fetch with these parameters
-struct ContentShelf: Sendable {
+struct ContentCache: Sendable {
     let root: String
 
     func content(_ product: ProductID) -> String { folder(product) + "/content" }
@@ -30,7 +30,7 @@ struct ContentShelf: Sendable {
     /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs what
     /// killed processes left; unreadable content counts as absent.
     func load() -> [ProductID: String] {
-        var there: [ProductID: String] = [:]
+        var fetched: [ProductID: String] = [:]
         for name in Self.names(in: root) {
             guard !name.hasPrefix(".") else {
                 recoverRemoval(name)
@@ -40,9 +40,9 @@ struct ContentShelf: Sendable {
             guard let record, Self.name(of: record.product) == name else { continue }
             try? FolderReplacement.recover(content(record.product))
             clearWork(record.product) { $0 != record.parameters.map(Self.workName) }
-            if hasContent(record.product) { there[record.product] = record.parameters ?? "" }
+            if hasContent(record.product) { fetched[record.product] = record.parameters ?? "" }
         }
-        return there
+        return fetched
     }
 
     func hasContent(_ product: ProductID) -> Bool {
@@ -73,7 +73,7 @@ struct ContentShelf: Sendable {
     }
 
     /// Records the parameters with which the current content was fetched. Throws `FileFailure`.
-    func note(_ product: ProductID, parameters: String) throws {
+    func record(_ product: ProductID, parameters: String) throws {
         try Record(product: product, parameters: parameters).write(in: folder(product))
     }
 

@@ -3,11 +3,11 @@ import Testing
 
 @testable import InAppStore
 
-struct DownloadQuestionTests {
+struct DownloadRequestTests {
     private let version = ContentVersion(entityTag: "\"a\"", lastModified: "Thu, 01 Jan 1970 00:00:00 GMT")
 
-    private func question(_ received: Int = 0, of total: Int? = nil, piece: Int? = 100) -> DownloadQuestion {
-        DownloadQuestion(
+    private func question(_ received: Int = 0, of total: Int? = nil, piece: Int? = 100) -> DownloadRequest {
+        DownloadRequest(
             DownloadState(version: received > 0 ? version : ContentVersion(), total: total, received: received),
             piece: piece)
     }
@@ -18,16 +18,16 @@ struct DownloadQuestionTests {
         #expect(question(50, of: 80).headers["If-Range"] == "\"a\"")
         #expect(question(50, of: 80, piece: nil).headers["Range"] == nil)
         var unversioned = DownloadState(received: 50)
-        #expect(DownloadQuestion(unversioned, piece: 100).part == nil)
+        #expect(DownloadRequest(unversioned, piece: 100).part == nil)
         unversioned.version.lastModified = "yesterday"
-        #expect(DownloadQuestion(unversioned, piece: 100).headers["If-Range"] == "yesterday")
+        #expect(DownloadRequest(unversioned, piece: 100).headers["If-Range"] == "yesterday")
     }
 
     @Test func `a part that follows what is there is taken`() {
         let headers: HTTPHeaders = ["Content-Range": "bytes 50-79/80", "ETag": "\"a\""]
         let after = DownloadState(version: version, total: 80, received: 50)
-        #expect(question(50, of: 80).meaning(status: 206, headers, length: 30) == .body(after, count: 30))
-        #expect(question(50).meaning(status: 206, headers, length: nil) == .body(after, count: 30))
+        #expect(question(50, of: 80).responseKind(status: 206, headers, length: 30) == .body(after, count: 30))
+        #expect(question(50).responseKind(status: 206, headers, length: nil) == .body(after, count: 30))
     }
 
     @Test(arguments: [
@@ -35,7 +35,7 @@ struct DownloadQuestionTests {
     ])
     func `a part of another version is not`(headers: [String: String]) {
         let headers = HTTPHeaders(headers.map { .init(name: $0.key, value: $0.value) })
-        #expect(question(50, of: 80).meaning(status: 206, headers, length: nil) == .otherVersion)
+        #expect(question(50, of: 80).responseKind(status: 206, headers, length: nil) == .otherVersion)
     }
 
     @Test(arguments: [
@@ -45,33 +45,34 @@ struct DownloadQuestionTests {
         "bytes 50-60/80",
     ])
     func `a part that was not asked for is none`(text: String) {
-        let meaning = question(50, of: 80).meaning(
+        let responseKind = question(50, of: 80).responseKind(
             status: 206, ["Content-Range": text, "ETag": "\"a\""], length: 30)
-        #expect(meaning == .noParts, "\(text)")
+        #expect(responseKind == .noParts, "\(text)")
     }
 
     @Test func `a first part without a version is taken only when it is everything`() {
-        #expect(question().meaning(status: 206, ["Content-Range": "bytes 0-99/200"], length: nil) == .noParts)
+        #expect(question().responseKind(status: 206, ["Content-Range": "bytes 0-99/200"], length: nil) == .noParts)
         #expect(
-            question().meaning(status: 206, ["Content-Range": "bytes 0-79/80"], length: nil)
+            question().responseKind(status: 206, ["Content-Range": "bytes 0-79/80"], length: nil)
                 == .body(DownloadState(total: 80), count: 80))
         #expect(
-            question().meaning(status: 206, ["Content-Range": "bytes 0-99/200", "ETag": "W/\"a\""], length: nil)
+            question().responseKind(status: 206, ["Content-Range": "bytes 0-99/200", "ETag": "W/\"a\""], length: nil)
                 == .noParts, "a weak version joins nothing")
     }
 
     @Test func `everything takes the place of what is there`() {
         #expect(
-            question(50, of: 80).meaning(status: 200, ["ETag": "\"b\""], length: 90)
+            question(50, of: 80).responseKind(status: 200, ["ETag": "\"b\""], length: 90)
                 == .body(DownloadState(version: ContentVersion(entityTag: "\"b\""), total: 90), count: 90))
-        #expect(question(piece: nil).meaning(status: 206, ["Content-Range": "bytes 0-9/10"], length: 10) == .refused)
-        #expect(question(piece: nil).meaning(status: 416, [:], length: nil) == .refused)
-        #expect(question().meaning(status: 416, [:], length: nil) == .noParts)
+        #expect(
+            question(piece: nil).responseKind(status: 206, ["Content-Range": "bytes 0-9/10"], length: 10) == .refused)
+        #expect(question(piece: nil).responseKind(status: 416, [:], length: nil) == .refused)
+        #expect(question().responseKind(status: 416, [:], length: nil) == .noParts)
     }
 
     @Test func `a pause that is no number of seconds is the asker's to choose`() {
         for (text, pause) in [("7", Duration.seconds(7)), ("-1", nil), ("soon", nil), ("99999999", nil)] {
-            #expect(question().meaning(status: 503, ["Retry-After": text], length: nil) == .later(pause))
+            #expect(question().responseKind(status: 503, ["Retry-After": text], length: nil) == .later(pause))
         }
     }
 }

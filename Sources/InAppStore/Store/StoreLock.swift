@@ -3,23 +3,23 @@ import StoreModel
 
 /// The exclusive lock of a store on its storage, held while the store exists: by name in this process, and at the
 /// storage itself if it supports locks.
-final class StoreClaim: Sendable {
-    private static let taken = Locked<Set<ExactString>>([])
+final class StoreLock: Sendable {
+    private static let names = Locked<Set<ExactString>>([])
     private let name: String
     private let isHeld = Locked(true)
-    private let place: (any StorageClaim)?
+    private let storageLock: (any StorageClaim)?
 
     /// Takes the lock. Throws `alreadyInUse`, or `storageFailed` if the storage cannot be locked.
     init(_ name: String, storage: any SecureStorage) throws {
-        guard Self.taken.withLock({ $0.insert(ExactString(name)).inserted }) else {
+        guard Self.names.withLock({ $0.insert(ExactString(name)).inserted }) else {
             throw PurchaseError(
                 .alreadyInUse, "A store named \"\(name)\" is running already; share it, or give this one another name.")
         }
         self.name = name
         do {
-            place = try Self.claim(storage)
+            storageLock = try Self.lock(storage)
         } catch {
-            Self.taken.withLock { _ = $0.remove(ExactString(name)) }
+            Self.names.withLock { _ = $0.remove(ExactString(name)) }
             throw error
         }
     }
@@ -32,23 +32,23 @@ final class StoreClaim: Sendable {
             return held
         }
         guard wasHeld else { return }
-        place?.release()
-        Self.taken.withLock { _ = $0.remove(ExactString(name)) }
+        storageLock?.release()
+        Self.names.withLock { _ = $0.remove(ExactString(name)) }
     }
 
-    private static func claim(_ storage: any SecureStorage) throws -> (any StorageClaim)? {
+    private static func lock(_ storage: any SecureStorage) throws -> (any StorageClaim)? {
         guard let storage = storage as? any ClaimableStorage else { return nil }
-        let claim: (any StorageClaim)?
+        let lock: (any StorageClaim)?
         do {
-            claim = try storage.claim()
+            lock = try storage.claim()
         } catch {
             throw PurchaseError(.storageFailed, "The store's storage cannot be claimed: \(error)", underlying: error)
         }
-        guard let claim else {
+        guard let lock else {
             throw PurchaseError(
                 .alreadyInUse,
                 "Another store, perhaps of another process, uses this storage; share it, or end that one.")
         }
-        return claim
+        return lock
     }
 }

@@ -1,21 +1,21 @@
 /// The exchange of subscriptions with sibling apps.
-extension StoreKeeper {
+extension StoreCoordinator {
     /// Writes the subscriptions of the server's last answer for the sibling apps.
-    func tellSiblings() {
+    func writeForSiblings() {
         guard let siblings else { return }
         do {
-            try siblings.tell(state.sharedUserInfo(of: siblings.application))
+            try siblings.write(state.sharedUserInfo(of: siblings.application))
         } catch {
             report(.storage("The sibling apps could not be told of the subscriptions: \(error)"))
         }
     }
 
     /// Reads the subscriptions that the sibling apps share.
-    func hearSiblings() {
+    func readSiblings() {
         guard let siblings else { return }
-        let news = siblings.infos(insteadOf: state.siblings, telling: happenings)
-        guard news != state.siblings else { return }
-        commit { $0.siblings = news }
+        let shared = siblings.infos(insteadOf: state.siblings, reportingTo: events)
+        guard shared != state.siblings else { return }
+        commit { $0.siblings = shared }
         reportUnknownSubscription()
     }
 }
