@@ -122,7 +122,7 @@ final class SharedUserInfoReaderTests {
                 application: app, environment: .production, validatedAt: Fixture.start + Double(number),
                 subscriptions: [shared(until: Fixture.start + Double(number) * 86400)])
         }
-        try apps.share(infos[0])
+        try apps.write(infos[0])
         let seen = Locked<[SharedUserInfo?]>([])
         let reading = Task.detached { [reader = apps.reader, app] in
             while !Task.isCancelled {
@@ -132,7 +132,7 @@ final class SharedUserInfoReaderTests {
             }
         }
         try await until("somebody reads") { seen.withLock { !$0.isEmpty } }
-        for info in infos { try apps.share(info) }
+        for info in infos { try apps.write(info) }
         #expect(try apps.reader.userInfo(ofApp: app) == infos.last)
         reading.cancel()
         try await reading.value

@@ -102,7 +102,7 @@ struct ProductRequestTests {
         #expect(abroad.storefront == Self.german && abroad.number > home.number)
         var late = await request.storefrontRevisions().makeAsyncIterator()
         #expect(await late.next() == abroad)
-        #expect(await request.visit == abroad)
+        #expect(await request.storefrontRevision == abroad)
     }
 
     @Test func `a refresh finds another storefront that nobody told of`() async throws {
