@@ -48,7 +48,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     /// - Throws: `PurchaseError`: `validationError` for an invalid id, or the error of the store.
     public func logIn(appUserId: UserId) async throws {
         guard let customer = CustomerID(rawValue: appUserId.stringValue) else {
-            throw PurchaseError(.validationError, "A user's id has 1 to 255 bytes and no control characters.")
+            throw PurchaseError(.validationError, "A user id must have 1 to 255 bytes and no control characters.")
         }
         do {
             try await store.logIn(customer)
@@ -105,7 +105,8 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
             return .failure(
                 PurchaseError(
                     .validationError,
-                    "A part of the offer's signature is missing: give key, nonce, time and signature, or none of them.")
+                    "A part of the offer's signature is missing. Pass key, nonce, timestamp and signature, or none."
+                )
             )
         }
         return await PurchasePluginResult {

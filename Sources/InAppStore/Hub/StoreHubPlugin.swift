@@ -68,7 +68,7 @@ public final class StoreHubPlugin: PluginProtocol {
     public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
         throw PluginError(
             .initializationFailed,
-            "The store's plugin needs a store: register it with a closure that calls init(messageSender:store:client:)."
+            "The store's plugin needs a store. Register it with a closure that calls init(messageSender:store:client:)."
         )
     }
 
@@ -120,10 +120,12 @@ public final class StoreHubPlugin: PluginProtocol {
             let quantity = payload["quantity"] == nil ? 1 : try payload.require("quantity", as: Int.self)
             let offer = payload["offerID"] == nil ? nil : try payload.require("offerID", as: String.self)
             guard (1...10).contains(quantity) else {
-                throw PluginError(.invalidField, "quantity is a whole number from 1 to 10.", message: command.name)
+                throw PluginError(.invalidField, "quantity must be an integer from 1 to 10.", message: command.name)
             }
             guard offer == nil || quantity == 1 else {
-                throw PluginError(.invalidField, "An offer is of one; leave quantity out.", message: command.name)
+                throw PluginError(
+                    .invalidField, "A purchase with an offer has the quantity 1. Leave quantity out.",
+                    message: command.name)
             }
             start { await $0.purchase(product, quantity: quantity, offer: offer, id: command.id) }
         case "store.continuePurchase":

@@ -33,7 +33,7 @@ struct ContentParametersLint {
 
     func faults(_ parameters: JSONObject, at pointer: String) -> [Fault] {
         guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
-            return [(.error, pointer + "/type", "the way content is fetched (type) is missing")]
+            return [(.error, pointer + "/type", "the content fetcher (type) is missing")]
         }
         guard !ownFetchers.contains(type) else { return [] }
         switch ShippedContentFetcher(type: type) {
@@ -44,8 +44,8 @@ struct ContentParametersLint {
         case nil:
             let known = ShippedContentFetcher.allCases.map(\.rawValue)
             let reason =
-                "\"\(type)\" is none of the fetchers that come with the store (\(known.joined(separator: ", "))); one of "
-                + "your own is to be named to the linter."
+                "\"\(type)\" is none of the fetchers that come with the store (\(known.joined(separator: ", "))); name "
+                + "your own fetchers to the linter."
             return [(.error, pointer + "/type", reason + NearestName.hint(type, among: known + ownFetchers))]
         }
     }
@@ -83,10 +83,10 @@ struct ContentParametersLint {
         var faults: [Fault] = []
         let tags = parameters["tags"]?.arrayValue ?? []
         if tags.isEmpty || tags.contains(where: { $0.stringValue == nil }) {
-            faults.append((.error, pointer + "/tags", "\(type) needs the tags of the resources, an array of texts"))
+            faults.append((.error, pointer + "/tags", "\(type) needs the tags of the resources, an array of strings"))
         }
         if parameters["checksum"]?.stringValue == nil {
-            faults.append((.error, pointer + "/checksum", "\(type) needs the checksum of the resources, a text"))
+            faults.append((.error, pointer + "/checksum", "\(type) needs the checksum of the resources, a string"))
         }
         return faults
     }

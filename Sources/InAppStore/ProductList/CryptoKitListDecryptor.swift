@@ -17,7 +17,7 @@
         public init(hexKey: String) throws(PurchaseError) {
             guard hexKey.utf8.count == 64, let bytes = Hex.decode(hexKey) else {
                 throw PurchaseError(
-                    .productListKeyMissing, "The key of a product list is 64 hexadecimal digits; this text is not.")
+                    .productListKeyMissing, "The key of a product list must have 64 hexadecimal digits.")
             }
             key = SymmetricKey(data: bytes)
         }

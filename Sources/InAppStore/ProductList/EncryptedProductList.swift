@@ -41,13 +41,13 @@ package enum EncryptedProductList {
             guard decryptor == nil else {
                 throw PurchaseError(
                     .productListMalformed,
-                    "the product list is not encrypted, though a key is given; encrypt it, or give no key")
+                    "the product list is not encrypted, but a key is set; encrypt it, or remove the key")
             }
             return file
         }
         guard let decryptor else {
             throw PurchaseError(
-                .productListKeyMissing, "the product list is encrypted; give the key it was encrypted with")
+                .productListKeyMissing, "the product list is encrypted; set its key")
         }
         let header = Array(file.prefix(headerLength))
         try check(header, followedBy: file.count - header.count)
@@ -62,19 +62,19 @@ package enum EncryptedProductList {
 
     private static func check(_ header: [UInt8], followedBy count: Int) throws(PurchaseError) {
         guard header.count == headerLength else {
-            throw PurchaseError(.productListMalformed, "the file ends within its header; it was cut")
+            throw PurchaseError(.productListMalformed, "the file ends within its header; it is incomplete")
         }
         let version = number(header[8..<12])
         guard version == Self.version else {
             throw PurchaseError(
                 .productListMalformed,
-                "the list was encrypted in version \(version) of the format; version \(Self.version) is known")
+                "the list has version \(version) of the format; this program reads version \(Self.version)")
         }
         let expected = number(header[12..<16])
         guard count == expected, expected >= overhead else {
             throw PurchaseError(
                 .productListMalformed,
-                "\(count) bytes follow the header where \(expected) should; the file is not whole")
+                "\(count) bytes follow the header instead of \(expected); the file is incomplete")
         }
     }
 

@@ -32,7 +32,7 @@ public struct ProductList: Sendable {
             let data = try? file.read(upToCount: Self.sizeLimit + 1) ?? Data()
         else {
             throw PurchaseError(
-                .productListUnreadable, "\(path): the product list cannot be read; check the path and its permissions.")
+                .productListUnreadable, "\(path): cannot read the product list. Check the path and its permissions.")
         }
         try self.init(parsing: Array(data), file: path, decryptor: decryptor)
     }
@@ -49,7 +49,7 @@ public struct ProductList: Sendable {
     ) throws(PurchaseError) {
         guard bytes.count <= Self.sizeLimit else {
             throw PurchaseError(
-                .productListMalformed, "\(file): a product list holds at most \(Self.sizeLimit >> 20) MiB.")
+                .productListMalformed, "\(file): the size limit of a product list is \(Self.sizeLimit >> 20) MiB.")
         }
         let json: [UInt8]
         do {
@@ -60,7 +60,7 @@ public struct ProductList: Sendable {
         var reader = ProductListReader(file: file)
         guard let list = reader.read(json) else {
             let fault = reader.findings.first { $0.severity == .error }
-            throw PurchaseError(.productListMalformed, fault?.description ?? "\(file): this is not a list of products.")
+            throw PurchaseError(.productListMalformed, fault?.description ?? "\(file): this is not a product list.")
         }
         self = list
     }

@@ -167,10 +167,10 @@ private struct ProductListLinter {
         let pointer = "\(entry.pointer)/isSubscribersOnly"
         guard product.isSubscribersOnly, !product.preAcquired else { return }
         if product.productType.isSubscription {
-            add(.error, pointer, "a subscription cannot be for subscribers only: nobody could ever buy it")
+            add(.error, pointer, "a subscription cannot be for subscribers only: no customer could buy it")
         } else if !enabled.contains(prefixOf: product.id.rawValue) {
             add(
-                .error, pointer, "no subscription in the list enables \"\(product.id)\", so nobody can ever have it")
+                .error, pointer, "no subscription in the list enables \"\(product.id)\", so no customer can get it")
         }
     }
 

@@ -85,8 +85,8 @@ struct ProductListReader {
         for name in members.keys where !Self.fields.contains(name) {
             let reason =
                 name == "priceInfo"
-                ? "prices come from the store; priceInfo counts for nothing here"
-                : "\"\(name)\" is not a field of a product and counts for nothing."
+                ? "prices come from the store; priceInfo is ignored"
+                : "\"\(name)\" is not a field of a product and is ignored."
                     + NearestName.hint(name, among: Self.fields)
             warn(JSONPointer.member(name, of: pointer), reason)
         }
@@ -94,7 +94,7 @@ struct ProductListReader {
 
     private mutating func identifier(_ value: JSONValue?, at pointer: String) -> ProductID? {
         guard let text = value?.stringValue else {
-            fail(pointer, value == nil ? "the product has no identifier" : "an identifier is a text")
+            fail(pointer, value == nil ? "the product has no identifier" : "an identifier is a string")
             return nil
         }
         guard let id = ProductID(rawValue: text) else {
@@ -107,7 +107,7 @@ struct ProductListReader {
     private mutating func productType(_ value: JSONValue?, at pointer: String) -> ProductType? {
         let types = Self.types.joined(separator: ", ")
         guard let text = value?.stringValue else {
-            fail(pointer, "productType is \(value == nil ? "missing" : "a text"); it is one of \(types)")
+            fail(pointer, "productType is \(value == nil ? "missing" : "a string"); it is one of \(types)")
             return nil
         }
         guard let type = ProductType(wordInLists: text) else {
@@ -131,18 +131,18 @@ struct ProductListReader {
     private mutating func texts(_ value: JSONValue?, at pointer: String) -> [(text: String, pointer: String)] {
         guard let value else { return [] }
         guard case .array(let elements) = value else {
-            fail(pointer, "this is an array of texts")
+            fail(pointer, "this is an array of strings")
             return []
         }
         return elements.enumerated().compactMap { index, element in
             let pointer = "\(pointer)/\(index)"
-            if element.stringValue == nil { fail(pointer, "this is a text") }
+            if element.stringValue == nil { fail(pointer, "this is a string") }
             return element.stringValue.map { ($0, pointer) }
         }
     }
 
     private mutating func discounts(_ value: JSONValue?, of id: ProductID, at pointer: String) -> [ProductID] {
-        if value?.arrayValue?.isEmpty == true { warn(pointer, "this names no discount; leave it out") }
+        if value?.arrayValue?.isEmpty == true { warn(pointer, "this contains no discount; leave it out") }
         return texts(value, at: pointer).compactMap { text, pointer in
             guard let discount = ProductID(rawValue: text) else {
                 fail(pointer, "a discount needs an identifier of \(ProductID.rule)")
@@ -174,8 +174,8 @@ struct ProductListReader {
             return nil
         }
         guard let type = members["type"]?.stringValue, !type.isEmpty else {
-            let fault = members["type"] == nil ? "is missing" : "is a text"
-            fail(pointer + "/type", "the way content is fetched (type) \(fault)")
+            let fault = members["type"] == nil ? "is missing" : "is a string"
+            fail(pointer + "/type", "the content fetcher (type) \(fault)")
             return nil
         }
         return members
@@ -188,7 +188,7 @@ struct ProductListReader {
         for entry in entries {
             for (id, pointer) in identifiers(of: entry) {
                 if let first = seen[id] {
-                    fail(pointer, "\"\(id)\" stands in the list already, at \(first)")
+                    fail(pointer, "\"\(id)\" is already in the list, at \(first)")
                 } else {
                     seen[id] = pointer
                 }

@@ -34,7 +34,7 @@ public struct VariantSelector: Sendable {
     /// - Throws: `PurchaseError` with the file and the place: `productListUnreadable`, `productListMalformed`.
     public init(countryTiersAt path: String) throws {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: 1 << 20) else {
-            throw PurchaseError(.productListUnreadable, "\(path): the tiers cannot be read; check the path.")
+            throw PurchaseError(.productListUnreadable, "\(path): cannot read the tiers. Check the path.")
         }
         let document: JSONValue
         do {
@@ -54,7 +54,7 @@ public struct VariantSelector: Sendable {
             }
             guard let tier = tier.stringValue, !tier.isEmpty else {
                 throw PurchaseError(
-                    .productListMalformed, "\(pointer): a tier is the end of a variant's identifier, a text.")
+                    .productListMalformed, "\(pointer): a tier is the end of a variant's identifier, a string.")
             }
             tiers[country] = tier
         }

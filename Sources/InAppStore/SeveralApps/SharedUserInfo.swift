@@ -112,7 +112,7 @@ extension SharedUserInfo: Codable {
         guard bytes.count <= Self.sizeLimit else {
             throw PurchaseError(
                 .sharedUserInfoDamaged,
-                "What \(application) has told of its subscriptions has \(bytes.count) bytes; at most \(Self.sizeLimit) are read."
+                "The shared subscriptions of \(application) have \(bytes.count) bytes. The limit is \(Self.sizeLimit)."
             )
         }
         do {
@@ -120,17 +120,18 @@ extension SharedUserInfo: Codable {
         } catch let other as OtherVersion {
             throw PurchaseError(
                 .sharedUserInfoOfOtherVersion,
-                "\(application) tells of its subscriptions in version \(other.version); this app reads \(Self.version)."
+                "\(application) shares its subscriptions in version \(other.version) of the format. "
+                    + "This app reads version \(Self.version)."
             )
         } catch {
             throw PurchaseError(
                 .sharedUserInfoDamaged,
-                "What \(application) has told of its subscriptions is damaged; it tells anew when it runs.",
+                "The shared subscriptions of \(application) are damaged. The app writes them again when it runs.",
                 underlying: error)
         }
         guard self.application == application else {
             throw PurchaseError(
-                .sharedUserInfoDamaged, "What \(self.application) tells stands in the place of \(application).")
+                .sharedUserInfoDamaged, "The shared subscriptions of \(application) are those of \(self.application).")
         }
     }
 }

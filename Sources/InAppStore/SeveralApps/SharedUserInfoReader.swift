@@ -43,11 +43,11 @@ public struct SharedUserInfoReader: Sendable {
             bytes = try storage.data(for: Self.key(application))
         } catch let error as PurchaseError where error.code == .storageCorrupt {
             throw PurchaseError(
-                .sharedUserInfoDamaged, "What \(application) has told of its subscriptions is damaged. \(error.reason)",
+                .sharedUserInfoDamaged, "The shared subscriptions of \(application) are damaged. \(error.reason)",
                 underlying: error)
         } catch {
             throw PurchaseError(
-                .storageFailed, "What \(application) has told of its subscriptions cannot be read: \(error)",
+                .storageFailed, "The shared subscriptions of \(application) cannot be read: \(error)",
                 underlying: error)
         }
         guard let bytes else { return nil }

@@ -6,7 +6,7 @@ extension StoreCoordinator {
         do {
             try siblings.write(state.sharedUserInfo(of: siblings.application))
         } catch {
-            report(.storage("The sibling apps could not be told of the subscriptions: \(error)"))
+            report(.storage("Cannot share the subscriptions with the sibling apps: \(error)"))
         }
     }
 

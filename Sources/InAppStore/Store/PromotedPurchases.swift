@@ -49,7 +49,7 @@ extension Store {
             all.firstIndex { $0.productID.rawValue.hasSameBytes(as: productIdentifier) }.map { all.remove(at: $0) }
         }
         guard let found else {
-            throw PurchaseError(.invalidProductForPurchasing, "No purchase of \"\(productIdentifier)\" was put off.")
+            throw PurchaseError(.invalidProductForPurchasing, "No purchase of \"\(productIdentifier)\" is postponed.")
         }
         return try await purchase(found.productID, offer: found.offer)
     }
@@ -62,7 +62,7 @@ extension Store {
     func handlePromotedPurchase(_ promoted: PromotedPurchase) async {
         guard let product = list[promoted.productID] else {
             let sentence =
-                "What the customer began in the App Store, \(promoted.productID), is not in the product list."
+                "The promoted purchase of \(promoted.productID) was refused: it is not in the product list."
             return coordinator.report(.promoted(promoted, .promotedPurchaseRefused, sentence))
         }
         switch await answerPromotion(promoted, product, coordinator.snapshotPublisher.current) {
@@ -70,7 +70,7 @@ extension Store {
             coordinator.report(
                 .promoted(
                     promoted, .promotedPurchaseBegun,
-                    "The purchase of \(product.id) that was begun in the App Store goes on."))
+                    "The promoted purchase of \(product.id) continues."))
             let purchase = try? await purchase(product.id, offer: promoted.offer)
             if let transaction = purchase?.transaction { complete(transaction) }
         case .postpone:
@@ -82,12 +82,12 @@ extension Store {
             coordinator.report(
                 .promoted(
                     promoted, .promotedPurchasePostponed,
-                    "The purchase of \(product.id) that was begun in the App Store is put off."))
+                    "The promoted purchase of \(product.id) is postponed."))
         case .refuse:
             coordinator.report(
                 .promoted(
                     promoted, .promotedPurchaseRefused,
-                    "The purchase of \(product.id) that was begun in the App Store is left."))
+                    "The promoted purchase of \(product.id) was refused."))
         }
     }
 }

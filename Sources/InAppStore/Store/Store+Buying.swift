@@ -69,7 +69,8 @@ extension Store {
         if quantity != 1 {
             try Self.check(quantity)
             guard offer == nil else {
-                throw PurchaseError(.invalidQuantityForPurchasing, "An offer is of one, not of \(quantity).")
+                throw PurchaseError(
+                    .invalidQuantityForPurchasing, "A purchase with an offer has the quantity 1, not \(quantity).")
             }
             try Self.checkConsumable(product)
         }
@@ -159,7 +160,7 @@ extension PurchaseError {
             self.init(.invalidProductForPurchasing, "The App Store does not sell this product.", underlying: error)
         case .requestFailed:
             self.init(
-                .productsMetadataFetchingFailed, "The store could not be asked about products; try again later.",
+                .productsMetadataFetchingFailed, "The request for products failed. Try again later.",
                 isRetryable: true, underlying: error)
         }
     }

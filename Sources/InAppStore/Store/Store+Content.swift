@@ -82,7 +82,8 @@ extension Store {
         guard let parameters = product.contentFetcherParameters else { return nil }
         guard snapshot.allowedProducts.union(snapshot.acquiredProducts).contains(base.rawValue) else {
             throw PurchaseError(
-                .contentNotAcquired, "The content of \"\(name)\" is for those who bought or acquired it.")
+                .contentNotAcquired,
+                "The content of \"\(name)\" is available only after the product was bought or acquired.")
         }
         return (base, parameters)
     }

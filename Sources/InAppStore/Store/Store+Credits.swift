@@ -63,17 +63,17 @@ extension Store {
         _ operation: (any CreditService) async throws -> Answer
     ) async throws -> Answer {
         guard let credits else {
-            throw PurchaseError(.unsupported, "This store has no service of credits; give its configuration one.")
+            throw PurchaseError(.unsupported, "This store has no credit service. Set one in its configuration.")
         }
         do {
             return try await operation(credits)
         } catch is CancellationError {
-            throw PurchaseError(.operationCancelled, "The question about credit was cancelled.")
+            throw PurchaseError(.operationCancelled, "The request for credit was cancelled.")
         } catch {
             let isShort = ((error as? PurchaseError)?.underlying as? HTTPProblem)?.code == "insufficient_credit"
             throw PurchaseError(
                 isShort ? .insufficientCredit : .creditFailed,
-                (error as? PurchaseError)?.reason ?? "The server could not be asked about credit.", underlying: error)
+                (error as? PurchaseError)?.reason ?? "The request for credit failed.", underlying: error)
         }
     }
 }
@@ -83,7 +83,7 @@ extension StoreCoordinator {
         do {
             try records.set(balance, for: StoreRecords.Key.credit(balance.type), of: customer)
         } catch {
-            report(.storage("The credit \"\(balance.type)\" could not be written down: \(error)"))
+            report(.storage("Cannot store the credit \"\(balance.type)\": \(error)"))
         }
     }
 }

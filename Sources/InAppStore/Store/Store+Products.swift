@@ -63,7 +63,7 @@ extension Store {
             coordinator.report(
                 StoreEvent(
                     kind: .nonCriticalError, code: .productsMetadataFetchingFailed,
-                    sentence: "Prices could not be fetched; they are asked for again when somebody needs them. \(error)"
+                    sentence: "Prices could not be fetched. The next request for products repeats this. \(error)"
                 ))
         }
     }
@@ -77,10 +77,10 @@ extension Store {
             report(unsold: ids.sorted())
             return ProductAnswer(products: [], invalidProductIDs: ids.sorted())
         } catch is CancellationError {
-            throw PurchaseError(.operationCancelled, "The question about products was cancelled.")
+            throw PurchaseError(.operationCancelled, "The request for products was cancelled.")
         } catch {
             throw PurchaseError(
-                .productsMetadataFetchingFailed, "The store could not be asked about products; try again later.",
+                .productsMetadataFetchingFailed, "The request for products failed. Try again later.",
                 underlying: error)
         }
     }
@@ -93,7 +93,7 @@ extension Store {
         coordinator.report(
             StoreEvent(
                 kind: .nonCriticalError, code: .invalidProductIdentifier,
-                sentence: "The store does not sell what the product list names: \(names)."))
+                sentence: "The store does not sell these products of the product list: \(names)."))
     }
 
     /// Fetches products, and stores the storefront in which they are sold.

@@ -164,7 +164,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
             coordinator.report(
                 StoreEvent(
                     kind: .criticalError, code: .storageFailed,
-                    sentence: "The customer who logged out could not be forgotten on this device: \(error)"))
+                    sentence: "The customer could not be logged out on this device: \(error)"))
             throw error
         }
     }

@@ -51,7 +51,8 @@ extension StoreConfiguration {
         }
         throw PurchaseError(
             .productListUnreadable,
-            "\(productListPath): the product list is neither among the resources of \(bundle.bundlePath) nor in the current folder; add it to the app."
+            "\(productListPath): the product list is neither among the resources of \(bundle.bundlePath) "
+                + "nor in the current folder. Add it to the app."
         )
     }
 
@@ -69,13 +70,15 @@ extension StoreConfiguration {
             guard bundledApplications.isEmpty else {
                 throw PurchaseError(
                     .missingSetting,
-                    "Set sharedStorage to where the bundled applications tell of their subscriptions, or name none.")
+                    "Set sharedStorage to the storage that the bundled applications share, or leave them out."
+                )
             }
             return nil
         }
         guard let application else {
             throw PurchaseError(
-                .missingSetting, "Set application to the bundle identifier under which this app tells its siblings.")
+                .missingSetting,
+                "Set application to the bundle identifier under which this app shares its subscriptions.")
         }
         return SiblingApps(
             application: application, others: bundledApplications.subtracting([application]),
@@ -159,7 +162,7 @@ extension StoreConfiguration {
         guard let value = said.compactMap(\.self).first(where: { !$0.isEmpty }) else {
             let names = [variable, key.map { "\($0) in Info.plist" }].compactMap(\.self).joined(separator: " or ")
             throw PurchaseError(
-                .missingSetting, "Set \(names) to \(responseKind), or give the store configuration its collaborator.")
+                .missingSetting, "Set \(names) to \(responseKind), or set this part in the store configuration.")
         }
         return value
     }
@@ -169,7 +172,7 @@ extension StoreConfiguration {
 private struct NoTransport: HTTPTransport {
     static let error = PurchaseError(
         .missingSetting,
-        "Set the store configuration's transport to CurlTransport(): there is no default on this system.")
+        "Set transport in the store configuration to CurlTransport(). There is no default on this system.")
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw Self.error }
 }

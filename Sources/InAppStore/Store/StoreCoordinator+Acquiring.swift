@@ -28,7 +28,7 @@ extension StoreCoordinator {
         do {
             try records.set(all, for: StoreRecords.Key.acquired, of: owner.customer)
         } catch {
-            throw PurchaseError(.storageFailed, "The acquired products could not be written down.", underlying: error)
+            throw PurchaseError(.storageFailed, "Cannot store the acquired products.", underlying: error)
         }
         commit { $0.acquiredViaSubscription = all }
     }

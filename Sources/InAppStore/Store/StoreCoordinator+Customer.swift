@@ -43,7 +43,7 @@ extension StoreCoordinator {
             do {
                 try records.remove(key)
             } catch {
-                report(.storage("What was known of the former customer could not be removed: \(error)"))
+                report(.storage("Cannot remove the data of the former customer: \(error)"))
             }
         }
         writeForSiblings()
@@ -60,7 +60,7 @@ extension StoreCoordinator {
         do {
             try records.set(tokensOfThisDevice: tokensOfThisDevice)
         } catch {
-            report(.storage("Who has logged in could not be written down: \(error)"))
+            report(.storage("Cannot store the tokens of the customers of this device: \(error)"))
         }
     }
 }

@@ -24,7 +24,7 @@ extension StoreCoordinator {
         } catch {
             let own = Self.transactions(transactions, of: owner.customer, othersHere: tokensOfThisDevice)
             if !Task.isCancelled, !own.isEmpty {
-                let sentence = "The server could not be asked about \(own.count) transactions; they are kept."
+                let sentence = "\(own.count) transactions could not be presented to the server. They are kept."
                 report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
                 await verifyLocally(own)
             }
@@ -50,8 +50,8 @@ extension StoreCoordinator {
             guard !own.contains(transaction.id) else { return }
             let error = PurchaseError(
                 .acknowledgementPending,
-                "Transaction \(transaction.id) belongs to another customer of this device; it is presented when they "
-                    + "log in.")
+                "Transaction \(transaction.id) belongs to another customer of this device; it is presented when that "
+                    + "customer logs in.")
             report(
                 StoreEvent(
                     kind: .nonCriticalError, code: error.code, sentence: error.reason,

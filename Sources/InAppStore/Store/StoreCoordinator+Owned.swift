@@ -16,7 +16,8 @@ extension StoreCoordinator {
         } catch let error as PaymentError where error.code == .rejected {
             // The server has decided about all of them.
         } catch let error as PaymentError where error.code == .storeFailed {
-            let sentence = "What the customer owns could not be looked up; it is at the next launch. \(error.sentence)"
+            let sentence =
+                "The customer's owned transactions could not be read. The next launch repeats this. \(error.sentence)"
             return report(
                 StoreEvent(kind: .nonCriticalError, code: .restorePurchasesFailed, sentence: sentence))
         } catch {
@@ -26,7 +27,7 @@ extension StoreCoordinator {
         do {
             try records.set(true, for: StoreRecords.Key.owned, of: customer)
         } catch {
-            report(.storage("That owned purchases were presented could not be written down: \(error)"))
+            report(.storage("Cannot store that the owned transactions were presented: \(error)"))
         }
     }
 

@@ -18,10 +18,11 @@ extension StoreCoordinator {
                 $0
             }
         } catch is CancellationError {
-            throw PurchaseError(.operationCancelled, "The question to the server was cancelled.")
+            throw PurchaseError(.operationCancelled, "The request to the server was cancelled.")
         } catch {
             throw PurchaseError(
-                .receiptValidationFailed, "The server could not be asked; what is known stays.", underlying: error)
+                .receiptValidationFailed, "The server is unreachable. The stored answer stays in use.",
+                underlying: error)
         }
     }
 
@@ -96,7 +97,7 @@ extension StoreCoordinator {
         do {
             try records.set(answer, for: StoreRecords.Key.answer, of: owner.customer)
         } catch {
-            report(.storage("The server's answer could not be written down: \(error)"))
+            report(.storage("Cannot store the server's answer: \(error)"))
         }
     }
 
@@ -105,7 +106,7 @@ extension StoreCoordinator {
         do {
             try records.set(clock.time)
         } catch {
-            report(.storage("The time could not be written down: \(error)"))
+            report(.storage("Cannot store the time: \(error)"))
         }
     }
 

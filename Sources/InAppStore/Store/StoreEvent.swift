@@ -57,7 +57,8 @@ extension LogEntry {
 extension StoreEvent {
     static let clockSetBack = StoreEvent(
         kind: .informational, code: .clockSetBack,
-        sentence: "The device's clock was set back; time goes on from where it was, and the server is asked.")
+        sentence:
+            "The device's clock was set back. Time continues from the latest known instant, and the server is asked.")
 
     /// Creates the event of a completion; `nil` if its transaction says everything.
     init?(_ completion: StoreUpdate) {
@@ -66,7 +67,8 @@ extension StoreEvent {
         case .revoked(let transaction):
             self.init(
                 kind: .informational, code: .purchaseRevoked,
-                sentence: "The store took \(transaction.productID) back.", productID: transaction.productID,
+                sentence: "The store revoked the purchase of \(transaction.productID).",
+                productID: transaction.productID,
                 transactionID: transaction.id)
         case .failed(let failure):
             self.init(

@@ -13,7 +13,7 @@ final class StoreLock: Sendable {
     init(_ name: String, storage: any SecureStorage) throws {
         guard Self.names.withLock({ $0.insert(ExactString(name)).inserted }) else {
             throw PurchaseError(
-                .alreadyInUse, "A store named \"\(name)\" is running already; share it, or give this one another name.")
+                .alreadyInUse, "A store named \"\(name)\" already exists. Share it, or use another name for this one.")
         }
         self.name = name
         do {
@@ -42,12 +42,12 @@ final class StoreLock: Sendable {
         do {
             lock = try storage.claim()
         } catch {
-            throw PurchaseError(.storageFailed, "The store's storage cannot be claimed: \(error)", underlying: error)
+            throw PurchaseError(.storageFailed, "Cannot lock the store's storage: \(error)", underlying: error)
         }
         guard let lock else {
             throw PurchaseError(
                 .alreadyInUse,
-                "Another store, perhaps of another process, uses this storage; share it, or end that one.")
+                "Another store uses this storage, possibly in another process. Share it, or close the other store.")
         }
         return lock
     }

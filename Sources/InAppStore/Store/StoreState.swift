@@ -75,7 +75,7 @@ struct StoreState: Sendable, Equatable {
                 guard feature.isActive, let end = feature.effectiveUntil, now >= end else { return feature }
                 var ended = feature
                 ended.isActive = false
-                ended.because = "ended, and the server has not said more"
+                ended.because = "ended, and the server has sent no update"
                 return ended
             })
     }

@@ -51,7 +51,7 @@ extension StoreCoordinator {
         do {
             try records.set(value, for: key, of: owner.customer)
         } catch {
-            report(.storage("What was verified on the device could not be written down: \(error)"))
+            report(.storage("Cannot store the provisional purchases: \(error)"))
         }
     }
 }

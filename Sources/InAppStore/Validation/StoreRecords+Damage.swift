@@ -28,7 +28,7 @@ extension StoreRecords {
             let place = isDamaged ? setAside(key) : nil
             let outcome = place.map { "; it was set aside as \($0)." } ?? "."
             events.send(
-                .storage("What was kept under \"\(key)\" cannot be read and counts as absent\(outcome)"))
+                .storage("The stored value \"\(key)\" cannot be read and counts as absent\(outcome)"))
             return nil
         }
     }
@@ -45,7 +45,7 @@ extension StoreRecords {
             return id
         } catch {
             throw PurchaseError(
-                .storageFailed, "The id of this device's anonymous customer cannot be kept: \(error)",
+                .storageFailed, "Cannot store the id of this device's anonymous customer: \(error)",
                 underlying: error)
         }
     }
@@ -60,7 +60,7 @@ extension StoreRecords {
             if isWhole { try storage.set(copy, for: AnonymousCustomer.key) }
             let outcome =
                 isWhole
-                ? "its copy took its place." : "this device has a new customer, who can restore what they bought."
+                ? "its copy is used." : "this device has a new customer, who can restore earlier purchases."
             events.send(
                 StoreEvent(
                     kind: isWhole ? .nonCriticalError : .criticalError, code: .storageFailed,

@@ -90,7 +90,7 @@ public actor PaymentQueue {
         guard payments[payment.id] == nil else {
             let taken = PaymentError(
                 .storeFailed,
-                "A payment with the id \(payment.id) is in progress. makePaymentID must return a new id for each payment."
+                "A payment with the id \(payment.id) is in progress. makePaymentID must return a new id each time."
             )
             return PaymentAnswer(outcome: .failed(error: taken))
         }

@@ -30,8 +30,8 @@ struct ProductListLintTests {
     }
 
     @Test(arguments: [
-        (#""isSubscribersOnly": true"#, "nonConsumable", "/0/isSubscribersOnly", "nobody can ever have it"),
-        (#""isSubscribersOnly": true"#, "renewableSubscription", "/0/isSubscribersOnly", "nobody could ever buy it"),
+        (#""isSubscribersOnly": true"#, "nonConsumable", "/0/isSubscribersOnly", "no customer can get it"),
+        (#""isSubscribersOnly": true"#, "renewableSubscription", "/0/isSubscribersOnly", "no customer could buy it"),
         (
             #""contentFetcherParameters": {"type": "RemotContentFetcher", "URL": "https://a/b"}"#, "nonConsumable",
             "/0/contentFetcherParameters/type", "Did you mean \"RemoteContentFetcher\"?"

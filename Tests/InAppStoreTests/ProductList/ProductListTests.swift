@@ -52,7 +52,7 @@ struct ProductListTests {
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "variants": ["A", "A"]}]"#, "/0/variants/1",
-            "\"a.Variant.A\" stands in the list already, at /0/variants/0"
+            "\"a.Variant.A\" is already in the list, at /0/variants/0"
         ),
         (
             #"""

@@ -121,9 +121,9 @@ extension PurchaseError {
         }
         let sentence =
             switch code {
-            case .diskFull: "There is no room for the on-demand resources; free some, or release others."
+            case .diskFull: "There is no space for the on-demand resources. Free some, or release other resources."
             case .invalidContentFetcherParameters: "tags: the app has no on-demand resources with one of these tags."
-            default: "The on-demand resources could not be had: \(error.localizedDescription)"
+            default: "The on-demand resources could not be loaded: \(error.localizedDescription)"
             }
         return PurchaseError(code, sentence, underlying: error)
     }

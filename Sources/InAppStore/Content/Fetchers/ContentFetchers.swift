@@ -16,7 +16,7 @@ struct ContentFetchers: Sendable {
     /// `contentFetcherNotRegistered`, and `unsupported` if the fetcher returns archives that the store cannot unpack.
     func fetcher(for parameters: JSONObject) throws -> any ContentFetcher {
         guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
-            throw PurchaseError(.invalidContentFetcherParameters, "type: the way content is fetched is missing.")
+            throw PurchaseError(.invalidContentFetcherParameters, "type: the name of the content fetcher is missing.")
         }
         let fetcher = fetchers.first { $0.types.contains(type) } ?? fallback(type)
         guard let fetcher else { throw Self.notRegistered(type) }
@@ -26,7 +26,7 @@ struct ContentFetchers: Sendable {
     }
 
     static let nothingUnpacks = PurchaseError(
-        .unsupported, "Nothing here unpacks archives; give the store's configuration an archiveExtractor.")
+        .unsupported, "The store cannot unpack archives. Set archiveExtractor in its configuration.")
 
     private func fallback(_ type: String) -> (any ContentFetcher)? {
         ShippedContentFetcher(type: type) == .fallback ? FallbackContentFetcher(self) : nil
@@ -35,8 +35,8 @@ struct ContentFetchers: Sendable {
     private static func notRegistered(_ type: String) -> PurchaseError {
         let advice =
             ShippedContentFetcher(type: type) == .onDemand
-            ? "give OnDemandContentFetcher the app's resources in contentFetchers"
-            : "give the store's configuration one in contentFetchers"
+            ? "add OnDemandContentFetcher with the app's resources to contentFetchers"
+            : "add one to contentFetchers in the store's configuration"
         return PurchaseError(
             .contentFetcherNotRegistered, "type: this store has no fetcher \"\(type)\"; \(advice).")
     }
@@ -110,11 +110,11 @@ extension PurchaseError {
         switch error {
         case let error as PurchaseError: self = error
         case is CancellationError:
-            self.init(.operationCancelled, "The content of \(product) is not being fetched any more.")
+            self.init(.operationCancelled, "The fetch of the content of \(product) was cancelled.")
         case let failure as FileFailure:
             self.init(
                 failure.isDiskFull ? .diskFull : failure.isNotPermitted ? .notPermitted : .storageFailed,
-                "The content of \(product) was not kept: \(failure).", underlying: failure)
+                "Cannot store the content of \(product): \(failure).", underlying: failure)
         case let error as ExtractionError:
             let code: Code =
                 switch error.code {
@@ -124,7 +124,7 @@ extension PurchaseError {
                 }
             self.init(code, error.reason, underlying: error)
         default:
-            self.init(.contentFetchFailed, "The content of \(product) was not fetched: \(error)", underlying: error)
+            self.init(.contentFetchFailed, "Cannot fetch the content of \(product): \(error)", underlying: error)
         }
     }
 }

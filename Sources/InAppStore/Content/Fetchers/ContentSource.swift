@@ -13,7 +13,7 @@ struct ContentSource: Sendable {
     init(_ parameters: JSONObject) throws {
         try ContentParametersLint.check(parameters)
         guard let url = parameters["URL"]?.stringValue.flatMap(URL.init(string:)) else {
-            throw PurchaseError(.invalidContentFetcherParameters, "URL: it is missing or no URL.")
+            throw PurchaseError(.invalidContentFetcherParameters, "URL: it is missing or invalid.")
         }
         self.url = url
         size = parameters["size"]?.intValue
@@ -39,7 +39,7 @@ struct ContentSource: Sendable {
         try check(size: count)
         guard let sha256 else { return }
         guard digest.finalize() == sha256 else {
-            throw PurchaseError(.contentMismatch, "The content's SHA-256 is another than its parameters say (sha256).")
+            throw PurchaseError(.contentMismatch, "The content's SHA-256 differs from its parameters (sha256).")
         }
     }
 
@@ -47,7 +47,7 @@ struct ContentSource: Sendable {
     func check(size actual: Int) throws {
         guard let size, size != actual else { return }
         throw PurchaseError(
-            .contentMismatch, "The content has \(actual) bytes, and \(size) by its parameters (size).")
+            .contentMismatch, "The content has \(actual) bytes. Its parameters require \(size) (size).")
     }
 }
 

@@ -32,7 +32,7 @@ public struct LocalContentFetcher: ContentFetcher {
         case S_IFDIR:
             guard source.size == nil, source.sha256 == nil else {
                 throw PurchaseError(
-                    .contentMismatch, "A folder has no size and no sha256; name an archive, or omit them.")
+                    .contentMismatch, "A folder has no size and no sha256. Use an archive, or omit them.")
             }
             return .folder(path: source.url.path)
         case S_IFREG:

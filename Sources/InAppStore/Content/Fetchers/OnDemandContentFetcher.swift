@@ -71,7 +71,7 @@ public struct OnDemandContentFetcher: ContentFetcher {
         }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text == checksum else {
-            throw PurchaseError(.contentMismatch, "\(file) of the resources has another text than checksum.")
+            throw PurchaseError(.contentMismatch, "\(file) of the resources differs from the parameter checksum.")
         }
     }
 }

@@ -101,7 +101,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             let mayPass = error.isRetryable || [.protocolError, .bodyFailed, .cancelled].contains(error.code)
             // The underlying error is left out, because it may contain the whole URL.
             let known = PurchaseError(
-                .contentFetchFailed, "The content was not fetched: \(error.reason)",
+                .contentFetchFailed, "Cannot fetch the content: \(error.reason)",
                 underlying: HTTPError(error.code, error.reason))
             guard mayPass else { throw known }
             return .broken(known, after: nil)
@@ -117,7 +117,7 @@ public struct RemoteContentFetcher: ContentFetcher {
                 method: .get, url: source.url.absoluteString, headers: request.headers, timeout: Self.longest))
         defer { if case .stream(let stream) = answer.body { stream.cancel() } }
         let host = source.url.host ?? "The server"
-        let refusal = PurchaseError(.contentFetchFailed, "\(host) answered \(answer.status), not the content.")
+        let refusal = PurchaseError(.contentFetchFailed, "\(host) answered \(answer.status) instead of the content.")
         switch request.responseKind(status: answer.status, answer.headers, length: answer.body.length) {
         case .refused: throw refusal
         case .later(let pause): return .broken(refusal, after: pause)
@@ -145,7 +145,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             taken += bytes.count
             guard taken <= count ?? .max else {
                 try file.reset()
-                throw HTTPError(.protocolError, "The server sent more than it had said.")
+                throw HTTPError(.protocolError, "The server sent more bytes than it announced.")
             }
             try check(atLeast: file.state.received + bytes.count, source)
             try file.append(bytes)
@@ -162,7 +162,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             }
         }
         guard taken == count ?? taken else {
-            throw HTTPError(.connectionLost, "The connection ended before all of the content had come.")
+            throw HTTPError(.connectionLost, "The connection ended before the content was complete.")
         }
     }
 
@@ -175,7 +175,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         if let size = source.size, count > size { try source.check(size: count) }
         guard count > configuration.maximumBytes else { return }
         throw PurchaseError(
-            .contentMismatch, "The content has more than the \(configuration.maximumBytes) bytes that are accepted.")
+            .contentMismatch, "The content has more than the \(configuration.maximumBytes) bytes of the limit.")
     }
 
     /// The exchange has no deadline of its own: the idle timeout ends it.
@@ -193,7 +193,7 @@ public struct RemoteContentFetcher: ContentFetcher {
                 while true {
                     let now = activity.withLock { $0 }
                     guard now != last else {
-                        throw HTTPError(.timeout, "Nothing came for \(configuration.idleTimeout).")
+                        throw HTTPError(.timeout, "The connection sent no data for \(configuration.idleTimeout).")
                     }
                     last = now
                     try await configuration.sleep(configuration.idleTimeout)
@@ -242,7 +242,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             case .otherVersion:
                 return try next(
                     backoff, nil, spread,
-                    PurchaseError(.contentFetchFailed, "The content changes again and again while it is being fetched.")
+                    PurchaseError(.contentFetchFailed, "The content changed repeatedly during the download.")
                 )
             case .broken(let error, let asked):
                 if isFurther {

@@ -36,7 +36,7 @@ struct FolderCopy {
             case S_IFREG: try copyFile(from, to)
             default:
                 throw PurchaseError(
-                    .contentExtractionFailed, "\(name) is neither a file nor a folder; content has only those.")
+                    .contentExtractionFailed, "\(name) is neither a file nor a folder. Content may contain only those.")
             }
         }
     }
@@ -62,5 +62,5 @@ struct FolderCopy {
     }
 
     private static let tooMuch = PurchaseError(
-        .contentExtractionFailed, "The content has more files, bytes or folders within folders than is accepted.")
+        .contentExtractionFailed, "The content has more files, bytes or nested folders than the limit.")
 }
