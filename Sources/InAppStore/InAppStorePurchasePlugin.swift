@@ -207,7 +207,6 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
 
     /// Converts an error of the store to one of the purchase client. Other errors stay unchanged.
     static func purchaseError(_ error: any Error) -> any Error {
-        // An unreachable server or store has decided nothing.
         if failure(in: error)?.code == .unreachable {
             return PurchaseError(.unreachable, "The App Store cannot be reached; try again.", underlying: error)
         }

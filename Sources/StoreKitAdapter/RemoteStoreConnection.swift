@@ -199,7 +199,6 @@ public final class RemoteStoreConnection: StoreConnection {
             do {
                 let current = try await device.current()
                 if current.deviceID != signedIn?.deviceID {
-                    // The simulator was reset: its earlier updates no longer count.
                     cursor = nil
                     storefront = nil
                 }

@@ -9,9 +9,8 @@ import Testing
 
 @testable import InAppStore
 
-/// Opens what the SDK of each release left on a device, and finds that an update loses no login, no access and no purchase.
-///
-/// `SOUK_WRITE_DEVICE_STATE=FOLDER` lets the test write such a folder instead (`Scripts/make-fixtures`).
+/// Opens the files that the SDK of each release left on a device. An update must lose no login, no access and no
+/// purchase.
 @Suite(.timeLimit(.minutes(1))) struct DeviceStateTests {
     private static let releases = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../Releases").standardized.path
@@ -19,7 +18,7 @@ import Testing
 
     private let test = StoreTestContext()
 
-    /// A device's folders, copied, and what its app knew.
+    /// A copy of a device's folders, and the state of its app.
     private struct Device {
         let folder: String
         let facts: JSONValue
@@ -37,7 +36,7 @@ import Testing
         func remove() { try? FileManager.default.removeItem(atPath: folder) }
     }
 
-    /// Finds every transaction of the scripted store true.
+    /// Accepts every transaction of the scripted store.
     private struct Believing: TransactionVerifier {
         func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
             VerifiedTransaction(
@@ -53,7 +52,7 @@ import Testing
         return configuration
     }
 
-    /// Knows the features of the subscription, or cannot be reached.
+    /// Returns the features of the subscription, or fails as unreachable.
     private final class Shop: PurchasePlugin {
         let name = "shop"
         private let isReachable: Bool

@@ -9,7 +9,7 @@ import Testing
 
 @testable import InAppStore
 
-/// A product list with one of everything, and the answers of a server about it.
+/// A product list with a product of each kind, and a server's answers about it.
 enum Fixture {
     static let start = Date(timeIntervalSince1970: 1_767_225_600)
     static let month: TimeInterval = 30 * 86400
@@ -48,7 +48,7 @@ enum Fixture {
             revokedAt: revoked)
     }
 
-    /// What the server says: each subscription gives the feature `pro` until its end.
+    /// Returns the server's answer. Each subscription gives the feature `pro` until its end.
     static func customer(
         _ id: CustomerID = "anna", environment: StoreEnvironment = .sandbox, asOf: Date = start,
         validUntil: Date?? = nil, subscriptions: [CustomerSubscription] = [], purchases: [CustomerPurchase] = [],
@@ -68,7 +68,7 @@ enum Fixture {
     }
 }
 
-/// A store with a scripted connection and server, memory for storage and a clock that the test moves.
+/// A scripted connection and server, a storage in memory and a clock that the test moves, for one store.
 final class StoreTestContext: Sendable {
     let connection = ScriptedStoreConnection(products: Fixture.products)
     let server = ScriptedReceiptValidator()
@@ -80,7 +80,7 @@ final class StoreTestContext: Sendable {
         if let customer { say(customer) }
     }
 
-    /// The server's answer from now on, whoever is asked about.
+    /// Sets the server's answer from now on, for every customer.
     func say(_ customer: Customer) {
         server.answer { id in
             var answer = customer
@@ -108,7 +108,7 @@ final class StoreTestContext: Sendable {
         return configuration
     }
 
-    /// A store that has had the server's first answer, or its first failure.
+    /// Opens a store, and waits for the server's first answer or failure.
     func open(customer: CustomerID? = "anna", list: ProductList = Fixture.list) async throws -> Store {
         try await open(configuration(customer: customer, list: list))
     }
@@ -125,14 +125,14 @@ final class StoreTestContext: Sendable {
 }
 
 extension Store {
-    /// Returns when the server's answer to the question under way has been noted.
+    /// Returns when the store has recorded the server's answer.
     func settled() async throws {
         try await until("the server's answer is noted") {
             coordinator.state.answer != nil || coordinator.state.failures > 0
         }
     }
 
-    /// Returns with the first snapshot that meets `condition`.
+    /// Returns the first snapshot that meets `condition`.
     @discardableResult
     func reaches(_ condition: (StoreSnapshot) -> Bool) async -> StoreSnapshot? {
         for await snapshot in snapshots where condition(snapshot) { return snapshot }
@@ -140,7 +140,7 @@ extension Store {
     }
 }
 
-/// A storage of a device that nobody has unlocked.
+/// A storage of a locked device.
 struct LockedStorage: SecureStorage {
     func data(for key: String) throws -> [UInt8]? { throw PurchaseError(.storageLocked) }
     func set(_ data: [UInt8]?, for key: String) throws { throw PurchaseError(.storageLocked) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// What the customer began in the store, as a connection over HTTP takes it over.
+/// Promoted purchases that a connection takes over HTTP.
 extension RemoteStoreConnectionTests {
     @Test func `what was begun in the store is taken over, also after the connection broke, and told once`()
         async throws
@@ -25,16 +25,16 @@ extension RemoteStoreConnectionTests {
             return try .of(promoted)
         }
         let connection = simulator.connect()
-        var told = connection.promotedPurchases.makeAsyncIterator()
-        #expect(await told.next() == promoted)
+        var reported = connection.promotedPurchases.makeAsyncIterator()
+        #expect(await reported.next() == promoted)
         var updates = connection.updates.makeAsyncIterator()
         #expect(await updates.next()?.productID == "pack", "what else was said is told as well")
         await connection.close()
-        #expect(await told.next() == nil)
+        #expect(await reported.next() == nil)
         #expect(await updates.next() == nil, "once, however often it was asked for")
     }
 
-    @Test func `what another device has taken over is told here never, and the rest is`() async throws {
+    @Test func `a purchase that another device has taken is never sent here, and the others are`() async throws {
         simulator.answer { words, _ in
             if words.contains("/updates?"), !words.contains("after=") {
                 let begun = ["lost", "mine"].map { PromotedPurchase(productID: $0) }
@@ -44,9 +44,9 @@ extension RemoteStoreConnectionTests {
             return words.hasSuffix("/mine") ? try .of(PromotedPurchase(productID: "mine")) : nil
         }
         let connection = simulator.connect()
-        var told = connection.promotedPurchases.makeAsyncIterator()
-        #expect(await told.next()?.productID == "mine")
+        var reported = connection.promotedPurchases.makeAsyncIterator()
+        #expect(await reported.next()?.productID == "mine")
         await connection.close()
-        #expect(await told.next() == nil)
+        #expect(await reported.next() == nil)
     }
 }

@@ -10,11 +10,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct RemoteStoreConnectionTests {
-    /// A simulator of which the test says every answer; a long poll without one waits.
+    /// A simulator whose responses a test scripts. A long poll without one waits.
     final class Simulator: HTTPTransport {
         typealias Answer = @Sendable (String, HTTPRequest) async throws -> HTTPResponse?
 
-        /// Method and target of each request.
+        /// The method and target of each request.
         let requests = CallLog<String>()
         let pauses = CallLog<Duration>()
         private let answer: Locked<Answer> = Locked { _, _ in nil }
@@ -33,7 +33,6 @@ struct RemoteStoreConnectionTests {
                 }
                 return try .of(device("device \(number)"))
             }
-            // What a device asks about itself.
             let parts = request.target.split(separator: "/")
             if request.method == .get, parts.count == 4 {
                 return try .of(device(parts[3].replacingOccurrences(of: "%20", with: " ")))
@@ -90,7 +89,6 @@ struct RemoteStoreConnectionTests {
         simulator.answer { words, _ in
             words.hasSuffix("/devices") ? .problem(404, "unknownAccount", "There is no account anna.") : nil
         }
-        // Without a connection, whose listener would sign in as well.
         let session = DeviceSession(configuration: .init(url: "http://store", account: "anna", transport: simulator))
         await #expect(
             throws: StoreFailure(code: .init(rawValue: "unknownAccount"), reason: "There is no account anna.")
@@ -121,7 +119,7 @@ struct RemoteStoreConnectionTests {
     @Test func `a question that finds the simulator begun anew is asked again`() async throws {
         simulator.answer { words, _ in
             if words.contains("/updates?") {
-                // The listener has not heard yet that device 1 is gone.
+                // The listener has not yet received that device 1 is unknown.
                 return words.contains("device%201") && !words.contains("after=")
                     ? try .of(StoreWire.Updates(updates: [], cursor: "7")) : nil
             }
@@ -134,7 +132,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `what a device was told counts for no other`() async throws {
+    @Test func `an answer to one device does not count for another`() async throws {
         let isGone = Gate()
         simulator.answer { words, _ in
             guard words.contains("device%201") else { return nil }
@@ -142,7 +140,7 @@ struct RemoteStoreConnectionTests {
                 return .problem(404, "unknownDevice", "There is no such device.")
             }
             guard words.contains("after=") else { return try .of(StoreWire.Updates(updates: [], cursor: "7")) }
-            // The answer of the old simulator comes when its device is another already.
+            // The response of the old simulator arrives when the device has a new id.
             try await isGone.pass()
             return try .of(StoreWire.Updates(updates: [], cursor: "8"))
         }
@@ -198,7 +196,7 @@ struct RemoteStoreConnectionTests {
         #expect(await updates.next() == nil)
     }
 
-    @Test func `a storefront and messages are told when they change, and what was told is said in the next question`()
+    @Test func `storefronts and messages are sent when they change, and the next request names the last storefront`()
         async throws
     {
         let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
@@ -368,7 +366,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `a connection that nobody holds stops asking`() async throws {
+    @Test func `a released connection stops polling`() async throws {
         var updates: AsyncStream<StoreUpdate>?
         do {
             let connection = simulator.connect()

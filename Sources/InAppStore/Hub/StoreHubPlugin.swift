@@ -186,7 +186,7 @@ public final class StoreHubPlugin: PluginProtocol {
         subjects[event]?.send(EventOutput(result: .success(payload), correlationId: id))
     }
 
-    // MARK: - What goes out by itself
+    // MARK: - Events
 
     private func relayFeatures() async {
         for await features in client.paidFeaturesUpdates {

@@ -181,7 +181,7 @@ struct ProductListReader {
         return members
     }
 
-    // MARK: - What products say of each other
+    // MARK: - References between products
 
     private mutating func rejectDuplicates() {
         var seen: [ProductID: String] = [:]

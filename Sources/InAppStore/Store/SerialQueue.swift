@@ -16,7 +16,6 @@ actor SerialQueue {
         let operation = Task {
             defer { operations[id] = nil }
             try await Self.end(of: before)
-            // The queue may have been closed while the earlier operation ended.
             guard !isClosed else { throw CancellationError() }
             return try await body()
         }

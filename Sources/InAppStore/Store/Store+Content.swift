@@ -23,7 +23,6 @@ extension Store {
                     return continuation.finish()
                 }
                 for try await progress in content.fetch(product.id, parameters: product.parameters) {
-                    // The snapshot contains the content before its progress is sent.
                     if progress.location != nil { await coordinator.updateContent(from: content) }
                     continuation.yield(progress)
                 }

@@ -23,7 +23,6 @@ extension Store {
     /// Returns the id that is bought for a product: its own, or that of the variant that is sold in its place.
     func sold(as product: ListedProduct) async throws -> ProductID {
         guard !product.variants.isEmpty else { return product.id }
-        // The storefront is known after the first request for products.
         if coordinator.state.storefront == nil {
             _ = try await Self.fetch(requests, for: [product.id], reportingTo: coordinator)
         }
@@ -37,7 +36,6 @@ extension Store {
     /// Returns the store's description of products: each under its own id, with the price at which it is sold.
     private func describe(_ products: [ListedProduct]) async throws -> [ProductID: StoreProduct] {
         let products = products.filter { !$0.isSubscribersOnly }
-        // Includes the full price of each discount, and all variants, because the storefront decides which is sold.
         let related = products.flatMap { product in
             [product.id, product.fullPriceProduct].compactMap { $0 }
                 + product.variants.compactMap { ListedProduct.variantID($0, of: product.id) }

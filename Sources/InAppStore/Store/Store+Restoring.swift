@@ -24,7 +24,6 @@ extension Store {
     public func restorePurchases() async throws -> RestoreResult {
         do {
             let transactions = try await queue.restore()
-            // The store has answered that there is nothing. The server's answer is useful, but not required.
             if transactions.isEmpty { try? await coordinator.refresh() }
             return RestoreResult(
                 restored: Array(Set(transactions.map { list.base(of: $0.productID).rawValue })).sorted(),

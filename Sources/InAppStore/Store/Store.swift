@@ -116,7 +116,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         lock.release()
     }
 
-    // MARK: - What is known
+    // MARK: - State
 
     public var snapshot: StoreSnapshot { coordinator.snapshotPublisher.snapshot }
     public var snapshots: AsyncStream<StoreSnapshot> { coordinator.snapshotPublisher.snapshots.stream(keeping: 100) }

@@ -116,7 +116,6 @@ extension StoreConfiguration {
 
     private func defaultConnection(_ storage: any SecureStorage) throws -> any StoreConnection {
         #if canImport(StoreKit)
-            // A simulator may replace the App Store on Apple platforms too.
             if environment["SOUK_STORE_URL"] == nil {
                 return StoreKitConnection(configuration: .init(storage: storage))
             }

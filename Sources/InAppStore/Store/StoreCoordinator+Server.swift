@@ -53,7 +53,6 @@ extension StoreCoordinator {
                 if let customerAnswer = record(answer) { await recordAnswer(customerAnswer, about: customer) }
                 return answer
             } catch {
-                // A cancellation is not a failure of the server.
                 if Task.isCancelled { throw CancellationError() }
                 await recordFailure(about: customer)
                 throw error

@@ -297,7 +297,6 @@
         }
 
         public func receipt() async throws -> [UInt8]? {
-            // A device has no receipt before the first purchase or restore.
             guard let url = configuration.receiptURL() else { return nil }
             return (try? Data(contentsOf: url)).map { [UInt8]($0) }
         }
@@ -308,7 +307,6 @@
             listener.cancel()
             messageListener.withLock { listener in
                 listener?.cancel()
-                // A later reader of `messages` starts no new listener.
                 listener = listener ?? Task {}
             }
             await payments.close()

@@ -9,7 +9,6 @@
         }
     }
 
-    // An unverified transaction keeps its signature. Its fields serve only to identify it.
     extension StoreKitTransaction {
         init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>, recordingIn verifier: SystemVerifier) {
             if case .verified = result { verifier.recordVerified(result.jwsRepresentation) }
@@ -140,7 +139,6 @@
                 case .week: .week
                 case .month: .month
                 case .year: .year
-                // No store bills in other units; a day is the shortest period.
                 @unknown default: .day
                 }
             self.init(value: period.value, unit: unit)

@@ -197,7 +197,6 @@ struct Deliveries {
             deliveries[id] = delivery
             settlement.retry = delivery.attempt
         } else if delivery.next != nil {
-            // The refused signature stays unfinished; finishing the newer one finishes the transaction.
             delivery.advance()
             settlement.next = add(delivery.item) ? delivery.item.transaction : nil
         } else {
@@ -207,7 +206,7 @@ struct Deliveries {
         return .settled(settlement)
     }
 
-    // MARK: - Leaving
+    // MARK: - Callers and customers
 
     /// The payments whose purchases are being delivered.
     var awaitedPayments: Set<PaymentID> { Set(deliveries.values.flatMap(\.recipients.payments.keys)) }

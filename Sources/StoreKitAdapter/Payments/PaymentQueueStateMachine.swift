@@ -127,7 +127,6 @@ struct PaymentQueueStateMachine {
         alreadyOwned: Bool = false
     ) -> [Action] {
         let payment = reason == .purchased ? update.paymentID.flatMap { payments.contains($0) ? $0 : nil } : nil
-        // The store is finishing this very signature, so nothing is left to do.
         if payment == nil, reason.mustFinish, finishes.contains(transaction) { return [] }
         let item = Deliveries.Item(transaction: transaction, reason: reason, payment: update.paymentID)
         let isDue = deliveries.add(item) { recipients in
@@ -228,7 +227,7 @@ struct PaymentQueueStateMachine {
         return presentations.keys.sorted().map { .answerRestore($0, .failure(error)) }
     }
 
-    // MARK: - Leaving
+    // MARK: - Customer changes and shutdown
 
     /// Answers the callers that wait for the store or for a restore. Callers whose purchase is being delivered still
     /// get that result.

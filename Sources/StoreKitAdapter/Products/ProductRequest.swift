@@ -82,7 +82,6 @@ public actor ProductRequest {
             guard !missing.isEmpty else { return ProductAnswer(products: known.values.sorted { $0.id < $1.id }) }
             let requestedRevision = revision
             let answer = try await fetch(missing)
-            // The storefront changed during the request: these prices are outdated.
             guard revision == requestedRevision else { continue }
             for product in answer.products { known[product.id] = product }
             let invalid = answer.invalidProductIDs.sorted()
@@ -144,7 +143,7 @@ public actor ProductRequest {
         try await awaitResult { try await task.value }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     /// Joins the running requests for these ids, and begins one for the rest. A request outlives its callers.
     private func fetch(_ ids: Set<ProductID>) async throws -> ProductAnswer {

@@ -23,7 +23,6 @@ actor StoreKitPayments {
         self.storage = storage
         self.reports = reports
         self.timeouts = timeouts
-        // An unreadable journal counts as empty: it must not prevent purchases.
         let written = try? storage?.data(for: Self.journalKey)
         let journal = written.flatMap { try? WireJSON.decode(PaymentJournal.self, from: $0) }
         machine = StoreKitStateMachine(journal: journal ?? PaymentJournal())

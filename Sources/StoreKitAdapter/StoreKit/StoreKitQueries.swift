@@ -50,7 +50,6 @@ struct StoreKitQueries: Sendable {
             return .failed(StoreFailure(code: .invalidProduct, reason: reason))
         }
         let owned = await budget.answer { [latest] in await latest(payment.productID) }
-        // The connection was closed: no sheet may open now.
         guard !Task.isCancelled else { return .failed(Self.cancelled) }
         switch await sell() {
         case .bought(let bought):

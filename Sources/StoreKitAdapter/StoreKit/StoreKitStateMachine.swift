@@ -93,7 +93,7 @@ struct StoreKitStateMachine {
         }
     }
 
-    // MARK: - What happens by itself
+    // MARK: - Updates
 
     private mutating func updated(_ transaction: StoreTransaction) -> [Action] {
         let mayAnswerPayment = transaction.revocationDate == nil && transaction.reason != .renewal
@@ -119,7 +119,6 @@ struct StoreKitStateMachine {
     }
 
     private mutating func renewalChanged(_ transaction: StoreTransaction) -> [Action] {
-        // Revocations are reported with the transactions.
         guard transaction.revocationDate == nil, let signed = transaction.signedRenewalInfo,
             renewals.updateValue(signed, forKey: transaction.originalID) != signed
         else { return [] }

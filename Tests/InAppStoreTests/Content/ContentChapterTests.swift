@@ -29,16 +29,16 @@ struct ContentChapterTests {
 
     @Test func `a fetcher of one's own may leave the work to the store's`() async throws {
         try await ContentScene.run { scene in
-            let fetcher = ShelfFetcher(remote: scene.fetcher()) { _ in scene.url }
+            let fetcher = CollectionFetcher(remote: scene.fetcher()) { _ in scene.url }
             let library = scene.library([fetcher])
-            let told = try await library.fetch("film", parameters: ["type": "ShelfFetcher", "shelf": "a"]).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: ["type": "ShelfFetcher", "shelf": "a"]).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             await #expect(throws: PurchaseError(.invalidContentFetcherParameters, "")) {
                 try await library.fetch("other", parameters: ["type": "ShelfFetcher"]).all()
             }
             await library.close()
             var configuration = StoreConfiguration(productListPath: "")
-            withShelves(&configuration, over: loopbackTransport())
+            withCollections(&configuration, over: loopbackTransport())
             #expect(configuration.contentFetchers.map(\.types) == [["ShelfFetcher"]])
         }
     }

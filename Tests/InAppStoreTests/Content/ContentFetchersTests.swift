@@ -46,7 +46,7 @@ struct ContentFetchersTests {
     }
 
     @Test(arguments: ["Carrier", "OnDemandContentFetcher"])
-    func `a fetcher that nobody registered is named`(type: String) async throws {
+    func `the error names a fetcher that is not registered`(type: String) async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let error = await #expect(throws: PurchaseError.self) {
@@ -69,8 +69,8 @@ struct ContentFetchersTests {
             }
             parameters["size"] = .number(ContentScene.archive.count)
             parameters["sha256"] = .string(digest)
-            let told = try await library.fetch("film", parameters: parameters).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: parameters).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             let original = ContentScene.files(scene.folder + "/served")["film.zip"]
             #expect(original == ContentScene.archive, "the original stays where it is")
             await library.close()
@@ -93,8 +93,8 @@ struct ContentFetchersTests {
                 }
             }
             try Data("abc\n".utf8).write(to: URL(fileURLWithPath: folder + "/film.checksum"))
-            let told = try await library.fetch("film", parameters: parameters).all()
-            #expect(ContentScene.files(told.last?.location).keys.sorted() == ["film.checksum"])
+            let reported = try await library.fetch("film", parameters: parameters).all()
+            #expect(ContentScene.files(reported.last?.location).keys.sorted() == ["film.checksum"])
             #expect(resources.asked.all.allSatisfy { $0 == ["film", "sound"] })
             #expect(
                 resources.released.all == [["film", "sound"], ["film", "sound"]], "there was none to release before")
@@ -111,7 +111,7 @@ struct ContentFetchersTests {
             let library = scene.library([OnDemandContentFetcher(resources), LocalContentFetcher()])
             let local: JSONValue = ["type": "LocalContentFetcher", "URL": "file:///nowhere/film.zip"]
             let onDemand: JSONValue = ["type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "abc"]
-            let told = try await library.fetch(
+            let reported = try await library.fetch(
                 "film",
                 parameters: [
                     "type": "FallbackContentFetcher",
@@ -120,7 +120,7 @@ struct ContentFetchersTests {
                     ],
                 ]
             ).all()
-            #expect(ContentScene.files(told.last?.location).keys.sorted() == ["film.checksum"])
+            #expect(ContentScene.files(reported.last?.location).keys.sorted() == ["film.checksum"])
             #expect(resources.released.all == [["film"]])
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/link", withDestinationPath: folder + "/film.checksum")
@@ -136,8 +136,7 @@ struct ContentFetchersTests {
         (4992, PurchaseError.Code.diskFull), (4993, .diskFull), (4994, .invalidContentFetcherParameters),
         (4097, .contentFetchFailed),
     ])
-    func `why on-demand resources could not be had is told in the store's codes`(number: Int, code: PurchaseError.Code)
-    {
+    func `failures of on-demand resources become the store's codes`(number: Int, code: PurchaseError.Code) {
         let error = PurchaseError.ofBundleResources(NSError(domain: NSCocoaErrorDomain, code: number))
         #expect((error as? PurchaseError)?.code == code)
         let elsewhere = PurchaseError.ofBundleResources(NSError(domain: NSURLErrorDomain, code: number))
@@ -163,7 +162,7 @@ struct ContentFetchersTests {
         #expect(bundle.folder(holding: "com.other.checksum") == nil)
     }
 
-    @Test func `the platform's progress is told once it has a total`() {
+    @Test func `the platform's progress is reported once it has a total`() {
         let progress = Progress(totalUnitCount: -1)
         #expect(ContentProgress(progress) == nil)
         progress.totalUnitCount = 80
@@ -171,7 +170,7 @@ struct ContentFetchersTests {
         #expect(ContentProgress(progress) == ContentProgress(received: 20, total: 80))
     }
 
-    @Test func `the first fetcher that brings the content ends it, and all failures are told`() async throws {
+    @Test func `the first fetcher that succeeds ends the fallback, and all failures are reported`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let missing: JSONValue = ["type": "LocalContentFetcher", "URL": "file:///nowhere/film.zip"]
@@ -186,8 +185,8 @@ struct ContentFetchersTests {
             #expect(error?.code == .contentFetchFailed && error?.reason.contains("/nowhere/film.zip") == true)
             #expect(error?.reason.contains("404") == true)
             let nested = JSONValue.object(fallback(missing, remote))
-            let told = try await library.fetch("film", parameters: fallback(missing, nested, missing)).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: fallback(missing, nested, missing)).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             await library.close()
         }
     }

@@ -7,7 +7,7 @@ import ZipExtraction
 
 @testable import InAppStore
 
-/// What a process that is killed leaves, as it would look to the next one; `CrashLoop` really kills one.
+/// The state that a killed process leaves for the next one. `CrashLoop` kills a real process.
 @Suite(.timeLimit(.minutes(2)))
 struct ContentKillTests {
     @Test func `a process killed at any step leaves the old content or the new, and the next one finishes`()
@@ -16,7 +16,7 @@ struct ContentKillTests {
         try await ContentScene.run { scene in
             let old = try scene.makeFolder(["a": "1"])
             let images = CallLog<String>()
-            // What a kill at this moment would leave behind.
+            // The state that a kill at this moment would leave.
             let takeImage: @Sendable () -> Void = {
                 let image = "\(scene.folder)/image-\(images.all.count)"
                 try? FileManager.default.copyItem(atPath: scene.kept, toPath: image)
@@ -39,8 +39,8 @@ struct ContentKillTests {
                 let isOld = ContentScene.files(place) == ["a": [49]]
                 #expect(isOld || ContentScene.isFilm(place), "half of it in \(image)")
                 wereOld.append(isOld)
-                let told = try await next.fetch("film", parameters: scene.parameters()).all()
-                #expect(ContentScene.isFilm(told.last?.location))
+                let reported = try await next.fetch("film", parameters: scene.parameters()).all()
+                #expect(ContentScene.isFilm(reported.last?.location))
                 let left = try FileManager.default.contentsOfDirectory(atPath: place + "/..")
                 #expect(Set(left) == ["content", "record.json"], "\(image)")
                 await next.close()
@@ -50,7 +50,7 @@ struct ContentKillTests {
     }
 }
 
-/// Looks on at each step of a download.
+/// Calls `step` at each step of a download.
 struct WatchedFetcher: ContentFetcher {
     let fetcher: RemoteContentFetcher
     let step: @Sendable () -> Void
@@ -61,14 +61,14 @@ struct WatchedFetcher: ContentFetcher {
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
         step()
-        return try await fetcher.fetch(order) { told in
-            progress(told)
+        return try await fetcher.fetch(order) { reported in
+            progress(reported)
             step()
         }
     }
 }
 
-/// Looks on while an archive is unpacked, and when it is in its place.
+/// Calls `step` during and after the extraction of an archive.
 private struct WatchedExtractor: ArchiveExtractor {
     let step: @Sendable () -> Void
 
@@ -76,8 +76,8 @@ private struct WatchedExtractor: ArchiveExtractor {
         _ archive: String, into folder: String, limits: ExtractionLimits,
         progress: @escaping @Sendable (ExtractionProgress) -> Void
     ) async throws {
-        try await ZipExtractor().extract(archive, into: folder, limits: limits) { told in
-            progress(told)
+        try await ZipExtractor().extract(archive, into: folder, limits: limits) { reported in
+            progress(reported)
             step()
         }
         step()

@@ -11,7 +11,7 @@ import ZipExtraction
 
 @Suite(.timeLimit(.minutes(2)))
 struct ContentLibraryTests {
-    /// Waits, once some bytes are told, for the gate.
+    /// Waits for the gate after it has reported some bytes.
     private struct HeldFetcher: ContentFetcher {
         let types: Set<String> = ["Held"]
         let gate: Gate
@@ -42,7 +42,7 @@ struct ContentLibraryTests {
         return (scene.library([fetcher]), fetcher)
     }
 
-    // MARK: - Many callers
+    // MARK: - Concurrent callers
 
     @Test func `many callers share one fetch, and all hear its progress`() async throws {
         try await ContentScene.run { scene in
@@ -52,9 +52,9 @@ struct ContentLibraryTests {
             let late = library.fetch("film", parameters: ["type": "Held"])
             fetcher.gate.open()
             for stream in [early, late] {
-                let told = try await stream.all()
-                #expect(told.map(\.received) == [3, 10, 10])
-                #expect(told.last?.location == library.location(of: "film"))
+                let reported = try await stream.all()
+                #expect(reported.map(\.received) == [3, 10, 10])
+                #expect(reported.last?.location == library.location(of: "film"))
             }
             #expect(fetcher.begun.all == [true])
             #expect(try await library.fetch("film", parameters: ["type": "Held"]).all().count == 1, "there already")
@@ -63,7 +63,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `who leaves stops it for nobody else, and the last stops it`() async throws {
+    @Test func `a caller that leaves does not stop the fetch, and the last one does`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let streams = (0..<2).map { _ in library.fetch("film", parameters: ["type": "Held"]) }
@@ -75,8 +75,8 @@ struct ContentLibraryTests {
             listeners[1].cancel()
             await fetcher.begun.wait { $0 == [true, false] }
             fetcher.gate.open()
-            let told = try await library.fetch("film", parameters: ["type": "Held"]).all()
-            #expect(told.last?.isComplete == true && fetcher.begun.all == [true, false, true])
+            let reported = try await library.fetch("film", parameters: ["type": "Held"]).all()
+            #expect(reported.last?.isComplete == true && fetcher.begun.all == [true, false, true])
             await library.close()
         }
     }
@@ -100,15 +100,15 @@ struct ContentLibraryTests {
             let library = scene.library()
             for try await progress in library.fetch("film", parameters: scene.parameters())
             where progress.received == 5000 { break }
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
             silence.open()
             #expect(scene.requests.all[1]["Range"]?.hasPrefix("bytes=5000-") == true)
-            #expect(ContentScene.isFilm(told.last?.location))
+            #expect(ContentScene.isFilm(reported.last?.location))
             await library.close()
         }
     }
 
-    @Test func `closing ends whoever waits, and nothing begins afterwards`() async throws {
+    @Test func `closing ends waiting callers, and nothing begins afterwards`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let stream = library.fetch("film", parameters: ["type": "Held"])
@@ -122,7 +122,7 @@ struct ContentLibraryTests {
         }
     }
 
-    // MARK: - What is there
+    // MARK: - Stored content
 
     @Test func `what is on the device is known in the next run, told when it changes, and removed whole`() async throws
     {
@@ -193,14 +193,14 @@ struct ContentLibraryTests {
         }
     }
 
-    // MARK: - What goes wrong
+    // MARK: - Failures
 
     @Test(arguments: [
         (ExtractionError.Code.diskFull, PurchaseError.Code.diskFull), (.notPermitted, .notPermitted),
         (.corrupt, .contentExtractionFailed), (.limitExceeded, .contentExtractionFailed),
     ])
-    func `a failure to unpack is told as what it is, and the old content stays`(
-        code: ExtractionError.Code, told: PurchaseError.Code
+    func `a failure to unpack is reported with its code, and the old content stays`(
+        code: ExtractionError.Code, reported: PurchaseError.Code
     ) async throws {
         struct Failing: ArchiveExtractor {
             let code: ExtractionError.Code
@@ -212,7 +212,7 @@ struct ContentLibraryTests {
         try await ContentScene.run { scene in
             let library = scene.library(extractor: Failing(code: code))
             _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
-            await #expect(throws: PurchaseError(told, "")) {
+            await #expect(throws: PurchaseError(reported, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             #expect(ContentScene.files(library.location(of: "film")) == ["a": [49]])
@@ -222,7 +222,7 @@ struct ContentLibraryTests {
             _ = try await next.fetch("film", parameters: scene.parameters()).all()
             #expect(ContentScene.isFilm(next.location(of: "film")))
             let again = scene.requests.all.count > asked
-            #expect(again == (told == .contentExtractionFailed), "only what cannot be unpacked is fetched twice")
+            #expect(again == (reported == .contentExtractionFailed), "only what cannot be unpacked is fetched twice")
             await next.close()
         }
     }
@@ -255,7 +255,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `a place that cannot be a folder is told, and nothing is downloaded`() async throws {
+    @Test func `a place that cannot be a folder is reported, and nothing is downloaded`() async throws {
         try await ContentScene.run { scene in
             try Data("in the way".utf8).write(to: URL(fileURLWithPath: scene.kept))
             let library = scene.library()
@@ -305,7 +305,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `failures of the disk are told as what they are`() {
+    @Test func `failures of the disk are reported with their codes`() {
         for (number, code) in [
             (ENOSPC, PurchaseError.Code.diskFull), (EDQUOT, .diskFull), (EACCES, .notPermitted), (EROFS, .notPermitted),
             (EIO, .storageFailed),

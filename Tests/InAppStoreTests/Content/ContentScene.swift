@@ -11,9 +11,9 @@ import ZipExtraction
 
 @testable import InAppStore
 
-/// The simulator's content behind a real socket, which misbehaves as a test says, and a device's folder.
+/// The simulator's content behind a real socket with injected failures, and a device's folder.
 final class ContentScene: Sendable {
-    /// Takes the place of the answer to one request.
+    /// Replaces the response to one request.
     typealias Fault = @Sendable (HTTPRequest, any HTTPHandler) async -> HTTPResponse
 
     let folder = NSTemporaryDirectory() + "souk-content-\(UUID().uuidString)"
@@ -50,14 +50,14 @@ final class ContentScene: Sendable {
         try Data(bytes).write(to: URL(fileURLWithPath: folder + "/served/film.zip"), options: .atomic)
     }
 
-    /// The next requests are answered by these, in their order.
+    /// Answers the next requests with these, in order.
     func next(_ faults: Fault...) { self.faults.withLock { $0 += faults } }
 
     func parameters(_ more: JSONObject = [:]) -> JSONObject {
         ["type": "BZRRemoteContentFetcher", "URL": .string(url)].merging(more) { $1 }
     }
 
-    /// Pauses take no time, and patience never ends.
+    /// Pauses take no time, and the idle timeout never ends.
     func fetcher(
         piece: Int = 64 << 10, attempts: Int = 4, transport: (any HTTPTransport)? = nil,
         change: (inout RemoteContentFetcher.Configuration) -> Void = { _ in }
@@ -73,21 +73,21 @@ final class ContentScene: Sendable {
         return RemoteContentFetcher(transport: transport ?? Self.streaming(), configuration: configuration)
     }
 
-    /// Hands on what has arrived, however short the whole is.
+    /// Passes on the received bytes, even if the body is incomplete.
     private static func streaming() -> any HTTPTransport {
         var configuration = CurlTransport.Configuration()
         configuration.maximumBufferedBytes = 0
         return CurlTransport(configuration: configuration)
     }
 
-    /// A library as an app's next run would make it.
+    /// Returns a library, as the app's next run would create it.
     func library(
         _ fetchers: [any ContentFetcher]? = nil, extractor: (any ArchiveExtractor)? = ZipExtractor()
     ) -> ContentLibrary {
         ContentLibrary(folder: kept, fetchers: fetchers ?? [fetcher(), LocalContentFetcher()], extractor: extractor)
     }
 
-    /// A folder outside the library with these files.
+    /// Creates a folder with these files outside the library.
     func makeFolder(_ files: [String: String], named name: String = "source") throws -> String {
         let path = "\(folder)/\(name)"
         for (name, text) in files {
@@ -99,13 +99,13 @@ final class ContentScene: Sendable {
         return path
     }
 
-    /// The parameters of content that is on the device.
+    /// Returns the parameters of content that is on the device.
     static func local(_ path: String, _ more: JSONObject = [:]) -> JSONObject {
         ["type": "BZRLocalContentFetcher", "URL": .string(URL(fileURLWithPath: path).absoluteString)]
             .merging(more) { $1 }
     }
 
-    /// The files of a folder, by their path in it.
+    /// Returns the files of a folder, by their path in it.
     static func files(_ folder: String?) -> [String: [UInt8]] {
         guard let folder, let names = FileManager.default.enumerator(atPath: folder) else { return [:] }
         var files: [String: [UInt8]] = [:]
@@ -121,7 +121,7 @@ final class ContentScene: Sendable {
 }
 
 extension ContentScene {
-    /// The connection ends after so many bytes of the body.
+    /// Ends the connection after this number of bytes of the body.
     static func cut(after count: Int, ignoringRange: Bool = false) -> Fault {
         { request, content in
             var request = request
@@ -142,7 +142,7 @@ extension ContentScene {
         { _, _ in HTTPResponse(status: status, headers: headers, body: .text("<h1>No</h1>")) }
     }
 
-    /// The true answer, changed.
+    /// Changes the real response.
     static func changed(
         _ change: @escaping @Sendable (inout HTTPRequest) -> Void = { _ in },
         _ answer: @escaping @Sendable (inout HTTPResponse) -> Void
@@ -160,7 +160,7 @@ extension ContentScene {
 }
 
 extension AsyncThrowingStream<ContentProgress, any Error> {
-    /// Everything that is told, to the end.
+    /// Returns all progress, to the end.
     func all() async throws -> [ContentProgress] {
         var all: [ContentProgress] = []
         for try await progress in self { all.append(progress) }

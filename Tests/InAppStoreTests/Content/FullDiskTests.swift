@@ -6,7 +6,7 @@ import ZipExtraction
 
 @testable import InAppStore
 
-/// Disks that are really full, or may only be read. Where none can be mounted, `CrashLoop devices` has others that fail.
+/// Disks that are really full or read-only. If none can be mounted, `CrashLoop devices` covers other failing disks.
 @Suite(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"), .timeLimit(.minutes(2)))
 struct FullDiskTests {
     private func onDisk(of bytes: Int, _ body: (ContentScene, TinyDisk, ContentLibrary) async throws -> Void)
@@ -40,7 +40,6 @@ struct FullDiskTests {
     @Test func `a disk that is full while it downloads or unpacks says so, and goes on when there is room`()
         async throws
     {
-        // The archive has 300 000 bytes, and so has what is in it.
         try await onDisk(of: 200 << 10) { scene, disk, library in
             await expect(.diskFull, scene, library)
             try disk.resize(to: 450 << 10)

@@ -13,14 +13,15 @@ import Testing
 struct RemoteContentFetcherTests {
     private static let size = ContentScene.archive.count
 
-    @Test func `an archive comes in pieces, with progress in bytes, and stands in its place`() async throws {
+    @Test func `an archive is downloaded in pieces, with progress in bytes, and is put in place`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(told.map(\.received) == told.map(\.received).sorted())
-            #expect(told.dropLast().allSatisfy { $0.total == Int64(Self.size) && !$0.isComplete })
-            #expect(told.last?.received == Int64(Self.size) && told.last?.isComplete == true)
-            #expect(told.last?.location == library.location(of: "film") && ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(reported.map(\.received) == reported.map(\.received).sorted())
+            #expect(reported.dropLast().allSatisfy { $0.total == Int64(Self.size) && !$0.isComplete })
+            #expect(reported.last?.received == Int64(Self.size) && reported.last?.isComplete == true)
+            #expect(
+                reported.last?.location == library.location(of: "film") && ContentScene.isFilm(reported.last?.location))
             #expect(scene.requests.all.count == 5, "300 000 bytes are five pieces of 64 KiB")
             #expect(scene.requests.all[0]["If-Range"] == nil)
             #expect(scene.requests.all.dropFirst().allSatisfy { $0["If-Range"]?.hasPrefix("\"") == true })
@@ -33,8 +34,8 @@ struct RemoteContentFetcherTests {
         try await ContentScene.run { scene in
             scene.next(ContentScene.cut(after: byte))
             let library = scene.library([scene.fetcher(piece: 1 << 20)])
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             let ranges = scene.requests.all.map { $0["Range"] }
             #expect(ranges.count == 2 && ranges[1]?.hasPrefix("bytes=\(byte)-") == true)
             await library.close()
@@ -50,8 +51,8 @@ struct RemoteContentFetcherTests {
             }
             await refused.close()
             let next = scene.library()
-            let told = try await next.fetch("film", parameters: scene.parameters()).all()
-            #expect(told.first?.received == 123_456 && ContentScene.isFilm(told.last?.location))
+            let reported = try await next.fetch("film", parameters: scene.parameters()).all()
+            #expect(reported.first?.received == 123_456 && ContentScene.isFilm(reported.last?.location))
             #expect(scene.requests.all[1]["Range"]?.hasPrefix("bytes=123456-") == true)
             #expect(scene.requests.all[1]["If-Range"] != nil)
             await next.close()
@@ -68,8 +69,8 @@ struct RemoteContentFetcherTests {
                     return await content.respond(to: request).response()
                 })
             let library = scene.library([scene.fetcher(piece: 1 << 20)])
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.files(told.last?.location) == ["read.me": Array("version 2".utf8)])
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.files(reported.last?.location) == ["read.me": Array("version 2".utf8)])
             await library.close()
         }
     }
@@ -80,8 +81,8 @@ struct RemoteContentFetcherTests {
                 ContentScene.cut(after: 100_000),
                 ContentScene.changed({ $0.headers["If-Range"] = nil }, { $0.headers["ETag"] = "\"other\"" }))
             let library = scene.library([scene.fetcher(piece: 1 << 20)])
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             #expect(scene.requests.all.last?["Range"]?.hasPrefix("bytes=0-") == true)
             await library.close()
         }
@@ -91,9 +92,9 @@ struct RemoteContentFetcherTests {
         try await ContentScene.run { scene in
             scene.next(ContentScene.cut(after: 70_000, ignoringRange: true), ContentScene.ignoringRange)
             let library = scene.library()
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location) && scene.requests.all.count == 2)
-            #expect(told.last?.received == Int64(Self.size))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location) && scene.requests.all.count == 2)
+            #expect(reported.last?.received == Int64(Self.size))
             await library.close()
         }
     }
@@ -117,8 +118,8 @@ struct RemoteContentFetcherTests {
         try await ContentScene.run { scene in
             scene.next(fault)
             let library = scene.library()
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             #expect(scene.requests.all.count == 2 && scene.requests.all[1]["Range"] == nil)
             await library.close()
         }
@@ -137,15 +138,15 @@ struct RemoteContentFetcherTests {
             }
             scene.next(ContentScene.status(status), ContentScene.status(status, ["Retry-After": "3"]))
             let library = scene.library([fetcher])
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             #expect(pauses.all == [.milliseconds(500), .seconds(3)])
             await library.close()
         }
     }
 
     @Test(arguments: [204, 301, 302, 307, 401, 403, 404, 410, 501])
-    func `a refusal is told with its status and without the URL's secrets`(status: Int) async throws {
+    func `a refusal is reported with its status and without the URL's secrets`(status: Int) async throws {
         try await ContentScene.run { scene in
             scene.next(ContentScene.status(status, ["Location": scene.url]))
             let library = scene.library()
@@ -216,8 +217,8 @@ struct RemoteContentFetcherTests {
                 #expect(library.downloaded == [])
             }
             let right: JSONObject = ["size": .number(Self.size), "sha256": .string(digest.uppercased())]
-            let told = try await library.fetch("film", parameters: scene.parameters(right)).all()
-            #expect(ContentScene.isFilm(told.last?.location))
+            let reported = try await library.fetch("film", parameters: scene.parameters(right)).all()
+            #expect(ContentScene.isFilm(reported.last?.location))
             await library.close()
         }
     }
@@ -248,8 +249,8 @@ struct RemoteContentFetcherTests {
                     answer.body = .stream(HTTPBodyStream(length: nil) { try await stream.next() })
                 })
             let library = scene.library()
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location) && told.last?.total == Int64(Self.size))
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location) && reported.last?.total == Int64(Self.size))
             await library.close()
         }
     }
@@ -257,8 +258,8 @@ struct RemoteContentFetcherTests {
     @Test func `a transport that collects answers brings content in pieces too`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library([scene.fetcher(transport: URLSessionTransport())])
-            let told = try await library.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(told.last?.location) && Set(told.map(\.received)).count > 4)
+            let reported = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(reported.last?.location) && Set(reported.map(\.received)).count > 4)
             await library.close()
         }
     }

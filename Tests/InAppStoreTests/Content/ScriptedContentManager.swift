@@ -4,7 +4,7 @@ import StoreModel
 
 @testable import InAppStore
 
-/// A content manager that fetches what a test says, in memory.
+/// A scripted content manager in memory.
 final class ScriptedContentManager: ContentManager {
     enum Call: Hashable, Sendable {
         case fetch(ProductID, JSONObject)
@@ -16,19 +16,19 @@ final class ScriptedContentManager: ContentManager {
 
     let calls = CallLog<Call>()
     private let there: Locked<Set<ProductID>>
-    private let told = Broadcast<Set<ProductID>>(replaysLast: true)
+    private let reported = Broadcast<Set<ProductID>>(replaysLast: true)
     private let fetching: Locked<Fetch?> = Locked(nil)
 
     init(_ there: Set<ProductID> = []) {
         self.there = Locked(there)
-        told.send(there)
+        reported.send(there)
     }
 
-    /// What becomes of a fetch; by default it ends at once with ten bytes.
+    /// The script of a fetch. By default it ends at once with ten bytes.
     func whenFetching(_ fetch: @escaping Fetch) { fetching.withLock { $0 = fetch } }
 
     var downloaded: Set<ProductID> { there.withLock { $0 } }
-    var changes: AsyncStream<Set<ProductID>> { told.stream() }
+    var changes: AsyncStream<Set<ProductID>> { reported.stream() }
     func location(of product: ProductID) -> String? { downloaded.contains(product) ? "/content/\(product)" : nil }
 
     func fetch(
@@ -57,14 +57,14 @@ final class ScriptedContentManager: ContentManager {
 
     func put(_ product: ProductID) { set { $0.insert(product) } }
 
-    /// Says that this is there, which it was once.
-    func tellLate(_ products: Set<ProductID>) { told.send(products) }
+    /// Sends an outdated set of content.
+    func reportLate(_ products: Set<ProductID>) { reported.send(products) }
 
     private func set(_ change: @Sendable (inout Set<ProductID>) -> Void) {
         let now = there.withLock { there in
             change(&there)
             return there
         }
-        told.send(now)
+        reported.send(now)
     }
 }

@@ -47,7 +47,7 @@ struct StoreHubPluginTests {
             try sender.publisher(forEvent: event, payload: nil, subscriber: self)
         }
 
-        /// Sends a command under a name of its own and returns the event that answers it.
+        /// Sends a command with a new id, and returns the event that answers it.
         func call(_ command: String, _ payload: JSONObject? = nil, answeredBy event: Message) async throws -> JSONObject
         {
             let id = MessageID.unique()
@@ -64,7 +64,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    /// Sells on the web what the store's list does not have.
+    /// A web shop that sells a product which is not in the store's list.
     private final class WebShop: PurchasePlugin {
         let name = "web"
 
@@ -185,7 +185,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `an offer is bought with the signature of whoever can sign it`() async throws {
+    @Test func `an offer is bought with the signature of a plugin that can sign it`() async throws {
         try await run { screen, _ in
             for offer in ["half", "unsigned"] {
                 let result = try await screen.call(
@@ -240,7 +240,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `a purchase that was put off is told of, and bought on command`() async throws {
+    @Test func `a postponed purchase is reported, and bought on command`() async throws {
         try await run(change: { $0.promotedPurchases = { _, _, _ in .postpone } }) { screen, _ in
             let events = try screen.events("store.event").values()
             test.connection.promote("pack")
@@ -273,7 +273,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `messages are told as they are, and answered on command`() async throws {
+    @Test func `messages are sent unchanged, and answered on command`() async throws {
         try await run { screen, _ in
             var messages = try screen.events("store.messages").values().makeAsyncIterator()
             #expect(try await messages.next()?.result.get() == ["messages": []], "the current value first")
@@ -302,7 +302,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    // MARK: - The other commands
+    // MARK: - Other commands
 
     @Test func `restoring says what came back, that there was nothing, and what went wrong`() async throws {
         try await run { screen, _ in
@@ -352,10 +352,10 @@ struct StoreHubPluginTests {
             }
             try await run(change: change) { screen, store in
                 let id = MessageID.unique()
-                let told = try screen.events("store.contentProgress").filter(correlationId: id).values()
+                let reported = try screen.events("store.contentProgress").filter(correlationId: id).values()
                 try screen.send(try Message("store.fetchContent", id: id), ["productID": "film"])
                 var received: [Int] = []
-                for await event in told {
+                for await event in reported {
                     let progress = try event.result.get()
                     received.append(try #require(progress["received"]?.intValue))
                     #expect(progress["productID"] == "film")
@@ -409,7 +409,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    // MARK: - What can be asked and heard
+    // MARK: - Queries and events
 
     @Test func `the status is the store's snapshot`() async throws {
         try await run { screen, store in
@@ -431,7 +431,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `products are told with their prices, and shown`() async throws {
+    @Test func `products are reported with their prices, and shown`() async throws {
         try await run { screen, store in
             var products: [JSONValue] = []
             try await until("the products are known") {
@@ -450,7 +450,7 @@ struct StoreHubPluginTests {
 
     @Test func `products that could not be had at the start are asked for again`() async throws {
         test.connection.before { call in
-            // The storefront may be known without a question, from the connection's updates.
+            // The storefront may be known from the connection's updates.
             switch call {
             case .storefront, .products: throw StoreFailure(code: .unreachable, reason: "gone")
             default: break
@@ -465,7 +465,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `features are told as they are, when they change, and when they end`() async throws {
+    @Test func `features are sent at once, when they change, and when they end`() async throws {
         let end = Fixture.start + Fixture.month
         let active: JSONValue = [
             ["name": "pro", "isActive": true, "until": .string(RFC3339.string(from: end))]
@@ -483,7 +483,6 @@ struct StoreHubPluginTests {
             var late = try screen.events("store.featuresChanged").values().makeAsyncIterator()
             #expect(try await late.next()?.result.get() == ["features": active], "the current value for latecomers")
 
-            // The store's clock and the plugin's both wait for the end.
             await test.clock.waiters(atLeast: 2)
             test.clock.advance(to: end)
             #expect(try screen.ask("store.features") == ["features": ended])
@@ -491,7 +490,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `what happens in the store is told`() async throws {
+    @Test func `events of the store are sent`() async throws {
         try await run { screen, store in
             var events = try screen.events("store.event").values().makeAsyncIterator()
             test.breakServer()
@@ -503,14 +502,14 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `from where an answer came is told, and of an error only its code`() async throws {
+    @Test func `a diagnostic contains the source of an answer, and only the code of an error`() async throws {
         try await run { screen, _ in
-            var told = try screen.events("store.diagnostic").values().makeAsyncIterator()
+            var reported = try screen.events("store.diagnostic").values().makeAsyncIterator()
             try screen.send("store.restore")
-            let store = try await told.next()?.result.get()
+            let store = try await reported.next()?.result.get()
             #expect(store?["operation"] == "restorePurchases" && store?["plugin"] == "inAppStore")
             #expect(store?["from"] == "plugin" && store?["age"] == 0 && store?["error"] == nil)
-            #expect(try await told.next()?.result.get()["plugin"] == "web")
+            #expect(try await reported.next()?.result.get()["plugin"] == "web")
             let payload = StoreHubPlugin.payload(
                 PurchaseDiagnostic(
                     operation: "getFeatures", askedAt: Fixture.start,

@@ -4,11 +4,12 @@ import Testing
 
 @testable import InAppStore
 
-/// The file around the cipher. That the cipher is AES-256-GCM is the business of those who bring it.
+/// The file format around the cipher. The tests of each decryptor cover AES-256-GCM.
 struct EncryptedProductListTests {
     private static let json = Array(#"[{"identifier": "a", "productType": "consumable"}]"#.utf8)
 
-    /// Vouches for every byte and hides none: the key, then twelve bytes for the nonce, the text, sixteen of sums.
+    /// A test cipher that authenticates every byte and encrypts none: the key, twelve bytes of nonce, the text, and
+    /// sixteen bytes of checksums.
     private struct Seal: ProductListDecryptor {
         struct Refused: Error {}
         let key: UInt8

@@ -5,7 +5,7 @@ import Testing
 
 @testable import InAppStore
 
-/// What a list that can be read says wrongly, or doubtfully.
+/// The errors and warnings in a list that can be read.
 struct ProductListLintTests {
     private struct Expected: Equatable, CustomStringConvertible {
         let severity: ProductListFinding.Severity
@@ -62,7 +62,7 @@ struct ProductListLintTests {
         ),
         (
             #""contentFetcherParameters": {"type": "BZROnDemandContentFetcher", "checksum": "1", "tags": [1]}"#,
-            "nonConsumable", "/0/contentFetcherParameters/tags", "array of texts"
+            "nonConsumable", "/0/contentFetcherParameters/tags", "array of strings"
         ),
         (
             #""contentFetcherParameters": {"type": "OnDemandContentFetcher", "tags": ["a"]}"#, "nonConsumable",
@@ -97,9 +97,9 @@ struct ProductListLintTests {
         (#""enablesProducts": ["a"]"#, "nonConsumable", "/0/enablesProducts", "only a subscription"),
         (#""enablesProducts": ["b."]"#, "renewableSubscription", "/0/enablesProducts/0", "begins with \"b.\""),
         (#""isSubscriberOnly": true"#, "consumable", "/0/isSubscriberOnly", "Did you mean \"isSubscribersOnly\"?"),
-        (#""colour~/": 1"#, "consumable", "/0/colour~0~1", "counts for nothing"),
+        (#""colour~/": 1"#, "consumable", "/0/colour~0~1", "is ignored"),
         (#""priceInfo": {}"#, "consumable", "/0/priceInfo", "prices come from the store"),
-        (#""discountedProducts": []"#, "consumable", "/0/discountedProducts", "names no discount"),
+        (#""discountedProducts": []"#, "consumable", "/0/discountedProducts", "contains no discount"),
         (
             #""contentFetcherParameters": {"type": "RemoteContentFetcher", "URL": "https:///a.zip"}"#, "consumable",
             "/0/contentFetcherParameters/URL", "has no host"
@@ -182,7 +182,7 @@ struct ProductListLintTests {
         #expect(findings.first?.reason.contains("P1M") == true && findings.first?.reason.contains("P1Y") == true)
     }
 
-    @Test func `what the store sells otherwise, or not at all, is told`() throws {
+    @Test func `differences from the store's products are reported`() throws {
         let text = """
             [\(entry("coins", "consumable")), \(entry("pack", "consumable")), \(entry("gone", "nonConsumable")),
              \(entry("pro", "renewableSubscription", #""discountedProducts": ["half"]"#)), \(entry("film", "nonConsumable", #""isSubscribersOnly": true"#))]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import InAppStore
 
-/// What seed 001 says of the product list, sentence by sentence.
+/// The rules of the first product list format, one by one.
 struct ProductListSeedTests {
     static let example = """
         [

@@ -14,10 +14,10 @@ struct ProductListTests {
         (#"{}"#, "", "an array of products"),
         (#"[1]"#, "/0", "a product is an object"),
         (#"[{"productType": "consumable"}]"#, "/0/identifier", "no identifier"),
-        (#"[{"identifier": 1, "productType": "consumable"}]"#, "/0/identifier", "is a text"),
+        (#"[{"identifier": 1, "productType": "consumable"}]"#, "/0/identifier", "is a string"),
         (#"[{"identifier": "", "productType": "consumable"}]"#, "/0/identifier", "1 to 255 bytes"),
         (#"[{"identifier": "a"}]"#, "/0/productType", "missing"),
-        (#"[{"identifier": "a", "productType": 1}]"#, "/0/productType", "is a text"),
+        (#"[{"identifier": "a", "productType": 1}]"#, "/0/productType", "is a string"),
         (#"[{"identifier": "a", "productType": "gift"}]"#, "/0/productType", "\"gift\" is not a productType"),
         (#"[{"identifier": "a", "productType": "consumable", "preAcquired": 1}]"#, "/0/preAcquired", "true or false"),
         (
@@ -26,11 +26,11 @@ struct ProductListTests {
         ),
         (
             #"[{"identifier": "a", "productType": "renewableSubscription", "enablesProducts": "b"}]"#,
-            "/0/enablesProducts", "array of texts"
+            "/0/enablesProducts", "array of strings"
         ),
         (
             #"[{"identifier": "a", "productType": "renewableSubscription", "enablesProducts": ["b", 2]}]"#,
-            "/0/enablesProducts/1", "a text"
+            "/0/enablesProducts/1", "a string"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "discountedProducts": [""]}]"#,
@@ -45,7 +45,7 @@ struct ProductListTests {
             "/0/discountedProducts/2", "already, at /0/discountedProducts/0"
         ),
         (
-            #"[{"identifier": "a", "productType": "consumable", "variants": "A"}]"#, "/0/variants", "array of texts"
+            #"[{"identifier": "a", "productType": "consumable", "variants": "A"}]"#, "/0/variants", "array of strings"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "variants": ["A", ""]}]"#, "/0/variants/1", "not empty"
@@ -62,7 +62,7 @@ struct ProductListTests {
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "fullPriceProductIdentifier": 1}]"#,
-            "/0/fullPriceProductIdentifier", "is a text"
+            "/0/fullPriceProductIdentifier", "is a string"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "fullPriceProductIdentifier": "a"}]"#,
@@ -82,7 +82,7 @@ struct ProductListTests {
             #"[{"identifier": "a", "productType": "consumable", "contentFetcherParameters": {"type": ""}}]"#,
             "/0/contentFetcherParameters/type", "type"
         ),
-        (#"[{"identifier": "a", "productType": null}]"#, "/0/productType", "is a text"),
+        (#"[{"identifier": "a", "productType": null}]"#, "/0/productType", "is a string"),
         (#"[{"identifier": "a", "productType": "noncosumable"}]"#, "/0/productType", "Did you mean \"nonConsumable\"?"),
         (
             #"[{"identifier": "a", "productType": "consumable", "contentFetcherParameters": []}]"#,

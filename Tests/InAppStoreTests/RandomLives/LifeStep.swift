@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// One thing that happens to a customer and their device.
+/// One event in the life of a customer and their device.
 enum LifeStep: Hashable, Sendable {
     case buy(ProductID)
     case buyAndCrash(ProductID, after: Int)
@@ -12,17 +12,17 @@ enum LifeStep: Hashable, Sendable {
     case acquireAll
     case restore
     case refresh
-    /// Time passes for everybody.
+    /// Time passes, at the store and on the device.
     case wait(days: Int)
     case cancelRenewal
     case resumeRenewal
     case refund(ProductID)
-    case cut(Set<Line.End>)
+    case cut(Set<DeviceNetwork.End>)
     case mend
     case crash
     case logOutAndIn
-    /// The device's clock is set to so much before or after the time, or right again. A clock that is set right in part
-    /// looks like one that ran, so that is not done.
+    /// Sets the device's clock this much ahead or behind, or right again. It is never set right in part, because that
+    /// looks like time that passed.
     case setClock(ahead: Int)
 
     static func life(of length: Int, _ chance: inout SeededNumbers) -> [LifeStep] {

@@ -6,14 +6,14 @@ import StoreTestSupport
 
 @testable import InAppStore
 
-/// One life, lived by a store in the real world and by a naive customer.
+/// A random sequence of steps, run by a real store and by the reference model.
 final class RandomLife {
     private let world: RealWorld
     private let disk = MemorySecureStorage()
-    private var line = Line()
+    private var network = DeviceNetwork()
     private let clock: SettableClock
     private var store: Store
-    private var naive: NaiveCustomer
+    private var reference: ReferenceCustomer
 
     static func live(_ steps: [LifeStep]) async throws {
         try await RealWorld.run { world in
@@ -30,17 +30,17 @@ final class RandomLife {
 
     private init(_ world: RealWorld) throws {
         self.world = world
-        naive = NaiveCustomer(at: world.now)
+        reference = ReferenceCustomer(at: world.now)
         clock = SettableClock(world.simulator.clock)
-        store = try Self.launch(world, disk, line, clock)
+        store = try Self.launch(world, disk, network, clock)
     }
 
     private static func launch(
-        _ world: RealWorld, _ disk: MemorySecureStorage, _ line: Line, _ clock: SettableClock
+        _ world: RealWorld, _ disk: MemorySecureStorage, _ network: DeviceNetwork, _ clock: SettableClock
     ) throws -> Store {
         try Store(
             configuration: world.configuration(
-                line: line, storage: DeviceStorage(disk, writtenBy: line), clock: clock))
+                network: network, storage: DeviceStorage(disk, writtenBy: network), clock: clock))
     }
 
     private func end() async { await store.close() }
@@ -56,10 +56,10 @@ final class RandomLife {
         if let complaint { throw LifeDifference(step: index, description: "\(step): \(complaint)") }
         let snapshot = store.snapshot
         let isSubscribed = snapshot.subscriptionInfo?.isExpired == false
-        guard naive.subscription.contains(isSubscribed) else {
+        guard reference.subscription.contains(isSubscribed) else {
             throw LifeDifference(step: index, description: "after \(step), subscribed is \(isSubscribed)")
         }
-        let (allowed, due) = (snapshot.allowedProducts, naive.allowed(subscribed: isSubscribed))
+        let (allowed, due) = (snapshot.allowedProducts, reference.allowed(subscribed: isSubscribed))
         guard allowed == due else {
             throw LifeDifference(
                 step: index, description: "after \(step), allowed are \(allowed.sorted()), should be \(due.sorted())")
@@ -67,104 +67,103 @@ final class RandomLife {
     }
 
     private var mayAcquire: Bool {
-        naive.subscription.count == 1
-            ? naive.subscription.contains(true) : store.snapshot.subscriptionInfo?.isExpired == false
+        reference.subscription.count == 1
+            ? reference.subscription.contains(true) : store.snapshot.subscriptionInfo?.isExpired == false
     }
 
-    /// The server hears of everything from the store, and the device from the server, when the line is up.
+    /// Lets the server receive all events of the store, and the device the server's answer, if the network is up.
     private func settle() async throws {
-        try await world.settle(deviceIsOnline: line.isUp(.store) && line.isUp(.server))
-        guard line.isUp(.server) else { return }
+        try await world.settle(deviceIsOnline: network.isUp(.store) && network.isUp(.server))
+        guard network.isUp(.server) else { return }
         try await store.validateReceipt()
-        naive.hear()
+        reference.refresh()
     }
 
     // MARK: - Steps
 
-    /// What went otherwise than it must.
+    /// Returns the difference between the store and the model.
     private func perform(_ step: LifeStep) async throws -> String? {
         switch step {
         case .buy(let product): return await buy(product)
         case .buyAndCrash(let product, let requests):
-            line.die(after: requests)
+            network.die(after: requests)
             try? await store.purchaseProduct(product.rawValue)
             try await crash()
-            if try await isSold(product) { naive.buy(product) }
+            if try await isSold(product) { reference.buy(product) }
         case .subscribe:
-            return naive.isSubscribed ? nil : await buy("pro.weekly")
+            return reference.isSubscribed ? nil : await buy("pro.weekly")
         case .acquire(let product):
             let mayAcquire = mayAcquire && product != "hat"
-            if mayAcquire { naive.acquire([product]) }
+            if mayAcquire { reference.acquire([product]) }
             return await expect(mayAcquire ? nil : .invalidProductForPurchasing) {
                 try await store.purchaseProduct(product.rawValue)
             }
         case .acquireAll:
             let mayAcquire = mayAcquire
-            if mayAcquire { naive.acquire(["film.noir", "film.warm"]) }
+            if mayAcquire { reference.acquire(["film.noir", "film.warm"]) }
             return await expect(mayAcquire ? nil : .acquireAllRequestedForNonSubscriber) {
                 try await store.acquireAllEnabledProducts()
             }
         case .restore:
-            let isPossible = line.isUp(.store) && (line.isUp(.server) || hasNothing)
+            let isPossible = network.isUp(.store) && (network.isUp(.server) || hasNothing)
             return await expect(
-                isPossible ? nil : line.isUp(.store) ? .acknowledgementPending : .restorePurchasesFailed
+                isPossible ? nil : network.isUp(.store) ? .acknowledgementPending : .restorePurchasesFailed
             ) {
                 try await store.restorePurchases()
             }
         case .refresh:
-            return await expect(line.isUp(.server) ? nil : .receiptValidationFailed) {
+            return await expect(network.isUp(.server) ? nil : .receiptValidationFailed) {
                 try await store.refreshReceipt()
             }
         case .wait(let days):
             let seconds = TimeInterval(days) * 86400 + 1
-            // A device that runs looks at its clock meanwhile; one that jumps by days was set.
             for _ in 0..<days {
                 _ = try await world.simulator.advance(.init(seconds: seconds / TimeInterval(days)))
                 _ = store.snapshot
             }
-            naive.wait(seconds)
-        case .cancelRenewal: if naive.isSubscribed { try await setRenewal(false) }
-        case .resumeRenewal: if naive.isSubscribed { try await setRenewal(true) }
+            reference.wait(seconds)
+        case .cancelRenewal: if reference.isSubscribed { try await setRenewal(false) }
+        case .resumeRenewal: if reference.isSubscribed { try await setRenewal(true) }
         case .refund(let product): try await refund(product)
-        case .cut(let ends): line.cut(ends)
-        case .mend: line.mend([.store, .server])
+        case .cut(let ends): network.cut(ends)
+        case .mend: network.mend([.store, .server])
         case .crash: try await crash()
         case .setClock(let days):
             clock.set(ahead: TimeInterval(days * 86400))
-            naive.setClock(ahead: TimeInterval(days * 86400))
+            reference.setClock(ahead: TimeInterval(days * 86400))
         case .logOutAndIn:
             try await store.logOut()
-            naive.forget()
-            return await expect(line.isUp(.server) ? nil : .receiptValidationFailed) { try await store.logIn("ada") }
+            reference.forget()
+            return await expect(network.isUp(.server) ? nil : .receiptValidationFailed) { try await store.logIn("ada") }
         }
         return nil
     }
 
-    private var hasNothing: Bool { naive.goods.owned.isEmpty && !naive.isSubscribed }
+    private var hasNothing: Bool { reference.ownership.owned.isEmpty && !reference.isSubscribed }
 
     private func buy(_ product: ProductID) async -> String? {
-        let isOwned = naive.goods.owned.contains(product)
-        if line.isUp(.store) { naive.buy(product) }
-        // What is owned is given back by the store, and may have been acknowledged before.
-        if isOwned, line.isUp(.store), !line.isUp(.server) {
+        let isOwned = reference.ownership.owned.contains(product)
+        if network.isUp(.store) { reference.buy(product) }
+        // The store returns an owned purchase, which may already be acknowledged.
+        if isOwned, network.isUp(.store), !network.isUp(.server) {
             try? await store.purchaseProduct(product.rawValue)
             return nil
         }
         let refusal: PurchaseError.Code? =
-            !line.isUp(.store) ? .purchaseFailed : line.isUp(.server) ? nil : .acknowledgementPending
+            !network.isUp(.store) ? .purchaseFailed : network.isUp(.server) ? nil : .acknowledgementPending
         return await expect(refusal) { try await store.purchaseProduct(product.rawValue) }
     }
 
-    /// The app dies and is launched again on the same device, with a line as good as before.
+    /// Crashes the app, and launches it again on the same device with a working network.
     private func crash() async throws {
-        let down = Set([Line.End.store, .server].filter { !line.isUp($0) })
-        let wasDead = line.isDead
-        line.die()
+        let down = Set([DeviceNetwork.End.store, .server].filter { !network.isUp($0) })
+        let wasDead = network.isDead
+        network.die()
         await store.close()
-        line = Line()
-        if !wasDead { line.cut(down) }
-        naive.crash()
-        store = try Self.launch(world, disk, line, clock)
+        network = DeviceNetwork()
+        if !wasDead { network.cut(down) }
+        reference.crash()
+        store = try Self.launch(world, disk, network, clock)
     }
 
     private func isSold(_ product: ProductID) async throws -> Bool {
@@ -179,16 +178,16 @@ final class RandomLife {
         } else {
             try await world.simulator.cancel("pro.weekly", for: "ada")
         }
-        naive.setRenewal(isOn)
+        reference.setRenewal(isOn)
     }
 
     private func refund(_ product: ProductID) async throws {
         let bought = try await world.simulator.transactions(of: "ada").filter {
             $0.productID == product && $0.revocationDate == nil
         }
-        guard let latest = bought.last, product != "pro.weekly" || naive.isSubscribed else { return }
+        guard let latest = bought.last, product != "pro.weekly" || reference.isSubscribed else { return }
         try await world.simulator.refund(latest.transactionID)
-        naive.refund(product)
+        reference.refund(product)
     }
 
     private func expect(_ code: PurchaseError.Code?, _ body: () async throws -> Void) async -> String? {
@@ -196,7 +195,7 @@ final class RandomLife {
             try await body()
             return code.map { "did not throw \($0.rawValue)" }
         } catch let error as PurchaseError {
-            // A store that is away may be missed at the question about the product, before any payment.
+            // The request for the product may fail first, before any payment.
             if code == .purchaseFailed, error.code == .productsMetadataFetchingFailed { return nil }
             return error.code == code
                 ? nil : "threw \(error.code.rawValue) (\(error)), not \(code?.rawValue ?? "nothing")"

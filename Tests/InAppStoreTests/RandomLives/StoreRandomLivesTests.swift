@@ -2,10 +2,10 @@ import BaseTestSupport
 import Foundation
 import Testing
 
-/// Random lives of a customer, lived by a store in the real world and by a naive one.
+/// Random lives of a customer, run by a real store and by a reference model.
 ///
-/// `SOUK_STORE_LIVES` says how many there are, `SOUK_LIFE_STEPS` how long each is, `SOUK_LIFE_SEED` with which it begins.
-/// A life that ends in a difference is cut down to the steps that it takes.
+/// `SOUK_STORE_LIVES` is the number of lives, `SOUK_LIFE_STEPS` the length of each, and `SOUK_LIFE_SEED` the first
+/// seed. A failing life is reduced to the steps that are needed.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreRandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }

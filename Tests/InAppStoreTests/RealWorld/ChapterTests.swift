@@ -20,7 +20,7 @@ struct ChapterTests {
     @Test func `buying, and following what is allowed`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
-            let configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            let configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             let store = try Store(configuration: configuration)
             let following = Task {
                 for await snapshot in store.snapshots {
@@ -34,7 +34,7 @@ struct ChapterTests {
             } catch let error as PurchaseError where error.code == .operationCancelled {
                 // The customer changed their mind.
             } catch let error as PurchaseError where error.code == .acknowledgementPending {
-                // Paid. The store tells the server by itself as soon as it can be reached.
+                // Paid. The store presents the purchase to the server as soon as it is reachable.
             }
 
             #expect(store.allowedProducts == ["film.noir", "film.warm"])
@@ -46,7 +46,8 @@ struct ChapterTests {
 
     @Test func `observing without a user interface`() async throws {
         try await RealWorld.run { world in
-            let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+            let store = try Store(
+                configuration: world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage()))
             let changed = Gate()
             withObservationTracking {
                 _ = store.allowedProducts
@@ -62,7 +63,7 @@ struct ChapterTests {
     @Test func `a purchase begun in the App Store waits until the app is ready`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
-            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             configuration.promotedPurchases = { promoted, product, snapshot in
                 guard await screen.isReady else { return .postpone }
                 return .unlessOwned(promoted, of: product, knowing: snapshot)
@@ -81,7 +82,7 @@ struct ChapterTests {
     @Test func `the purchase client offers what was put off`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
-            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             configuration.promotedPurchases = { promoted, product, snapshot in
                 let answer = PromotedPurchaseAnswer.unlessOwned(promoted, of: product, knowing: snapshot)
                 return answer == .refuse ? .refuse : .postpone
@@ -108,7 +109,8 @@ struct ChapterTests {
 
     @Test func `a message of the App Store is shown`() async throws {
         try await RealWorld.run { world in
-            let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+            let store = try Store(
+                configuration: world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage()))
             try await store.purchaseProduct("pro.weekly")
             try await world.simulator.failBilling("pro.weekly", for: "ada")
             _ = try await world.simulator.advance(.init(seconds: RealWorld.week))
@@ -131,7 +133,7 @@ struct ChapterTests {
 
     @Test func `content with a progress`() async throws {
         try await RealWorld.run { world in
-            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             configuration.contentManager = ScriptedContentManager()
             configuration.productList = ProductList([
                 ListedProduct(

@@ -20,7 +20,8 @@ struct ComingFromTests {
     @Test func `buying, asking and listening`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
-            let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+            let store = try Store(
+                configuration: world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage()))
             let listening = Task {
                 for await transaction in store.completedTransactions {
                     await screen.note(transaction.productID.rawValue)
@@ -52,13 +53,13 @@ struct ComingFromTests {
 
     @Test func `a customer who bought with another library has it all after the first start`() async throws {
         try await RealWorld.run { world in
-            // Another library sold it and finished it, and this server has it for nobody.
+            // Another library has finished the purchase, and this server does not know it.
             let bought = try await world.simulator.buy(.init(productID: "pack"), for: "ada")
             let old = try await world.simulator.connection(account: "ada")
             try await old.finish(bought.transactionID)
             await old.close()
 
-            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             configuration.customer = nil
             let store = try Store(configuration: configuration)
             var defaults = Defaults()

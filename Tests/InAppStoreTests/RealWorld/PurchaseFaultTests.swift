@@ -7,8 +7,8 @@ import Testing
 
 @testable import InAppStore
 
-/// A purchase whose requests go wrong, one after the other. The simulator's ledger says what was paid, the server's what
-/// the customer got for it.
+/// A purchase with a fault in one request after another. The simulator's ledger shows what was paid, the server's what
+/// the customer got.
 @Suite(.timeLimit(.minutes(5)))
 struct PurchaseFaultTests {
     struct Trouble: Sendable, CustomTestStringConvertible {
@@ -19,14 +19,14 @@ struct PurchaseFaultTests {
     static let troubles: [Trouble] = [
         .drop(.beforeSending), .drop(.afterSending), .drop(.inAnswer), .status(503), .status(500, afterSending: true),
         .truncated(after: 5),
-        // Every byte: a single one may make another valid answer of JSON, which is what TLS is for.
+        // Every byte, because a single changed byte may give another valid JSON. TLS prevents that.
         .corrupted(every: 1),
     ].map(Trouble.init)
 
-    /// What one life of the app came to.
+    /// The result of one life of the app.
     private struct Outcome {
         var failure: (any Error)?
-        /// Whether a request met a fault.
+        /// Whether a fault occurred in a request.
         var wasHit: Bool
     }
 
@@ -39,7 +39,6 @@ struct PurchaseFaultTests {
                 let faults = FaultFloret([.init(trouble.fault, requests: request...request)])
                 lives.append(try await life(in: world, with: faults, "request \(request)"))
             } while lives.last?.wasHit == true && lives.count < 100
-            // The last life met no fault any more, so every request of a purchase was tried.
             #expect(lives.last?.wasHit == false && lives.last?.failure == nil)
             #expect(lives.count > 5, "a purchase has more requests than that")
         }
@@ -55,14 +54,15 @@ struct PurchaseFaultTests {
                 lives.append(try await life(in: world, with: faults, isMended: true, "seed \(seed), life \(number)"))
             }
             #expect(lives.contains { $0.wasHit })
-            // How many of them could buy depends on which requests were under way at once. Without faults each can.
+            // How many of them could buy depends on which requests ran at the same time. Without faults, each can.
             faults.enabled = false
             let calm = try await life(in: world, with: faults, "seed \(seed), without faults")
             #expect(calm.failure == nil && !calm.wasHit)
         }
     }
 
-    /// A new device buys ten coins on a network with these faults and comes to rest; `isMended` is on one without them.
+    /// Buys ten coins on a new device with these faults, and waits until it is idle. `isMended` buys on a device
+    /// without faults.
     private func life(
         in world: RealWorld, with faults: FaultFloret, isMended: Bool = false, _ place: String
     ) async throws -> Outcome {
@@ -71,7 +71,7 @@ struct PurchaseFaultTests {
         let interceptor = Interceptor([faults])
         interceptor.run()
         let configuration = world.configuration(
-            line: Line(), storage: MemorySecureStorage(), watched: interceptor.transport(wrapping:))
+            network: DeviceNetwork(), storage: MemorySecureStorage(), watched: interceptor.transport(wrapping:))
         let store = try Store(configuration: configuration)
         var outcome = Outcome(wasHit: false)
         let balance: Int
@@ -89,16 +89,13 @@ struct PurchaseFaultTests {
         await store.close()
         let transactions = try await world.simulator.transactions(of: "ada").count
         let ending: Comment = "\(place): \(outcome.failure.map { "\($0)" } ?? "bought")"
-        // Paid at most once, and once if the app was told so.
         #expect(transactions - paid <= 1, ending)
         if let failure = outcome.failure {
-            // What the store says of the product it says before anybody pays.
             let error = failure as? PurchaseError
             #expect(error != nil && (!(error?.underlying is ProductRequestError) || transactions == paid), ending)
         } else {
             #expect(transactions == paid + 1, ending)
         }
-        // Whatever was paid is acknowledged, exactly once, and nothing else is.
         #expect(balance == 10 * transactions, ending)
         #expect(try await world.simulator.unfinishedTransactions(of: "ada").isEmpty, ending)
         return outcome

@@ -5,11 +5,12 @@ import Testing
 
 @testable import InAppStore
 
-/// The seed's sentences against a simulator and a server over HTTP.
+/// Purchases at a real simulator and a real server, over HTTP.
 @Suite(.timeLimit(.minutes(2)))
 struct RealPurchaseTests {
     private func device(_ world: RealWorld, _ body: (Store) async throws -> Void) async throws {
-        let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+        let store = try Store(
+            configuration: world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage()))
         do {
             try await body(store)
         } catch {
@@ -99,8 +100,8 @@ struct RealPurchaseTests {
             clock.set(ahead: 365 * 86400)
             let disk = MemorySecureStorage()
             for launch in 0..<2 {
-                // The second time the server has nothing new to say but what time it is.
-                let store = try Store(configuration: world.configuration(line: Line(), storage: disk, clock: clock))
+                let store = try Store(
+                    configuration: world.configuration(network: DeviceNetwork(), storage: disk, clock: clock))
                 if launch == 0 { try await store.purchaseProduct("pro.weekly") }
                 try await store.validateReceipt()
                 #expect(store.subscriptionInfo?.isExpired == false)

@@ -5,13 +5,13 @@ import Testing
 
 @testable import InAppStore
 
-/// What the App Store does besides selling to an app that asks, against a simulator and a server over HTTP.
+/// The App Store's services besides purchases, at a real simulator and a real server over HTTP.
 @Suite(.timeLimit(.minutes(2)))
 struct RealStorePagesTests {
     private func device(
         _ world: RealWorld, _ answer: PromotedPurchaseAnswer? = nil, _ body: (Store) async throws -> Void
     ) async throws {
-        var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+        var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
         if let answer { configuration.promotedPurchases = { _, _, _ in answer } }
         let store = try Store(configuration: configuration)
         do {

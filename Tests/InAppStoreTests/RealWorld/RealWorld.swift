@@ -15,8 +15,8 @@ import Testing
 
 @testable import InAppStore
 
-/// An App Store simulator and an entitlement server, each behind a real listener, and devices that speak to them over
-/// HTTP. Time stands still unless the test moves it.
+/// An App Store simulator and an entitlement server, each with a real listener, and devices that use them over HTTP.
+/// The time is frozen unless the test moves it.
 final class RealWorld: Sendable {
     static let catalogue = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -54,13 +54,13 @@ final class RealWorld: Sendable {
 
     static func open() async throws -> RealWorld {
         let folder = NSTemporaryDirectory() + "souk-world-\(UUID().uuidString)"
-        let goods = try Catalogue(parsing: Array(catalogue.utf8), file: "world.storekit")
-        var setup = SimulatedAppStore.Configuration(catalogue: goods, dataDirectory: folder + "/store")
+        let parsedCatalogue = try Catalogue(parsing: Array(catalogue.utf8), file: "world.storekit")
+        var setup = SimulatedAppStore.Configuration(catalogue: parsedCatalogue, dataDirectory: folder + "/store")
         setup.timeRate = .frozen
         setup.start = Fixture.start
         setup.seed = 1
         let database = try SQLiteDatabase.openNew(in: folder)
-        // The server's address is known only when it listens, and it trusts the simulator, which is made first.
+        // The server's URL is known only after its start, but the simulator, which it trusts, is created first.
         let server = Forwarding()
         let serverListener = HTTPListener(handler: server)
         let serverURL = try serverListener.start().url
@@ -106,7 +106,7 @@ final class RealWorld: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Runs `body` in a world of its own.
+    /// Runs `body` with a new simulator and server.
     static func run(_ body: (RealWorld) async throws -> Void) async throws {
         let world = try await open()
         do {
@@ -120,10 +120,10 @@ final class RealWorld: Sendable {
 
     var now: Date { simulator.clock.now() }
 
-    /// What an app on a device of Ada's is made of; `line` is its network, `storage` what outlives the app. All it sends
-    /// goes through what `watched` makes of its transports.
+    /// Returns the configuration of an app on a device of Ada's. `network` is its network, `storage` outlives the app, and
+    /// `watched` wraps its transports.
     func configuration(
-        line: Line, storage: any SecureStorage, clock: (any WallClock)? = nil, customer: CustomerID = "ada",
+        network: DeviceNetwork, storage: any SecureStorage, clock: (any WallClock)? = nil, customer: CustomerID = "ada",
         watched: (any HTTPTransport) -> any HTTPTransport = { $0 }
     ) -> StoreConfiguration {
         var configuration = StoreConfiguration(productListPath: "")
@@ -136,16 +136,17 @@ final class RealWorld: Sendable {
         configuration.clock = clock ?? simulator.clock
         configuration.connection = RemoteStoreConnection(
             configuration: .init(
-                url: storeURL, account: "ada", transport: watched(line.to(.store)), sleep: configuration.sleep))
+                url: storeURL, account: "ada", transport: watched(network.to(.store)), sleep: configuration.sleep))
         var server = EntitlementServiceClient.Configuration(
             baseURL: serverURL, key: APIKey(keys.publicKey), environment: .sandbox)
         server.backoff = .none
         server.customerToken = { try await self.token(of: $0) }
-        configuration.validator = EntitlementServiceClient(configuration: server, transport: watched(line.to(.server)))
+        configuration.validator = EntitlementServiceClient(
+            configuration: server, transport: watched(network.to(.server)))
         return configuration
     }
 
-    /// What the app's own server would issue to whoever is logged in.
+    /// Returns the customer token that the app's own server would issue.
     private func token(of customer: CustomerID) async throws -> String {
         let response = try await loopbackTransport().send(
             HTTPRequest(
@@ -155,7 +156,8 @@ final class RealWorld: Sendable {
         return try WireJSON.decode(CustomerToken.self, from: try await response.body.collect(upTo: 1 << 16)).token
     }
 
-    /// Returns when the server knows what has happened at the store, and the device `isOnline` has finished everything.
+    /// Returns when the server knows all events of the store, and a device that `isOnline` has finished all
+    /// transactions.
     func settle(deviceIsOnline: Bool) async throws {
         if deviceIsOnline {
             try await until("the device has finished every transaction") {
@@ -166,7 +168,7 @@ final class RealWorld: Sendable {
     }
 }
 
-/// Answers as a handler that is given later.
+/// A handler that forwards to another one, which is set later.
 private final class Forwarding: HTTPHandler {
     private let handler = Locked<(any HTTPHandler)?>(nil)
 

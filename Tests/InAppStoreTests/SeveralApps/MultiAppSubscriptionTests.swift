@@ -6,7 +6,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Seed 001's aggregation: which of several apps' subscriptions counts, and what that allows.
+/// The effective subscription of several apps, and the access that it gives.
 struct MultiAppSubscriptionTests {
     private let start = Fixture.start
     private let month = Fixture.month
@@ -91,7 +91,7 @@ struct MultiAppSubscriptionTests {
         #expect(counting(state)?.productID == "another_all")
     }
 
-    @Test func `nobody's subscription and no status are none`() {
+    @Test func `without subscriptions and answers there is no status`() {
         let snapshot = state(own: nil).snapshot(at: start)
         #expect(snapshot.subscriptionInfo == nil && snapshot.receiptValidationStatus == nil)
         #expect(snapshot.allowedProducts.isEmpty)
@@ -116,13 +116,13 @@ struct MultiAppSubscriptionTests {
         #expect(state.snapshot(at: end).subscriptionInfo?.isExpired == true)
     }
 
-    @Test func `a sibling's subscription of a test environment counts for nobody who buys in production`() {
+    @Test func `a sibling's subscription of a test environment does not count for customers of production`() {
         let free = sibling(until: start + month, environment: .sandbox)
         #expect(counting(state(own: [], free)) == nil)
         #expect(counting(state(own: [], free, environment: .sandbox))?.productID == "suite_all")
     }
 
-    @Test func `each app that tells has its status`() {
+    @Test func `each app that shares has its status`() {
         let snapshot = state(own: [], sibling(until: start + month)).snapshot(at: start)
         #expect(
             snapshot.multiAppReceiptValidationStatus == [
@@ -131,38 +131,38 @@ struct MultiAppSubscriptionTests {
             ])
     }
 
-    // MARK: - What is told
+    // MARK: - Shared information
 
     private let app: BundleID = "com.example.this"
 
-    @Test func `all active subscriptions are told with the grace they have, the longest first`() throws {
+    @Test func `all active subscriptions are shared with their grace period, the longest first`() throws {
         let short = Fixture.subscription("basic.monthly", until: start + 60, original: "1", renews: false)
         let long = Fixture.subscription(until: start + month, original: "2")
         let ended = Fixture.subscription("old", until: start - 60, original: "3", state: .expired)
-        let told = try #require(state(own: [short, long, ended]).sharedUserInfo(of: app))
-        #expect(told.subscriptions.map(\.subscription) == [long, short])
-        #expect(told.subscriptions.map(\.accessUntil) == [start + month + 7 * 86400, start + 60])
+        let reported = try #require(state(own: [short, long, ended]).sharedUserInfo(of: app))
+        #expect(reported.subscriptions.map(\.subscription) == [long, short])
+        #expect(reported.subscriptions.map(\.accessUntil) == [start + month + 7 * 86400, start + 60])
     }
 
-    @Test func `outside production there is no grace to tell`() throws {
-        let told = try #require(
+    @Test func `outside production no grace period is shared`() throws {
+        let reported = try #require(
             state(own: [Fixture.subscription()], environment: .sandbox).sharedUserInfo(of: app))
-        #expect(told.subscriptions.map(\.accessUntil) == [start + month])
+        #expect(reported.subscriptions.map(\.accessUntil) == [start + month])
     }
 
-    @Test func `while the server cannot be asked the grace that is told ends with the offline time to live`() throws {
+    @Test func `while the server is unreachable the shared grace period ends with the offline time to live`() throws {
         var state = state(own: [Fixture.subscription(until: start + 63 * 86400)])
         state.answer?.failingSince = start + 5 * 86400
-        let told = try #require(state.sharedUserInfo(of: app))
-        #expect(told.subscriptions.map(\.accessUntil) == [start + 65 * 86400])
+        let reported = try #require(state.sharedUserInfo(of: app))
+        #expect(reported.subscriptions.map(\.accessUntil) == [start + 65 * 86400])
     }
 
-    @Test func `when all have ended the last one is told, as ended`() throws {
+    @Test func `when all have ended the last one is shared, as ended`() throws {
         let revoked = Fixture.subscription("gone", until: start + 90, revoked: start - 5, state: .revoked)
         let ended = Fixture.subscription("old", until: start - 60, original: "3", state: .expired)
-        let told = try #require(state(own: [ended, revoked]).sharedUserInfo(of: app))
-        #expect(told.subscriptions.map(\.subscription.productID) == ["gone"])
-        #expect(!told.isSubscriber(at: start))
+        let reported = try #require(state(own: [ended, revoked]).sharedUserInfo(of: app))
+        #expect(reported.subscriptions.map(\.subscription.productID) == ["gone"])
+        #expect(!reported.isSubscriber(at: start))
     }
 
     @Test func `what siblings told and what is provisional is not passed on`() throws {
@@ -180,7 +180,7 @@ struct MultiAppSubscriptionTests {
         #expect(unknown.sharedUserInfo(of: app) == nil)
     }
 
-    // MARK: - Which count
+    // MARK: - Effective subscription
 
     @Test(arguments: [
         ("com.lt.foo_GroupName_A.MultiApp.B_Discount", true), ("com.lt.foo_GroupName_A.MultiApp", true),

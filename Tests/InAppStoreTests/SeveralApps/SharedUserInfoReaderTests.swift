@@ -8,7 +8,7 @@ import Testing
 
 @testable import InAppStore
 
-/// What one app tells, read by another.
+/// Information that one app shares and another reads.
 final class SharedUserInfoReaderTests {
     private let storage = MemorySecureStorage()
     private let clock = ManualClock(Fixture.start + 60)
@@ -102,7 +102,7 @@ final class SharedUserInfoReaderTests {
         #expect(!reader.isSubscriber(ofApp: app))
     }
 
-    @Test func `what is longer than anybody tells is not read`() throws {
+    @Test func `shared information over the size limit is not read`() throws {
         try share(shared(until: Fixture.start + Fixture.month))
         let whole = try #require(try storage.data(for: "subscriptions.\(app)"))
         let padding = [UInt8](repeating: UInt8(ascii: " "), count: (64 << 10) - whole.count)
@@ -113,7 +113,7 @@ final class SharedUserInfoReaderTests {
         #expect(error?.reason.contains("65537") == true)
     }
 
-    @Test func `who reads while an app tells sees what it told before or tells now`() async throws {
+    @Test func `a reader during a write sees the old or the new information`() async throws {
         let files = try FileSecureStorage(directory: folder)
         let apps = SiblingApps(
             application: app, others: [], reader: SharedUserInfoReader(storage: files), classifier: nil)
@@ -142,7 +142,7 @@ final class SharedUserInfoReaderTests {
         #expect(times == times.sorted())
     }
 
-    @Test func `what one app has told counts for no other, wherever it stands`() throws {
+    @Test func `the information of one app does not count for another, even under its key`() throws {
         try share(shared(until: Fixture.start + Fixture.month))
         try storage.set(storage.data(for: "subscriptions.\(app)"), for: "subscriptions.com.example.other")
         #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: "com.example.other") }
@@ -158,7 +158,7 @@ final class SharedUserInfoReaderTests {
         }
     }
 
-    @Test func `a storage that is locked is said to be, and nobody is a subscriber meanwhile`() throws {
+    @Test func `a locked storage is reported, and there is no subscriber meanwhile`() throws {
         let reader = SharedUserInfoReader(storage: LockedStorage())
         let error = #expect(throws: PurchaseError(.storageFailed, "")) { try reader.userInfo(ofApp: app) }
         #expect((error?.underlying as? PurchaseError)?.code == .storageLocked)

@@ -33,7 +33,7 @@ final class SiblingStoresTests {
         try await studio.open(configuration(of: "studio", in: studio))
     }
 
-    private func told(_ app: BundleID) throws -> SharedUserInfo? {
+    private func reported(_ app: BundleID) throws -> SharedUserInfo? {
         try SharedUserInfoReader(storage: shared).userInfo(ofApp: app)
     }
 
@@ -89,7 +89,7 @@ final class SiblingStoresTests {
         await store.close()
     }
 
-    @Test func `a subscription that the list does not know is told of once`() async throws {
+    @Test func `an unlisted subscription is reported once`() async throws {
         sell(suite)
         try await openStudio().close()
         let store = try await openDarkroom()
@@ -99,14 +99,13 @@ final class SiblingStoresTests {
         #expect(events.count { $0 == .invalidProductIdentifier } == 1)
     }
 
-    @Test func `what the server says is told each time, and what is known of a sibling is read each time`() async throws
-    {
+    @Test func `each answer of the server is shared, and siblings are read each time`() async throws {
         let buyer = try await openStudio()
         let user = try await openDarkroom()
         #expect(user.subscriptionInfo == nil)
         sell(suite)
         try await buyer.validateReceipt()
-        #expect(try told("studio")?.subscriptions.map(\.subscription.productID) == [suite])
+        #expect(try reported("studio")?.subscriptions.map(\.subscription.productID) == [suite])
         try await user.validateReceipt()
         #expect(user.subscriptionInfo?.isExpired == false)
         studio.say(
@@ -153,22 +152,22 @@ final class SiblingStoresTests {
         await store.close()
     }
 
-    @Test func `who leaves takes along what was told, and who comes tells anew`() async throws {
+    @Test func `a logout removes the shared information, and a login writes it again`() async throws {
         sell(suite)
         let store = try await openStudio()
         try await until("the studio shares its subscription") {
-            try told("studio")?.isSubscriber(at: Fixture.start) == true
+            try reported("studio")?.isSubscriber(at: Fixture.start) == true
         }
         studio.say(Fixture.customer())
         try await store.logIn("bert")
-        #expect(try told("studio")?.subscriptions == [])
+        #expect(try reported("studio")?.subscriptions == [])
         studio.breakServer()
         try await store.logOut()
-        #expect(try told("studio") == nil)
+        #expect(try reported("studio") == nil)
         await store.close()
     }
 
-    @Test func `what a killed app did not get to tell is told at its next launch`() async throws {
+    @Test func `an app that was killed before it shared does so at its next launch`() async throws {
         sell(suite)
         try await openStudio().close()
         try shared.set(nil, for: "subscriptions.studio")
@@ -176,10 +175,10 @@ final class SiblingStoresTests {
         let store = try await openStudio()
         await store.reaches { _ in true }
         await store.close()
-        #expect(try told("studio")?.subscriptions.map(\.subscription.productID) == [suite])
+        #expect(try reported("studio")?.subscriptions.map(\.subscription.productID) == [suite])
     }
 
-    @Test func `what is told names no customer and holds nothing signed`() async throws {
+    @Test func `the shared information contains no customer and nothing signed`() async throws {
         sell(suite)
         try await openStudio().close()
         let text = String(decoding: try #require(try shared.data(for: "subscriptions.studio")), as: UTF8.self)
@@ -187,7 +186,7 @@ final class SiblingStoresTests {
         #expect(text.utf8.count < 1000)
     }
 
-    @Test func `what a sibling tells and nobody can read is an event, and what was known stands`() async throws {
+    @Test func `unreadable information of a sibling is an event, and the known one stays`() async throws {
         sell(suite)
         try await openStudio().close()
         let store = try await openDarkroom()
@@ -213,7 +212,7 @@ final class SiblingStoresTests {
         #expect(events.contains { $0.code == .storageFailed && $0.sentence.contains("sibling apps") })
     }
 
-    @Test func `an app that names siblings and no storage, or tells and has no name, hears which setting is missing`() {
+    @Test func `siblings without a storage, or sharing without a bundle id, is a missing setting`() {
         var configuration = configuration(of: "studio", in: studio)
         configuration.sharedStorage = nil
         #expect {

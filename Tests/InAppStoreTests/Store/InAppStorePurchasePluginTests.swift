@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct InAppStorePurchasePluginTests {
     private let test = StoreTestContext(Fixture.customer(subscriptions: [Fixture.subscription()]))
 
-    @Test func `an answer that stands is not asked for again, until it is invalidated`() async throws {
+    @Test func `a valid answer is not requested again, until it is invalidated`() async throws {
         let store = try await test.open()
         let plugin = InAppStorePurchasePlugin(store: store)
         let before = test.server.calls.all.count
@@ -68,23 +68,22 @@ import Testing
         await store.close()
     }
 
-    @Test func `before the server's first answer nothing is told, and after it also that nothing is left`() async throws
-    {
+    @Test func `before the server's first answer nothing is sent, and after it also an empty set`() async throws {
         test.breakServer()
         let store = try await test.open()
-        var told = InAppStorePurchasePlugin(store: store).paidFeaturesUpdates().makeAsyncIterator()
+        var reported = InAppStorePurchasePlugin(store: store).paidFeaturesUpdates().makeAsyncIterator()
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         try await store.validateReceipt()
-        #expect(await told.next()?.features.map(\.name) == ["pro"])
+        #expect(await reported.next()?.features.map(\.name) == ["pro"])
         test.say(Fixture.customer())
         try await store.logOut()
-        #expect(await told.next() == PaidFeatures())
+        #expect(await reported.next() == PaidFeatures())
         await store.close()
     }
 
-    // MARK: - What begins in the App Store
+    // MARK: - Promoted purchases
 
-    /// A store that puts everything off, and an app's client in front of it.
+    /// A store that postpones all promoted purchases, and an app's client with it.
     private func putOff(
         _ body: (Store, PurchaseClient, inout AsyncStream<BegunPurchase>.Iterator) async throws -> Void
     ) async throws {
@@ -118,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `whoever goes on with it first makes the purchase, at the store or at the client`() async throws {
+    @Test func `the first continuation makes the purchase, at the store or at the client`() async throws {
         try await putOff { store, _, promotions in
             let pack = try #require(await promotions.next())
             try await store.continuePurchase("pack")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Time passes while the store looks at its state, at any point of that.
+/// Time passes while the store computes its state, at any point.
 @Suite struct PassingTimeTests {
     @Test(arguments: 1...60)
     func `an end that comes between two looks at the clock is not missed`(second: Int) async throws {
@@ -15,17 +15,16 @@ import Testing
             Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription(until: end)]))
         var configuration = test.configuration()
         configuration.clock = RestlessClock(base: test.clock)
-        // No question to the server makes the store look again.
+        // Without scheduled requests, only the timer updates the state.
         configuration.validationInterval = .seconds(1000 * 86400)
         let store = try await test.open(configuration)
-        // Who reads the clock meanwhile moves it too.
         test.clock.advance(by: 60)
         await store.reaches { $0.subscriptionInfo?.isExpired == true }
         await store.close()
     }
 }
 
-/// A clock that moves on by a second whenever it is read.
+/// A clock that advances by a second with each reading.
 private struct RestlessClock: WallClock {
     let base: ManualClock
 

@@ -2,11 +2,11 @@ import BaseTestSupport
 import InAppStore
 import Testing
 
-/// Code that is written with the names of seed 001.
+/// Code that uses the earlier public names.
 @Suite struct SeedNamesTests {
     private let test = StoreTestContext(Fixture.customer())
 
-    /// Calls each of the names as the seed's documentation does; a name that is gone does not compile.
+    /// Uses each of the earlier names. If one is missing, this does not compile.
     private func open(_ configuration: BZRStoreConfiguration) throws -> BZRStore {
         try BZRStore(configuration: configuration)
     }

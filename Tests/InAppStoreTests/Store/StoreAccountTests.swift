@@ -4,7 +4,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The App Store's services to its customer besides selling.
+/// The App Store's services to its customers, besides purchases.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreAccountTests {
     private let test = StoreTestContext()

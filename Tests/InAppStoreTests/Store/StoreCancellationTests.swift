@@ -8,12 +8,12 @@ import Testing
 
 @testable import InAppStore
 
-/// Whoever is cancelled is told so, and what was begun ends as if nobody had waited for it.
+/// A cancelled caller gets `operationCancelled`, and its operation ends as if no caller had waited.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreCancellationTests {
     private let test = StoreTestContext()
 
-    /// Cancels `action` once it waits, and expects it to say that it was cancelled.
+    /// Cancels `action` once it waits, and expects `operationCancelled`.
     private func cancel(
         _ action: @escaping @Sendable () async throws -> Void, once waits: () async -> Void,
         sourceLocation: SourceLocation = #_sourceLocation

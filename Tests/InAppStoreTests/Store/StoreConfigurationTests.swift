@@ -10,7 +10,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Remembers where requests go, and answers none.
+/// A transport that records the hosts of requests and answers none.
 final class Nowhere: HTTPTransport {
     let hosts = CallLog<String>()
 
@@ -20,8 +20,8 @@ final class Nowhere: HTTPTransport {
     }
 }
 
-/// Brings a folder.
-private struct Shelf: ContentFetcher {
+/// A fetcher that returns a folder.
+private struct FolderFetcher: ContentFetcher {
     let types: Set<String> = ["Shelf"]
     let folder: String
 
@@ -51,7 +51,7 @@ final class StoreConfigurationTests {
         return configuration
     }
 
-    /// Reads a list from a path. What a store finds around itself is the rest: the environment, the network, a folder.
+    /// Reads a list from a path. The store finds the rest in its surroundings: the environment, the network, a folder.
     @Test func `a path is enough: the store reads its list, asks its store and its server, and keeps its state`()
         async throws
     {
@@ -93,7 +93,7 @@ final class StoreConfigurationTests {
         }
     }
 
-    /// An app's bundle in the layout of macOS, with this `Info.plist` and these resources.
+    /// Creates an app's bundle in the layout of macOS, with this `Info.plist` and these resources.
     private func bundle(_ info: [String: String], resources: [String: String] = [:]) throws -> Bundle {
         let contents = folder + "/\(UUID().uuidString).bundle/Contents"
         try FileManager.default.createDirectory(atPath: contents + "/Resources", withIntermediateDirectories: true)
@@ -125,7 +125,7 @@ final class StoreConfigurationTests {
         await store.close()
     }
 
-    /// The servers that are asked when each of these names one.
+    /// Returns the servers that are asked if each of these settings names one.
     @Test(arguments: [
         (code: "http://code", environment: "http://environment", host: "code"),
         (code: nil, environment: "http://environment", host: "environment"),
@@ -183,7 +183,7 @@ final class StoreConfigurationTests {
         }
     #endif
 
-    /// The table of `Documentation/InAppStore.md`: its properties and their defaults.
+    /// The table of `Documentation/InAppStore.md`: the properties and their defaults.
     private static func documented() throws -> [(names: String, value: String)] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Documentation/InAppStore.md")
@@ -295,7 +295,7 @@ final class StoreConfigurationTests {
         configuration.productList = Fixture.list
         configuration.connection = test.connection
         configuration.validator = test.server
-        configuration.contentFetchers = [Shelf(folder: folder + "/shelf")]
+        configuration.contentFetchers = [FolderFetcher(folder: folder + "/shelf")]
         configuration.productList = ProductList([
             ListedProduct(
                 id: "film", productType: .nonConsumable, preAcquired: true, contentFetcherParameters: ["type": "Shelf"])

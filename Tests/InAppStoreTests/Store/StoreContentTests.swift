@@ -41,12 +41,12 @@ struct StoreContentTests {
         return all
     }
 
-    @Test func `word of what was on the device once changes nothing`() async throws {
+    @Test func `an outdated set of content changes nothing`() async throws {
         let content = ScriptedContentManager(["film"])
         let store = try await open(content)
         try await store.deleteProductContent("film")
         let snapshots = store.snapshots
-        content.tellLate(["film"])
+        content.reportLate(["film"])
         content.put("looks")
         for await snapshot in snapshots {
             #expect(!snapshot.downloadedContentProducts.contains("film"))

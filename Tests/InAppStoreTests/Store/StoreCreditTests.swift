@@ -6,7 +6,7 @@ import Testing
 
 @testable import InAppStore
 
-/// A server with a hundred coins for everybody.
+/// A server that gives every customer a hundred coins.
 private final class Bank: CreditService {
     let error = Locked<(any Error)?>(nil)
     private let redeemed = Locked<[String: Int]>([:])

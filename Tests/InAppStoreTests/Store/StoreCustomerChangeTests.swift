@@ -8,7 +8,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Whose a purchase is when the customers of a device change.
+/// The owner of a purchase when the customers of a device change.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreCustomerChangeTests {
     private let test = StoreTestContext()
@@ -31,7 +31,7 @@ struct StoreCustomerChangeTests {
         await test.connection.calls.wait { $0.filter { if case .finish = $0 { true } else { false } }.count >= count }
     }
 
-    /// A transaction of the store that names its customer, or nobody.
+    /// Returns a transaction of the store, with the token of its customer or without one.
     private func transaction(_ id: TransactionID, of customer: CustomerID?) -> StoreTransaction {
         ScriptedStoreConnection.transaction(id, "pack", appAccountToken: customer?.appAccountToken)
     }
@@ -41,12 +41,12 @@ struct StoreCustomerChangeTests {
             StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
     }
 
-    /// In an earlier run `customer` was logged in on this device.
+    /// Prepares a device on which `customer` was logged in during an earlier run.
     private func wasHere(_ customer: CustomerID) throws {
         try test.storage.set(try WireJSON.encode([customer.appAccountToken]), for: "customersOfThisDevice")
     }
 
-    /// The server refuses whatever somebody other than `owner` presents.
+    /// Makes the server reject transactions that another customer than `owner` presents.
     private func serve(only owner: CustomerID) {
         test.server.judge { transactions, customer in
             guard customer != owner else {
@@ -95,7 +95,7 @@ struct StoreCustomerChangeTests {
         #expect(presented.filter { $0 == .validate([bought.id], anna) }.count == 2, "in vain, and when she was back")
     }
 
-    @Test func `a renewal that arrives for another customer waits for them, and somebody is told`() async throws {
+    @Test func `a renewal that arrives for another customer waits for that customer, and is reported`() async throws {
         try wasHere(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
@@ -175,7 +175,7 @@ struct StoreCustomerChangeTests {
         await store.close()
     }
 
-    @Test func `a token that nobody on this device had is for the server to judge`() async throws {
+    @Test func `the server decides about a token that no customer of this device has`() async throws {
         let store = try await test.open(customer: boris)
         report(transaction("7", of: anna))
         await presentations(1)

@@ -11,7 +11,7 @@ import Testing
 struct StoreEventsTests {
     private let test = StoreTestContext()
 
-    /// What happened until the store was closed, of these codes.
+    /// Returns the events with these codes, until the store was closed.
     private func events(_ codes: Set<PurchaseError.Code>, _ body: (Store) async throws -> Void) async throws
         -> [StoreEvent]
     {
@@ -24,12 +24,12 @@ struct StoreEventsTests {
         return all
     }
 
-    @Test func `a purchase that succeeds is told with its transaction`() async throws {
-        let told = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("pack") }
-        #expect(told.map(\.kind) == [.informational])
-        #expect(told.first?.productID == "pack")
-        #expect(told.first?.transactionID == test.connection.finished.first)
-        #expect(told.first?.transactionID != nil)
+    @Test func `a purchase that succeeds is reported with its transaction`() async throws {
+        let reported = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("pack") }
+        #expect(reported.map(\.kind) == [.informational])
+        #expect(reported.first?.productID == "pack")
+        #expect(reported.first?.transactionID == test.connection.finished.first)
+        #expect(reported.first?.transactionID != nil)
     }
 
     @Test func `each event is an entry of the log, in which only the detail names products`() async throws {
@@ -56,18 +56,18 @@ struct StoreEventsTests {
         #expect(lines.withLock { $0 } == ["error InAppStore: diskFull"])
     }
 
-    @Test func `an acquisition is told without one`() async throws {
+    @Test func `an acquisition is reported without a transaction`() async throws {
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
-        let told = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("film.noir") }
-        #expect(told.map(\.productID) == ["film.noir"])
-        #expect(told.map(\.transactionID) == [nil])
+        let reported = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("film.noir") }
+        #expect(reported.map(\.productID) == ["film.noir"])
+        #expect(reported.map(\.transactionID) == [nil])
     }
 
-    @Test func `a purchase that fails is told, and one that the customer cancelled is not`() async throws {
+    @Test func `a purchase that fails is reported, and one that the customer cancelled is not`() async throws {
         let codes: Set<PurchaseError.Code> = [
             .purchaseFailed, .invalidProductForPurchasing, .operationCancelled, .purchaseDeferred,
         ]
-        let told = try await events(codes) { store in
+        let reported = try await events(codes) { store in
             try? await store.purchaseProduct("unheard.of")
             for code in [StoreFailure.Code.cancelled, .paymentFailed] {
                 test.connection.whenPaying { payment, store in
@@ -79,22 +79,22 @@ struct StoreEventsTests {
                 try? await store.purchaseProduct("pack")
             }
         }
-        #expect(told.map(\.code) == [.invalidProductForPurchasing, .purchaseFailed])
-        #expect(told.allSatisfy { $0.kind == .nonCriticalError })
-        #expect(told.map(\.productID) == ["unheard.of", "pack"])
+        #expect(reported.map(\.code) == [.invalidProductForPurchasing, .purchaseFailed])
+        #expect(reported.allSatisfy { $0.kind == .nonCriticalError })
+        #expect(reported.map(\.productID) == ["unheard.of", "pack"])
     }
 
     @Test func `a validation that was asked for and failed is critical, one that was given up is none`() async throws {
-        let told = try await events([.receiptValidationFailed]) { store in
+        let reported = try await events([.receiptValidationFailed]) { store in
             test.breakServer()
             try? await store.validateReceipt()
             test.server.answer { _ in throw CancellationError() }
             try? await store.validateReceipt()
         }
-        #expect(told.map(\.kind) == [.criticalError])
+        #expect(reported.map(\.kind) == [.criticalError])
     }
 
-    @Test func `what happened before anybody listened is told to who listens first`() async throws {
+    @Test func `the first reader receives earlier events`() async throws {
         let store = try await test.open()
         try await store.purchaseProduct("pack")
         let (first, second) = (store.events, store.events)
@@ -105,7 +105,7 @@ struct StoreEventsTests {
         for await event in second { Issue.record("\(event)") }
     }
 
-    @Test func `transactions that were completed before anybody listened are told to who listens first`()
+    @Test func `the first reader receives earlier completed transactions`()
         async throws
     {
         let store = try await test.open()
@@ -135,15 +135,15 @@ struct StoreEventsTests {
 
     @Test func `a store that cannot be asked is an event, and the server is asked all the same`() async throws {
         test.connection.before { call in if call == .restore { throw StoreFailure(code: .unreachable, reason: "") } }
-        let told = try await events([.restorePurchasesFailed]) { store in
+        let reported = try await events([.restorePurchasesFailed]) { store in
             test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
             try await store.refreshReceipt()
             #expect(store.allowedProducts == ["pack"])
         }
-        #expect(told.map(\.kind) == [.nonCriticalError])
+        #expect(reported.map(\.kind) == [.nonCriticalError])
     }
 
-    @Test func `who cancels at the store is told so, and the server is not asked`() async throws {
+    @Test func `a restore that the customer cancels throws that, and the server is not asked`() async throws {
         let store = try await test.open()
         test.connection.before { call in if call == .restore { throw StoreFailure(code: .cancelled, reason: "") } }
         let asked = test.server.calls.all.count

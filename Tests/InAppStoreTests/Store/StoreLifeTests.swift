@@ -12,7 +12,7 @@ import Testing
 struct StoreLifeTests {
     private let test = StoreTestContext()
 
-    // MARK: - Making a store
+    // MARK: - Creation
 
     @Test func `a second store on the same storage is refused while the first lives`() async throws {
         let first = try await test.open()
@@ -22,7 +22,7 @@ struct StoreLifeTests {
         await second.close()
     }
 
-    @Test func `a store that nobody holds any more gives its storage back`() async throws {
+    @Test func `a released store unlocks its storage`() async throws {
         do {
             let store = try await test.open()
             try await store.purchaseProduct("pack")
@@ -56,7 +56,7 @@ struct StoreLifeTests {
         }
     }
 
-    @Test func `closing waits for nobody who asks the server, and answers them`() async throws {
+    @Test func `closing does not wait for requests to the server, and answers their callers`() async throws {
         let mayAnswer = Gate()
         test.server.answer { customer in
             try await mayAnswer.pass()
@@ -142,7 +142,7 @@ struct StoreLifeTests {
         #expect(test.connection.payments.count == 1)
     }
 
-    // MARK: - Who it is
+    // MARK: - Customers
 
     @Test func `no failure of the server to answer rejects a user, and questions say what is wrong`() async throws {
         let store = try await test.open(customer: nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import InAppStore
 
-/// What the App Store says, and the codes it takes.
+/// The App Store's messages, and offer codes.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreMessagesTests {
     private let test = StoreTestContext()
@@ -21,7 +21,7 @@ struct StoreMessagesTests {
         await store.close()
     }
 
-    @Test func `an answer reaches the App Store, and its refusal whoever gave it`() async throws {
+    @Test func `an answer reaches the App Store, and its refusal reaches the caller`() async throws {
         let store = try await test.open()
         try await store.answer(rise.id, with: .accept)
         #expect(test.connection.calls.all.contains(.answer("1", .accept)))
@@ -36,7 +36,7 @@ struct StoreMessagesTests {
         await store.close()
     }
 
-    @Test func `a code is redeemed for whoever is logged in`() async throws {
+    @Test func `a code is redeemed for the current customer`() async throws {
         let store = try await test.open()
         try await store.redeemOfferCode("SPRING")
         try await store.redeemOfferCode()

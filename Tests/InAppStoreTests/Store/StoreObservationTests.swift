@@ -11,7 +11,7 @@ import Testing
 struct StoreObservationTests {
     private let test = StoreTestContext()
 
-    /// Opens `changed` when what `read` looked at may have changed.
+    /// Opens `changed` when a value that `read` reads may have changed.
     private func observe(_ read: () -> Void) -> Gate {
         let changed = Gate()
         withObservationTracking(read) { changed.open() }
@@ -22,7 +22,7 @@ struct StoreObservationTests {
         "allowedProducts", "purchasedProducts", "acquiredViaSubscriptionProducts", "acquiredProducts",
         "downloadedContentProducts", "subscriptionInfo", "receiptValidationStatus", "appStoreLocale", "snapshot",
     ])
-    func `whoever observes a property hears that it changes`(name: String) async throws {
+    func `an observer of a property is notified of its change`(name: String) async throws {
         let content = ScriptedContentManager()
         var configuration = test.configuration()
         configuration.contentManager = content
@@ -93,7 +93,6 @@ struct StoreObservationTests {
     }
 
     @Test func `a snapshot never mixes two states`() async throws {
-        // Boris has the pack and no subscription, Anna a subscription and everything it enables.
         test.server.answer { customer in
             customer == "boris"
                 ? Fixture.customer(customer, purchases: [Fixture.purchase("pack")])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Owned purchases are found without asking the customer anything.
+/// Owned purchases are found without a prompt to the customer.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreOwnedTests {
     private typealias Call = ScriptedReceiptValidator.Call
@@ -26,7 +26,7 @@ struct StoreOwnedTests {
 
     private func wait(for call: Call) async { await test.server.calls.wait { $0.contains(call) } }
 
-    /// Returns when it is written down that what the customer owns was presented.
+    /// Returns when the store has recorded that the owned purchases were presented.
     private func noted(of customer: CustomerID = "anna") async throws {
         try await until("the record is written") {
             StoreRecords(storage: test.storage).value(

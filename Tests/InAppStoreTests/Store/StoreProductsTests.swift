@@ -33,7 +33,7 @@ struct StoreProductsTests {
         }
     }
 
-    @Test func `prices that could not be fetched are told of, and asked for again`() async throws {
+    @Test func `prices that could not be fetched are reported, and requested again`() async throws {
         breakStore()
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()

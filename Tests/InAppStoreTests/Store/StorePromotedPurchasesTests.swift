@@ -5,7 +5,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Purchases that begin in the App Store.
+/// Promoted purchases.
 @Suite(.timeLimit(.minutes(2)))
 struct StorePromotedPurchasesTests {
     private let test = StoreTestContext()
@@ -18,7 +18,7 @@ struct StorePromotedPurchasesTests {
         return try await test.open(configuration)
     }
 
-    /// The next event of one of the codes about promoted purchases.
+    /// Returns the next event about promoted purchases.
     private func next(_ events: inout AsyncStream<StoreEvent>.Iterator) async -> StoreEvent? {
         let codes: Set<PurchaseError.Code> = [
             .promotedPurchaseBegun, .promotedPurchasePostponed, .promotedPurchaseRefused,
@@ -96,7 +96,7 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `nobody pays for what they have, a second subscription included`() async throws {
+    @Test func `no customer pays twice, or for a second subscription`() async throws {
         test.say(
             Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()

@@ -18,7 +18,7 @@ struct StoreStateTests {
             acquiredViaSubscription: acquired)
     }
 
-    // MARK: - What is allowed
+    // MARK: - Allowed products
 
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -101,7 +101,8 @@ struct StoreStateTests {
 
     // MARK: - Time
 
-    /// Whether the acquired product, the subscription and the feature are there; they always agree.
+    /// Returns whether the customer has access to the acquired product, the subscription and the feature. The three
+    /// always agree.
     private func hasAccess(_ state: StoreState, at now: Date) -> Bool {
         let snapshot = state.snapshot(at: now)
         let access = snapshot.allowedProducts.contains("film.noir")
@@ -157,7 +158,7 @@ struct StoreStateTests {
         #expect(!hasAccess(state, at: later + 3600))
     }
 
-    @Test func `an answer that stands gives no grace`() {
+    @Test func `a valid answer gives no grace period`() {
         let customer = Fixture.customer(
             environment: .production, validUntil: end + 3600, subscriptions: [Fixture.subscription()])
         let state = state(customer, acquired: ["film.noir"])
@@ -184,7 +185,7 @@ struct StoreStateTests {
         #expect(years.receiptValidationStatus?.failingSince == start + 60)
     }
 
-    // MARK: - When the server is asked
+    // MARK: - Requests to the server
 
     @Test func `the server is asked at once, when its answer ends, and when it has grown old`() {
         #expect(state(nil).nextRefresh == .distantPast)

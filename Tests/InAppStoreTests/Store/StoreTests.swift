@@ -26,7 +26,7 @@ struct StoreTests {
 
     // MARK: - Buying
 
-    @Test func `a purchase is acknowledged by the server before the store is told`() async throws {
+    @Test func `a purchase is acknowledged by the server before it is finished at the store`() async throws {
         test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         try await store.purchaseProduct("pack")
@@ -39,7 +39,7 @@ struct StoreTests {
         #expect(test.connection.finished.count == 1)
     }
 
-    @Test func `an anonymous customer's purchase names nobody`() async throws {
+    @Test func `an anonymous customer's purchase has no account token`() async throws {
         let store = try await test.open(customer: nil)
         try await store.purchaseProduct("pack")
         #expect(test.connection.payments.map(\.appAccountToken) == [nil])
@@ -75,7 +75,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a refund and a refusal that nobody waited for are told as events`() async throws {
+    @Test func `a refund and a refusal without a waiting caller are events`() async throws {
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()
         var completed = store.completedTransactions.makeAsyncIterator()
@@ -135,7 +135,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `the storefront told last stays, whoever asks for products meanwhile`() async throws {
+    @Test func `the newest storefront stays, even during a request for products`() async throws {
         let store = try await test.open()
         for locale in (1...200).map({ "de_\($0)" }) {
             async let asked = store.productList()
@@ -312,7 +312,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a subscription that the list does not know is told of`() async throws {
+    @Test func `an unlisted subscription is reported`() async throws {
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()
         test.say(Fixture.customer(subscriptions: [Fixture.subscription("old.yearly")]))
@@ -338,7 +338,7 @@ struct StoreTests {
         let renewed = Fixture.subscription(until: end + Fixture.month)
         let mayAnswer = Gate()
         test.server.answer { customer in
-            // Whoever is asked by the clock must not be cancelled by it.
+            // The timer must not cancel its own request.
             try await mayAnswer.pass()
             return Fixture.customer(customer, asOf: end, subscriptions: [renewed])
         }

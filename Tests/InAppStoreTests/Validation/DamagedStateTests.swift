@@ -7,7 +7,7 @@ import Testing
 
 @testable import InAppStore
 
-/// What a store keeps in files, and what becomes of it when the files do not hold what was written.
+/// The store's values in files, and their recovery when the files are damaged.
 @Suite(.timeLimit(.minutes(2)))
 final class DamagedStateTests {
     private let directory = NSTemporaryDirectory() + "souk-damaged-\(UUID().uuidString)"
@@ -85,7 +85,7 @@ final class DamagedStateTests {
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: directory)
         let store = try await test.open(configuration)
-        // Renamed, which is one step: a removal would meet what the store is just writing.
+        // Renaming is atomic. A removal could collide with a write of the store.
         let gone = directory + ".gone"
         defer { try? FileManager.default.removeItem(atPath: gone) }
         try FileManager.default.moveItem(atPath: directory, toPath: gone)

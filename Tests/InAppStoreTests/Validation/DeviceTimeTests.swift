@@ -10,13 +10,13 @@ struct DeviceTimeTests {
     private let start = Fixture.start
     private let day: TimeInterval = 86400
 
-    /// What time it is after each reading, in days since the start.
+    /// Returns the time after each reading, in days since the start.
     private func days(_ readings: [Double], from time: DeviceTime? = nil) -> [Double] {
         var time = time ?? DeviceTime(reading: start)
         return readings.map { time.read(start + $0 * day).timeIntervalSince(start) / day }
     }
 
-    /// The server answers what was true on a day, and says which day it is; as much later as its words are late.
+    /// Applies a server's answer with the state of one day and the time of another. `late` is the delay of the answer.
     private func learn(
         asOf: Double, saidOn said: Double? = nil, late: TimeInterval = 0, after before: Customer? = nil,
         _ time: inout DeviceTime
@@ -29,11 +29,11 @@ struct DeviceTimeTests {
     @Test(
         arguments: [
             ([0, 1, 1, 7], [0, 1, 1, 7]),
-            // Set back by ten days: time stands, then goes on at the clock's pace, and follows the clock when it is put right.
+            // Set back by ten days: time stops, then continues at the clock's pace, and follows the clock when it is
+            // set right.
             ([20, 10, 11, 15], [20, 20, 21, 25]),
             ([20, 10, 15, 24, 26], [20, 20, 25, 34, 36]),
             ([20, 10, 12, 30], [20, 20, 22, 30]),
-            // Again and again.
             ([10, 5, 6, 1, 2], [10, 10, 11, 11, 12]),
         ] as [([Double], [Double])])
     func `a clock that is set back is believed in nothing but its pace`(readings: [Double], times: [Double]) {
@@ -67,15 +67,12 @@ struct DeviceTimeTests {
 
     @Test(
         arguments: [
-            // It runs on as far ahead.
             ([11, 12, 40], [1, 2, 30]),
-            // It is set right, to before that, and further ahead.
             ([1, 2], [1, 2]), ([-3, -2, 5], [0, 1, 5]), ([110, 111], [100, 101]),
         ] as [([Double], [Double])])
     func `a clock that is ahead of the server is believed so much less until it is set`(
         readings: [Double], times: [Double]
     ) throws {
-        // An answer that has not changed since the first day says so too.
         var time = DeviceTime(reading: start + 10 * day)
         learn(asOf: 0, saidOn: 0, after: Fixture.customer(asOf: start), &time)
         #expect(time.latest == start)
@@ -94,8 +91,8 @@ struct DeviceTimeTests {
     @Test func `a clock that is ahead of it no more is right`() {
         var time = DeviceTime(reading: start + 10 * day)
         let answer = CustomerAnswer(customer: Fixture.customer(), saidAt: start)
-        let news = (0..<2).map { _ in time.learn(answer, after: nil) }
-        #expect(news == [true, false], "it is news once that the clock is ahead")
+        let isNewlyAhead = (0..<2).map { _ in time.learn(answer, after: nil) }
+        #expect(isNewlyAhead == [true, false], "it is news once that the clock is ahead")
         learn(asOf: 0, saidOn: 10, &time)
         #expect(days([10, 11], from: time) == [10, 11])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import InAppStore
 
-/// For how long the server's last answer stands in for it (Documentation/Offline.md).
+/// How long the server's last answer replaces a new one (Documentation/Offline.md).
 struct OfflineRulesTests {
     private static let day: TimeInterval = 86400
     private let start = Fixture.start
@@ -53,7 +53,6 @@ struct OfflineRulesTests {
         #expect(after.subscriptionInfo?.isExpired == true)
         #expect(after.allowedProducts == ["pack"], "what was bought stays, for ever")
         #expect(after.features.filter(\.isActive).isEmpty)
-        // Somebody wakes at that instant.
         var instants: [Date] = []
         while let next = state.nextChange(after: instants.last ?? start) { instants.append(next) }
         #expect(instants.contains(end))

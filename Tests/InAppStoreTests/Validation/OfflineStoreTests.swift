@@ -5,13 +5,13 @@ import Testing
 
 @testable import InAppStore
 
-/// The offline rules, lived through by a store whose clock a test moves.
+/// The offline rules, with a store whose clock a test moves.
 @Suite(.timeLimit(.minutes(2)))
 struct OfflineStoreTests {
     private let test = StoreTestContext()
     private let day: TimeInterval = 86400
 
-    /// A store launched on the same device with the device's clock at `date`.
+    /// Launches a store on the same device, with the device's clock at `date`.
     private func launch(at date: Date) throws -> Store {
         var configuration = test.configuration()
         configuration.clock = ManualClock(date)
@@ -57,7 +57,6 @@ struct OfflineStoreTests {
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         await first.close()
-        // Nothing has changed at the server since.
         let ahead = try launch(at: Fixture.start + 1000 * day)
         #expect(await ahead.reaches { $0.allowedProducts == ["film.noir"] } != nil)
         #expect(ahead.snapshot.receiptValidationStatus?.validatedAt == Fixture.start)

@@ -9,13 +9,13 @@ import Testing
 
 @testable import InAppStore
 
-/// A verifier on the device stands in for a server that cannot be asked, and acknowledges nothing.
+/// A local verifier replaces an unreachable server, and acknowledges nothing.
 @Suite(.timeLimit(.minutes(2)))
 struct ProvisionalPurchaseTests {
     private let test = StoreTestContext()
     private let day: TimeInterval = 86400
 
-    /// Finds every transaction of the scripted store true, as one of `product`.
+    /// Accepts every transaction of the scripted store as one of `product`.
     private struct Believing: TransactionVerifier {
         var product: ProductID = "pack"
         var kind = ProductType.nonConsumable
@@ -47,14 +47,14 @@ struct ProvisionalPurchaseTests {
         return try await test.open(configuration)
     }
 
-    // MARK: - What it gives
+    // MARK: - Access
 
     @Test func `what is found true may be used, and stays unfinished until the server has acknowledged it`()
         async throws
     {
         try await RealWorld.run { world in
-            let line = Line()
-            var configuration = world.configuration(line: line, storage: MemorySecureStorage())
+            let network = DeviceNetwork()
+            var configuration = world.configuration(network: network, storage: MemorySecureStorage())
             let root = try Data(contentsOf: URL(fileURLWithPath: world.simulator.summary.rootCertificate))
             configuration.localVerifier = SignedDataVerifier(
                 configuration: .init(
@@ -62,7 +62,7 @@ struct ProvisionalPurchaseTests {
                     trustAnchors: try TrustAnchor.certificates(in: Array(root))))
             let store = try Store(configuration: configuration)
             try await store.validateReceipt()
-            line.cut([.server])
+            network.cut([.server])
             let answer = await InAppStorePurchasePlugin(store: store).purchase(
                 Product(productIdentifier: "pack"), with: nil)
             guard case .success(let bought) = answer else {
@@ -78,7 +78,7 @@ struct ProvisionalPurchaseTests {
                 try await store.purchaseConsumableProduct("coins", quantity: 1)
             }
             #expect(try await world.simulator.unfinishedTransactions(of: "ada").count == 3)
-            line.mend([.server])
+            network.mend([.server])
             try await world.settle(deviceIsOnline: true)
             #expect(await store.reaches { _ in store.coordinator.state.provisional.isEmpty } != nil)
             #expect(store.allowedProducts == ["pack", "film.noir"], "by the server's word now")
@@ -94,7 +94,7 @@ struct ProvisionalPurchaseTests {
         await store.close()
     }
 
-    @Test func `nobody is asked but the server while it answers`() async throws {
+    @Test func `only the server is asked while it answers`() async throws {
         let store = try await open(Doubting())
         test.server.judge { transactions, customer in
             TransactionValidation(
@@ -106,7 +106,7 @@ struct ProvisionalPurchaseTests {
         await store.close()
     }
 
-    // MARK: - How it ends
+    // MARK: - Outcomes
 
     @Test func `it ends when the server says no`() async throws {
         test.breakServer()
@@ -161,7 +161,7 @@ struct ProvisionalPurchaseTests {
         await store.close()
     }
 
-    // MARK: - What it takes to be believed
+    // MARK: - Verification
 
     @Test(arguments: [
         VerifiedTransaction(id: "8", productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start),

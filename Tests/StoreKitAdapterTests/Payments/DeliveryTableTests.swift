@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// What is delivered, when it is delivered again, and when it is finished.
+/// Deliveries, repeated deliveries, and finishing.
 struct DeliveryTableTests: PaymentQueueTable {
     @Test func `what cannot be acknowledged is answered as pending and delivered until it is`() {
         expect([
@@ -78,7 +78,7 @@ struct DeliveryTableTests: PaymentQueueTable {
             ])
     }
 
-    // MARK: - Delivering on request
+    // MARK: - Redelivery
 
     @Test func `a redelivery is answered by the verdict it got`() {
         expect([
@@ -92,7 +92,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    // MARK: - Somebody else is there
+    // MARK: - Customer changes
 
     @Test func `what is held is answered as pending, and waits without a timer until everything is asked for`() {
         expect([
@@ -116,7 +116,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a refusal that somebody else overtakes is not the last word, and is nobody's answer`() {
+    @Test func `a refusal during a redelivery is repeated, and answers no caller`() {
         let newer = update(nil, .renewalChanged(.of("1", signature: "newer")))
         for refused in [held("1"), rejected("1")] {
             expect([

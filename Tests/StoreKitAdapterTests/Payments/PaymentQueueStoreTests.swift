@@ -7,13 +7,13 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// What a queue asks of its store besides selling.
+/// A queue's requests to its store, besides purchases.
 @Suite(.timeLimit(.minutes(2)))
 struct PaymentQueueStoreTests {
     private let store = ScriptedStoreConnection(
         products: [StoreProduct(id: "pack", kind: .nonConsumable, price: Price(amount: 5, currency: "USD"))])
 
-    /// A queue for which everything is acknowledged.
+    /// A queue whose transactions are all acknowledged.
     private func queue(products: Bool = false) async -> PaymentQueue {
         let queue = PaymentQueue(
             configuration: .init(connection: store, products: products ? ProductRequest(connection: store) : nil)
@@ -84,7 +84,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a payment says everything that it was told to`() async throws {
+    @Test func `a payment contains all given values`() async throws {
         let queue = await queue()
         let customer = CustomerID("anna").appAccountToken
         let signature = OfferSignature(keyID: "key", nonce: UUID(), timestamp: 1, signature: [1])
@@ -144,8 +144,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a store that never says whether it took a question keeps nobody waiting once it answers`() async throws
-    {
+    @Test func `a purchase is answered even if its request to the store never returns`() async throws {
         store.whenPaying { payment, store in
             store.send(
                 StoreUpdate(
@@ -263,28 +262,14 @@ struct PaymentQueueStoreTests {
     }
 
     @Test func `a store without codes and messages says so`() async throws {
-        let plain = Plain()
+        let plain = PlainStoreConnection()
         await #expect(throws: StoreFailure.self) { try await plain.redeem(OfferCodeRedemption(code: "x")) }
         await #expect(throws: StoreFailure.self) { try await plain.answer("m", with: .show) }
         for await _ in plain.messages {}
     }
 }
 
-/// A store of the requirements that have no default.
-private struct Plain: StoreConnection {
-    func canMakePayments() async throws -> Bool { true }
-    func storefront() async throws -> Storefront { ScriptedStoreConnection.storefront }
-    var storefrontUpdates: AsyncStream<Storefront> { AsyncStream { $0.finish() } }
-    func products(_ ids: Set<ProductID>) async throws -> ProductAnswer { ProductAnswer(products: []) }
-    func add(_ payment: Payment) async throws {}
-    var updates: AsyncStream<StoreUpdate> { AsyncStream { $0.finish() } }
-    func finish(_ transaction: TransactionID) async throws {}
-    func restore() async throws -> [StoreTransaction] { [] }
-    func receipt() async throws -> [UInt8]? { nil }
-    func close() async {}
-}
-
-/// A store that does no more than it must.
+/// A store that implements only the requirements without a default.
 private struct PlainStoreConnection: StoreConnection {
     let updates = AsyncStream<StoreUpdate> { $0.finish() }
     let storefrontUpdates = AsyncStream<Storefront> { $0.finish() }

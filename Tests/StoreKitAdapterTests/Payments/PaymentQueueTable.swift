@@ -4,13 +4,13 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// A table of events and the actions they lead to, for tests of the machine without any `await`.
+/// A table of events and the resulting actions, to test the state machine without `await`.
 protocol PaymentQueueTable {}
 
 extension PaymentQueueTable {
     typealias Machine = PaymentQueueStateMachine
 
-    /// Runs events through one machine and expects, for each, its actions in words.
+    /// Sends events to one state machine, and expects the actions of each, as words.
     func expect(
         policy: FinishPolicy = .afterAcknowledgement, checksProductFirst: Bool = false,
         _ table: [(Machine.Event, [String])],

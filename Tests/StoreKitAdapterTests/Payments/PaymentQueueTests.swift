@@ -11,7 +11,7 @@ struct PaymentQueueTests {
     private let store = ScriptedStoreConnection()
     private let server = Server()
 
-    /// Says what becomes of delivered transactions; everything is acknowledged unless a test says otherwise.
+    /// Returns the verdicts on delivered transactions. All are acknowledged unless a test sets another verdict.
     private final class Server: Sendable {
         typealias Answer = @Sendable (StoreTransaction) async -> DeliveryVerdict
         let presented = CallLog<TransactionID>()
@@ -29,7 +29,7 @@ struct PaymentQueueTests {
         }
     }
 
-    /// A queue that repeats at once.
+    /// A queue that retries without a pause.
     private func queue(
         on store: ScriptedStoreConnection? = nil, finishing: FinishPolicy = .afterAcknowledgement,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in await letOthersRun() }
@@ -187,7 +187,7 @@ struct PaymentQueueTests {
         #expect(store.finished.count == 1)
     }
 
-    @Test func `a transaction nobody speaks about counts as not acknowledged`() async {
+    @Test func `a transaction without a verdict counts as not acknowledged`() async {
         let queue = PaymentQueue(
             configuration: .init(connection: store, sleep: { _ in try await Gate().pass() })
         ) { _ in [:] }
@@ -256,7 +256,7 @@ struct PaymentQueueTests {
         for await _ in queue.completions {}
     }
 
-    /// Shuts down on the queue's own actor: a call that does not wait returns before the queue does anything else.
+    /// Shuts down on the queue's own actor. A call that does not wait returns before the queue does anything else.
     private func shutDown(_ queue: isolated PaymentQueue, whenCalled isCalled: Gate, whenEnded end: () -> Void) async {
         isCalled.open()
         await queue.shutDown()
@@ -267,7 +267,6 @@ struct PaymentQueueTests {
         let mayAnswer = Gate()
         let ended = CallLog<String>()
         server.answer { _ in
-            // A server that does not notice that it is no longer waited for.
             _ = await Task { try await mayAnswer.pass() }.result
             ended.record("delivery")
             return .acknowledged
@@ -283,7 +282,7 @@ struct PaymentQueueTests {
             try await isCalled.pass()
         }
         #expect(await answer.outcome.words == "failed shutDown")
-        // Each has left the queue's actor by now, because it ended or because it waits.
+        // Each call has left the queue's actor by now, because it ended or waits.
         #expect(await queue.isShutDown)
         #expect(ended.all.isEmpty)
         mayAnswer.open()
@@ -329,7 +328,7 @@ struct PaymentQueueTests {
         await queue.shutDown()
     }
 
-    @Test func `a queue that nobody holds any more stops listening`() async throws {
+    @Test func `a released queue stops listening`() async throws {
         weak var forgotten: PaymentQueue?
         do {
             let queue = queue()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// Random lives of the machine, each from a seed: whatever happens, in whatever order, these hold.
+/// Random sequences of events, each from a seed. These invariants hold for every sequence.
 struct PaymentQueueWalkTests {
     private struct Dice: RandomNumberGenerator {
         var state: UInt64
@@ -14,7 +14,7 @@ struct PaymentQueueWalkTests {
         }
     }
 
-    /// What the world around the machine knows.
+    /// The state of the store and the server around the state machine.
     private struct World {
         var machine: PaymentQueueStateMachine
         var dice: Dice
@@ -145,7 +145,7 @@ struct PaymentQueueWalkTests {
             }
         }
 
-        /// The server and the store are well again, and somebody comes whom everything belongs to.
+        /// Repairs the server and the store, and logs a customer in who owns everything.
         mutating func calm() {
             for _ in 0..<20 {
                 handle(.redeliverAll)

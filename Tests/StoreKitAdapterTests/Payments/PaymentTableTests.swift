@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// What becomes of payments, and of what happens by itself.
+/// Payments, and updates without a payment.
 struct PaymentTableTests: PaymentQueueTable {
     @Test func `a payment is delivered, acknowledged, finished and then answered`() {
         expect([
@@ -104,7 +104,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a decline of what was deferred is told once, with its payment (652)`() {
+    @Test func `a decline of a deferred purchase is reported once, with its payment (652)`() {
         let declined = StoreFailure(code: .declined, reason: "Not today.")
         expect([
             (buy("p"), ["submit p"]), (update("p", .deferred), ["answer p failed deferred"]),
@@ -115,7 +115,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `of refusals that were told the latest are remembered`() {
+    @Test func `the latest reported refusals are remembered`() {
         var payments = OpenPayments()
         let ids = (0...OpenPayments.maximumRefused).map { PaymentID(unchecked: "\($0)") }
         for id in ids { #expect(payments.refuse(id) == .noCaller) }
@@ -147,7 +147,7 @@ struct PaymentTableTests: PaymentQueueTable {
             ])
     }
 
-    // MARK: - The lessons of others
+    // MARK: - Known problems of other libraries
 
     @Test func `an old renewal of the same product never satisfies a new purchase (657, 636, 587)`() {
         expect([
@@ -183,7 +183,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    // MARK: - What happens by itself
+    // MARK: - Updates
 
     @Test func `a revocation is delivered and finished`() {
         expect([

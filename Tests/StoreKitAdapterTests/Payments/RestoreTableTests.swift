@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// Restoring, and the end of everything.
+/// Restores, and the shutdown.
 struct RestoreTableTests: PaymentQueueTable {
     @Test func `what is held is left out of a restore, also when nothing else is in it`() {
         expect([
@@ -105,7 +105,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    // MARK: - What is owned
+    // MARK: - Owned purchases
 
     @Test func `what is owned is delivered and answered as a restore, beside one, and nothing is finished`() {
         expect([
@@ -142,7 +142,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    // MARK: - The end
+    // MARK: - Shutdown
 
     @Test func `shutting down answers everybody, and what comes later changes nothing`() {
         expect([

@@ -60,7 +60,7 @@ struct ProductRequestTests {
     }
 
     @Test func `an answer without any product is an error, a question without any id is none`() async {
-        let silent = ProductRequest(connection: Unhelpful(store))
+        let silent = ProductRequest(connection: EmptyStoreConnection(store))
         #expect(await words { try await silent.products(["a"]) } == "no products")
         #expect(await words { try await silent.products([]) } == "")
     }
@@ -81,7 +81,7 @@ struct ProductRequestTests {
         #expect(store.calls.all == asked)
     }
 
-    @Test func `the connection tells of another storefront, and that empties the cache`() async throws {
+    @Test func `a storefront update of the connection empties the cache`() async throws {
         let request = ProductRequest(connection: store)
         _ = try await request.products(["a"])
         store.set(products: [Self.product("a", "4,99 €")])
@@ -92,7 +92,7 @@ struct ProductRequestTests {
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "it was told, and did not ask")
     }
 
-    @Test func `each storefront is told with a greater number, to who comes late only the newest`() async throws {
+    @Test func `each storefront has a greater revision, and a late reader receives only the newest`() async throws {
         let request = ProductRequest(connection: store)
         var revisions = await request.storefrontRevisions().makeAsyncIterator()
         let home = try #require(await revisions.next())
@@ -105,8 +105,8 @@ struct ProductRequestTests {
         #expect(await request.storefrontRevision == abroad)
     }
 
-    @Test func `a refresh finds another storefront that nobody told of`() async throws {
-        let mute = Mute(store)
+    @Test func `a refresh finds another storefront without an update`() async throws {
+        let mute = SilentStoreConnection(store)
         let request = ProductRequest(connection: mute)
         _ = try await request.products(["a", "b"])
         store.set(storefront: Self.german)
@@ -185,7 +185,7 @@ struct ProductRequestTests {
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1)
     }
 
-    @Test func `a request that all its callers left is still joined, and fails nobody`() async throws {
+    @Test func `a request without callers can be joined, and its failure reaches no caller`() async throws {
         let gate = Gate()
         store.before { call in if case .products = call { try await gate.pass() } }
         let request = ProductRequest(connection: store)
@@ -218,8 +218,8 @@ struct ProductRequestTests {
     }
 }
 
-/// A store that never says that the storefront has changed.
-private struct Mute: StoreConnection {
+/// A store that sends no storefront updates.
+private struct SilentStoreConnection: StoreConnection {
     let store: ScriptedStoreConnection
 
     init(_ store: ScriptedStoreConnection) { self.store = store }
@@ -236,8 +236,8 @@ private struct Mute: StoreConnection {
     func close() async {}
 }
 
-/// A store that knows products and does not say so.
-private struct Unhelpful: StoreConnection {
+/// A store that answers every request for products with an empty response.
+private struct EmptyStoreConnection: StoreConnection {
     let store: ScriptedStoreConnection
 
     init(_ store: ScriptedStoreConnection) { self.store = store }

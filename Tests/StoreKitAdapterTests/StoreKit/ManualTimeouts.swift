@@ -4,10 +4,10 @@ import Primitives
 
 @testable import StoreKitAdapter
 
-/// Timeouts on a clock that a test moves.
+/// Timeouts with a clock that a test moves.
 struct ManualTimeouts {
     let clock = ManualClock()
-    /// The time that each wait was given.
+    /// The durations of all waits.
     let waits = CallLog<Duration>()
     private let start = ContinuousClock.now
     private let origin: Date

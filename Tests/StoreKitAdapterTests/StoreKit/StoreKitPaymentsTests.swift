@@ -9,8 +9,8 @@ import Testing
 
 struct StoreKitPaymentsTests {
     @Test(arguments: [false, true])
-    func `over a store that answers whoever asks the contract of connections holds`(tellsTwice: Bool) async throws {
-        let (store, storage) = (DirectStore(tellsTwice: tellsTwice), MemorySecureStorage())
+    func `the contract of connections holds over a store that answers the caller`(reportsTwice: Bool) async throws {
+        let (store, storage) = (DirectStore(reportsTwice: reportsTwice), MemorySecureStorage())
         let contract = StoreConnectionContract(pack: "pack", coins: "coins") {
             DirectStoreConnection(store: store, storage: storage)
         }
@@ -34,7 +34,7 @@ struct StoreKitPaymentsTests {
         await connection.close()
     }
 
-    @Test func `a journal that cannot be read keeps nobody from buying`() async throws {
+    @Test func `an unreadable journal does not prevent a purchase`() async throws {
         let storage = MemorySecureStorage()
         try storage.set(Array("no journal".utf8), for: "storekit.payments")
         let connection = DirectStoreConnection(store: DirectStore(), storage: storage)
@@ -48,8 +48,7 @@ struct StoreKitPaymentsTests {
         await connection.close()
     }
 
-    @Test func `what is bought while nobody listens any more is found in the next run, under its payment`() async throws
-    {
+    @Test func `a purchase without a listener is found in the next run, under its payment`() async throws {
         let (store, storage) = (DirectStore(), MemorySecureStorage())
         let (sheet, opened) = (Promise<Void>(), Gate())
         let first = DirectStoreConnection(
@@ -79,7 +78,7 @@ struct StoreKitPaymentsTests {
         #expect(store.unfinished.isEmpty)
         await second.close()
     }
-    // MARK: - What a release left
+    // MARK: - Files of a release
 
     private static let releases = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Releases").standardized.path
@@ -115,7 +114,6 @@ struct StoreKitPaymentsTests {
         let file = "\(Self.releases)/\(version)/device/storekit.payments.json"
         let (store, storage) = (DirectStore(), MemorySecureStorage())
         try storage.set(Array(Data(contentsOf: URL(fileURLWithPath: file))), for: "storekit.payments")
-        // The coins of before, and what was approved while the app was updated.
         for product: ProductID in ["coins", "pack"] { store.buy(Payment(id: "elsewhere", productID: product)) }
         _ = store.finish("100")
         let connection = DirectStoreConnection(store: store, storage: storage)
@@ -140,7 +138,7 @@ private struct FullStorage: SecureStorage {
     func set(_ data: [UInt8]?, for key: String) throws { throw NoRoom() }
 }
 
-/// A store that answers a purchase to whoever made it, as StoreKit does, and has no names for payments.
+/// A store that returns a purchase to its caller, as StoreKit does, and has no ids for payments.
 private final class DirectStore: Sendable {
     private struct State {
         var sold: [StoreTransaction] = []
@@ -149,17 +147,17 @@ private final class DirectStore: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    let tellsTwice: Bool
+    let reportsTwice: Bool
     private let state = Locked(State())
 
-    init(tellsTwice: Bool = false) { self.tellsTwice = tellsTwice }
+    init(reportsTwice: Bool = false) { self.reportsTwice = reportsTwice }
 
     var sold: [StoreTransaction] { state.withLock { $0.sold } }
     var unfinished: [StoreTransaction] {
         state.withLock { state in state.sold.filter { !state.finished.contains($0.id) } }
     }
 
-    /// As StoreKit, each listener is first told what is unfinished.
+    /// Sends the unfinished transactions to each listener first, as StoreKit does.
     func listen() -> AsyncStream<StoreTransaction> {
         let (stream, continuation) = AsyncStream.makeStream(of: StoreTransaction.self)
         state.withLock { state in
@@ -191,7 +189,7 @@ private final class DirectStore: Sendable {
                 quantity: payment.quantity, appAccountToken: payment.appAccountToken, reason: .purchase,
                 signedTransaction: "signed")
             state.sold.append(bought)
-            if tellsTwice { for listener in state.listeners { listener.yield(bought) } }
+            if reportsTwice { for listener in state.listeners { listener.yield(bought) } }
             return (bought, waiting)
         }
         for continuation in waiting { continuation.resume() }
@@ -204,7 +202,7 @@ private final class DirectStore: Sendable {
         }
     }
 
-    /// Consumables are forgotten once they are finished.
+    /// Consumables are forgotten after they are finished.
     func find(_ id: TransactionID) -> StoreTransaction? {
         state.withLock { state in
             state.sold.first { $0.id == id && ($0.kind == .nonConsumable || !state.finished.contains(id)) }
@@ -222,7 +220,7 @@ private final class DirectStore: Sendable {
     }
 }
 
-/// `StoreKitConnection` with another store in StoreKit's place: the parts that decide and act are the same.
+/// `StoreKitConnection` with another store instead of StoreKit. The parts that decide and act are the same.
 private final class DirectStoreConnection: StoreConnection {
     let updates: AsyncStream<StoreUpdate>
     private let store: DirectStore

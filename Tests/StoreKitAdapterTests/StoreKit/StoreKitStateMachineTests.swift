@@ -4,11 +4,11 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// What a connection to StoreKit reports. A table has each event with its actions, in words.
+/// The reports of a connection to StoreKit. A table has each event with its actions, as words.
 struct StoreKitStateMachineTests {
     private typealias Machine = StoreKitStateMachine
 
-    /// What the journal says after the events.
+    /// Returns the entries of the journal after the events.
     @discardableResult private func play(
         after journal: PaymentJournal = PaymentJournal(), _ table: [(Machine.Event, [String])],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -105,7 +105,7 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `an answer that is also told as an update answers once`() {
+    @Test func `an answer that also arrives as an update is reported once`() {
         play([
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (.updated(transaction("1")), []),
             (.updated(transaction("2")), []), (bought("p", "1"), ["write", "p pack 1", "pack 2"]),
@@ -140,7 +140,7 @@ struct StoreKitStateMachineTests {
         play(after: journal, [(.listed, []), (buy("p"), ["p pack purchasing", "buy p"])])
     }
 
-    @Test func `a payment whose end nobody knows fails, and is not asked again though it may have been bought`() {
+    @Test func `a payment with an unknown outcome fails, and is not repeated because it may have been bought`() {
         let silence = StoreFailure(code: .unreachable, reason: "No answer.")
         let asked: [(Machine.Event, [String])] = [
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]),
@@ -154,7 +154,6 @@ struct StoreKitStateMachineTests {
 
     @Test(
         arguments: [
-            // The same transaction again, a new one of the same original, and what the customer does not own any more.
             ("1", "1", false, true), ("2", "1", false, true), ("2", "2", false, false), ("1", "1", true, false),
         ] as [(TransactionID, TransactionID, Bool, Bool)])
     func `of what can be owned once the store may give back the purchase there was`(

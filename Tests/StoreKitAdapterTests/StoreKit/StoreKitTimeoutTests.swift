@@ -7,14 +7,14 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// How long a purchase waits for StoreKit.
+/// The timeouts of a purchase at StoreKit.
 @Suite(.timeLimit(.minutes(1)))
 struct StoreKitTimeoutTests {
     private let time = ManualTimeouts()
     private let log = CallLog<String>()
     private let pro = Payment(id: "p", productID: "pro.monthly")
 
-    /// A subscription as it is bought, without renewal info.
+    /// A new subscription, without renewal info.
     private static let bought = ScriptedStoreConnection.transaction(
         "7", "pro.monthly", kind: .autoRenewableSubscription)
 
@@ -24,7 +24,7 @@ struct StoreKitTimeoutTests {
         return transaction
     }
 
-    /// Questions that are answered at once.
+    /// Queries that return at once.
     private var queries: StoreKitQueries {
         StoreKitQueries(
             product: { [log] _ in
@@ -53,7 +53,6 @@ struct StoreKitTimeoutTests {
         var queries = queries
         queries.product = { [time] _ in
             {
-                // The customer reads Apple's sheet: that is no waiting.
                 time.clock.advance(by: 60)
                 return .bought(
                     StoreKitTransaction(transaction: Self.bought) {
@@ -166,7 +165,6 @@ struct StoreKitTimeoutTests {
         updates = secondStream.makeAsyncIterator()
         await second.handle(.listed)
         await second.handle(.add(pro))
-        // One wait is for the list, the other for the search.
         await later.waits.wait { $0 == [.seconds(2), .seconds(2)] }
         later.clock.advance(by: 2)
         guard case .failed(let failure)? = await updates.next()?.state else {

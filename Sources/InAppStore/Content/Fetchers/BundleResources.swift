@@ -59,7 +59,6 @@ import Primitives
             let failure = await Self.failure(of: completion)
             progressTask.cancel()
             _ = await progressTask.result
-            // A cancelled caller does not wait for the end.
             guard !Task.isCancelled else {
                 loading.cancel()
                 throw CancellationError()

@@ -62,7 +62,6 @@ struct FallbackContentFetcher: ContentFetcher {
             do {
                 _ = try others.fetcher(for: other.objectValue ?? [:])
             } catch let error as PurchaseError {
-                // Another fetcher may succeed.
                 if error.code == .unsupported { continue }
                 throw PurchaseError(error.code, "fetchersParameters/\(index)/\(error.reason)")
             }

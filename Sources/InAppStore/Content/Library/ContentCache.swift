@@ -25,7 +25,7 @@ struct ContentCache: Sendable {
         Hex.encode(SHA256.hash(JSONValue.object(parameters).encoded()))
     }
 
-    // MARK: - What is there
+    // MARK: - Stored content
 
     /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs what
     /// killed processes left; unreadable content counts as absent.
@@ -96,7 +96,6 @@ struct ContentCache: Sendable {
             var url = URL(fileURLWithPath: root, isDirectory: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
-            // The content is usable without this flag.
             try? url.setResourceValues(values)
         #endif
     }

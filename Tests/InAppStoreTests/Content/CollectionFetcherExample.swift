@@ -2,11 +2,11 @@ import HTTPCore
 import InAppStore
 import Primitives
 
-/// Asks the app's own server where the content is today, and leaves the rest to the fetcher that comes with the store.
-struct ShelfFetcher: ContentFetcher {
+/// Gets the current URL from the app's own server, and downloads the content with the store's own fetcher.
+struct CollectionFetcher: ContentFetcher {
     let types: Set<String> = ["ShelfFetcher"]
     let remote: RemoteContentFetcher
-    let address: @Sendable (_ shelf: String) async throws -> String
+    let address: @Sendable (_ collection: String) async throws -> String
 
     func check(_ parameters: JSONObject) throws {
         guard parameters["shelf"]?.stringValue != nil else {
@@ -24,10 +24,10 @@ struct ShelfFetcher: ContentFetcher {
     }
 }
 
-func withShelves(_ configuration: inout StoreConfiguration, over transport: any HTTPTransport) {
+func withCollections(_ configuration: inout StoreConfiguration, over transport: any HTTPTransport) {
     configuration.contentFetchers = [
-        ShelfFetcher(remote: RemoteContentFetcher(transport: transport)) { shelf in
-            "https://content.example.com/\(shelf).zip"
+        CollectionFetcher(remote: RemoteContentFetcher(transport: transport)) { collection in
+            "https://content.example.com/\(collection).zip"
         }
     ]
 }

@@ -5,23 +5,23 @@ import Primitives
 import StoreModel
 import StoreTestSupport
 
-/// The network of one device, which a test can cut, to the store or to the server; what is under way is then broken off.
-/// A dead line never comes back: its app has crashed.
-final class Line: Sendable {
+/// The network of one device. A test can cut it, to the store or to the server; running requests then fail. After a
+/// crash of the app it stays cut.
+final class DeviceNetwork: Sendable {
     enum End: Sendable { case store, server }
 
     private struct State {
         var isDead = false
         var down: Set<End> = []
         var breaks: [End: Gate] = [.store: Gate(), .server: Gate()]
-        /// How many more requests get through before the app dies.
+        /// The number of requests until the app crashes.
         var fuse: Int?
     }
 
     private let state = Locked(State())
-    private let network = loopbackTransport()
+    private let transport = loopbackTransport()
 
-    func to(_ end: End) -> any HTTPTransport { Wire(line: self, end: end) }
+    func to(_ end: End) -> any HTTPTransport { Wire(network: self, end: end) }
 
     func isUp(_ end: End) -> Bool { state.withLock { !$0.isDead && !$0.down.contains(end) } }
 
@@ -39,7 +39,7 @@ final class Line: Sendable {
         }
     }
 
-    /// The app dies now, or with the request after `requests` more.
+    /// Crashes the app now, or with the request after `requests` more.
     func die(after requests: Int? = nil) {
         if let requests { return state.withLock { $0.fuse = requests } }
         let broken = state.withLock { state in
@@ -52,13 +52,13 @@ final class Line: Sendable {
     var isDead: Bool { state.withLock { $0.isDead } }
 
     private struct Wire: HTTPTransport {
-        let line: Line
+        let network: DeviceNetwork
         let end: End
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-            let gate = try line.pass(end)
+            let gate = try network.pass(end)
             let response = try await withThrowingTaskGroup(of: HTTPResponse?.self) { group in
-                group.addTask { [network = line.network] in try await network.send(request) }
+                group.addTask { [network = network.transport] in try await network.send(request) }
                 group.addTask {
                     try await gate.pass()
                     return nil
@@ -71,7 +71,7 @@ final class Line: Sendable {
         }
     }
 
-    /// What opens when the line is cut. Throws when it is.
+    /// Returns a gate that opens when the network is cut. Throws if it is cut already.
     private func pass(_ end: End) throws -> Gate {
         let (gate, dies) = state.withLock { state -> (Gate?, Bool) in
             guard !state.isDead, !state.down.contains(end) else { return (nil, false) }
@@ -87,20 +87,20 @@ final class Line: Sendable {
     }
 }
 
-/// What a device keeps. When its app has died, nothing is written any more.
+/// The storage of a device. After a crash of its app, nothing is written.
 final class DeviceStorage: SecureStorage {
     private let disk: MemorySecureStorage
-    private let line: Line
+    private let network: DeviceNetwork
 
-    init(_ disk: MemorySecureStorage, writtenBy line: Line) {
+    init(_ disk: MemorySecureStorage, writtenBy network: DeviceNetwork) {
         self.disk = disk
-        self.line = line
+        self.network = network
     }
 
     func data(for key: String) throws -> [UInt8]? { try disk.data(for: key) }
 
     func set(_ data: [UInt8]?, for key: String) throws {
-        guard !line.isDead else { throw CancellationError() }
+        guard !network.isDead else { throw CancellationError() }
         try disk.set(data, for: key)
     }
 }
