@@ -108,7 +108,7 @@ struct OfflineRulesTests {
         state.recordFailure(at: due + 60)
         #expect(state.nextRefresh == due + 60 + 120)
         #expect(state.answer?.failingSince == due, "the first failure of the series is what is kept")
-        state.note(Fixture.customer(environment: .production, validUntil: .some(nil)), at: due + 180)
+        state.record(Fixture.customer(environment: .production, validUntil: .some(nil)), at: due + 180)
         #expect(state.nextRefresh == due + 180 + 14 * Self.day)
         #expect(state.answer?.failingSince == nil)
     }
