@@ -13,7 +13,7 @@ import Testing
     private func allowed(_ provider: any BZRProductsInfoProvider) -> Set<String> { provider.allowedProducts }
     private func receiptIsAsked(_ manager: any BZRProductsManager) async throws { try await manager.validateReceipt() }
 
-    @Test func `seed 001's names stand for ours`() async throws {
+    @Test func `the earlier public names still compile`() async throws {
         #expect(BZRStore.self == Store.self)
         #expect(BZRStoreConfiguration.self == StoreConfiguration.self)
         let store = try open(test.configuration())
