@@ -31,7 +31,7 @@ public final class InProcessStoreConnection: StoreConnection {
     /// The updates for the device.
     public let updates: AsyncStream<StoreUpdate>
     private let store: SimulatedAppStore
-    private let streams: StoreNotices
+    private let streams: StoreStreams
     private let listener: Task<Void, Never>
 
     init(store: SimulatedAppStore, device: DeviceID) {
@@ -39,9 +39,9 @@ public final class InProcessStoreConnection: StoreConnection {
         self.device = device
         let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
         self.updates = updates
-        let streams = StoreNotices()
+        let streams = StoreStreams()
         self.streams = streams
-        if let storefront = try? store.device(device).storefront { streams.tell(storefront) }
+        if let storefront = try? store.device(device).storefront { streams.send(storefront) }
         listener = Task {
             await Self.listen(to: store, device, into: continuation, reportingTo: streams)
             continuation.finish()
@@ -130,7 +130,7 @@ public final class InProcessStoreConnection: StoreConnection {
     /// Passes the device's updates on until the task is cancelled or the store is closed.
     private static func listen(
         to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation,
-        reportingTo streams: StoreNotices
+        reportingTo streams: StoreStreams
     ) async {
         var cursor: String?
         var storefront: Storefront?
@@ -141,12 +141,12 @@ public final class InProcessStoreConnection: StoreConnection {
                 guard !Task.isCancelled else { return }
                 if let now = answer.storefront {
                     storefront = now
-                    streams.tell(now)
+                    streams.send(now)
                 }
-                streams.tell(answer.messages ?? [])
+                streams.send(answer.messages ?? [])
                 for promoted in answer.promotedPurchases ?? [] {
                     do {
-                        streams.tell(try await store.takePromotedPurchase(of: promoted.productID, for: device))
+                        streams.send(try await store.takePromotedPurchase(of: promoted.productID, for: device))
                     } catch let error as SimulatorError where error.code == .unknownPromotedPurchase {
                         // Another device was faster.
                     }

@@ -48,7 +48,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     package let calls: CallLog<Call>
     public let updates: AsyncStream<StoreUpdate>
     private let state: Locked<State>
-    private let notifications = StoreNotices()
+    private let notifications = StoreStreams()
     private let listener: AsyncStream<StoreUpdate>.Continuation
 
     public static let storefront = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
@@ -63,7 +63,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         self.state = state
         self.calls = calls
         (updates, listener) = AsyncStream.makeStream()
-        notifications.tell(state.withLock { $0.storefront })
+        notifications.send(state.withLock { $0.storefront })
         for transaction in state.withLock({ $0.unfinished }) {
             listener.yield(
                 StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
@@ -84,15 +84,15 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// Moves the customer to another storefront, and notifies the observers.
     public func set(storefront: Storefront) {
         state.withLock { $0.storefront = storefront }
-        notifications.tell(storefront)
+        notifications.send(storefront)
     }
 
     /// Sets the store's current messages.
-    public func set(messages: [StoreMessage]) { notifications.tell(messages) }
+    public func set(messages: [StoreMessage]) { notifications.send(messages) }
 
     /// Begins a promoted purchase of the customer.
     public func promote(_ product: ProductID, offer: PaymentOffer? = nil) {
-        notifications.tell(PromotedPurchase(productID: product, offer: offer))
+        notifications.send(PromotedPurchase(productID: product, offer: offer))
     }
 
     /// Sets the products of the store.
