@@ -1,7 +1,7 @@
 import HTTPCore
 import Primitives
 
-/// Carries an answer's body from libcurl's thread to its reader, holding at most about `window` bytes.
+/// A buffer that passes a response body from libcurl's thread to its reader. Holds at most about `window` bytes.
 final class BodyPipe: Sendable {
     private struct State {
         var waiting: [UInt8] = []
@@ -14,13 +14,17 @@ final class BodyPipe: Sendable {
     private let proceed: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// `proceed` is called when there is room again after an `offer` was refused.
+    /// Creates a pipe.
+    ///
+    /// - Parameters:
+    ///   - window: The number of bytes from which `offer` refuses more.
+    ///   - proceed: A function that is called when there is room again after an `offer` was refused.
     init(window: Int, proceed: @escaping @Sendable () -> Void) {
         self.window = window
         self.proceed = proceed
     }
 
-    /// `false`: no room; offer the same bytes again after `proceed`.
+    /// Appends `bytes`, or returns `false` when the pipe is full. Offer the same bytes again after `proceed`.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let chunk = Array(bytes)
         let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
@@ -36,6 +40,7 @@ final class BodyPipe: Sendable {
         return isTaken
     }
 
+    /// Ends the body, with an error if it is incomplete. Only the first call has an effect.
     func finish(_ error: HTTPError?) {
         let reader = state.withLock { state in
             if state.outcome == nil { state.outcome = error.map { .failure($0) } ?? .success(()) }
@@ -45,7 +50,7 @@ final class BodyPipe: Sendable {
         reader?.resume()
     }
 
-    /// What has arrived, `nil` at the end.
+    /// Waits for bytes and returns them, or `nil` at the end of the body.
     func next() async throws -> [UInt8]? {
         while true {
             let (result, wasPaused) = take()
@@ -62,7 +67,7 @@ final class BodyPipe: Sendable {
         }
     }
 
-    /// What there is to read, if anything, and whether libcurl waits for room.
+    /// Removes and returns the buffered bytes, if any, and whether libcurl is paused.
     private func take() -> (Result<[UInt8]?, HTTPError>?, wasPaused: Bool) {
         state.withLock { state in
             guard state.waiting.isEmpty else {

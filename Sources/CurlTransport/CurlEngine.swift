@@ -3,11 +3,12 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// The mailbox of the thread on which libcurl runs. The thread lives from the first request to `stop`.
+/// The command queue of the thread on which libcurl runs. The thread starts with the first request and ends after
+/// `stop`.
 final class CurlEngine: Sendable {
     enum Command: Sendable {
         case start(Transfer, Promise<HTTPResponse>)
-        /// The reader or the sender has something: continue what was paused.
+        /// Continues a paused transfer, because its reader or its request body is ready.
         case proceed(Transfer)
         case cancel(Transfer)
     }
@@ -16,7 +17,7 @@ final class CurlEngine: Sendable {
         var commands: [Command] = []
         var multi: Multi?
         var isStopped = false
-        /// Whoever waits for the thread's end.
+        /// The callers of `shutdown`, which wait until the thread ends.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -27,8 +28,10 @@ final class CurlEngine: Sendable {
 
     init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
 
-    /// `false` when the engine has stopped. libcurl's wake-up is called under the lock, so that it never meets a handle
-    /// that is being freed; it only writes to a descriptor.
+    /// Adds a command for the engine's thread, and returns `false` when the engine has stopped.
+    ///
+    /// Wakes libcurl under the lock, so that `end` cannot free the handle meanwhile. The wake-up only writes to a
+    /// descriptor.
     @discardableResult func post(_ command: Command) -> Bool {
         let (isAccepted, created) = mailbox.withLock { mailbox -> (Bool, Multi?) in
             guard !mailbox.isStopped else { return (false, nil) }
@@ -67,13 +70,13 @@ final class CurlEngine: Sendable {
 
     private func run(_ multi: Multi) {
         Thread.start(named: "CurlTransport") { [self] in
-            // libcurl and the TLS library write to sockets whose other side may be gone.
+            // libcurl and the TLS library write to sockets that the server may have closed.
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, SIGPIPE)
             pthread_sigmask(SIG_BLOCK, &signals, nil)
             var loop = TransferLoop(multi, configuration)
-            while loop.turn(takeCommands()) {}
+            while loop.runOnce(takeCommands()) {}
             end(multi)
         }
     }
@@ -96,9 +99,9 @@ final class CurlEngine: Sendable {
     }
 }
 
-/// libcurl's handle of many transfers.
+/// A libcurl multi handle, which runs many transfers.
 ///
-/// Sendable: used by the engine's thread only, but for `curl_multi_wakeup`, which may be called from every thread.
+/// Sendable: only the engine's thread uses it, except for `curl_multi_wakeup`, which is safe on every thread.
 struct Multi: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
 
@@ -108,12 +111,12 @@ struct Multi: @unchecked Sendable {
         precondition(Self.isLibraryReady, "libcurl cannot be initialised")
         guard let handle = curl_multi_init() else { preconditionFailure("libcurl is out of memory") }
         self.handle = handle
-        // How many connections may be kept; `TransferQueue` sees to it that there are no more.
+        // The number of idle connections to keep. `TransferQueue` limits the open ones.
         souk_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumConnections))
     }
 }
 
-/// What the engine's thread does, turn by turn.
+/// The loop of the engine's thread. It starts, runs and ends transfers.
 struct TransferLoop {
     private let multi: Multi
     private let clock: MonotonicClock
@@ -129,9 +132,10 @@ struct TransferLoop {
             limit: configuration.maximumConnections, limitOfOrigin: configuration.maximumConnectionsPerHost)
     }
 
-    /// Obeys the commands, moves every transfer on, and waits for the next event. `false` when all is over.
-    mutating func turn(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
-        for command in mail.commands { obey(command) }
+    /// Executes the commands, advances all transfers and waits for the next event. Returns `false` when the engine has
+    /// stopped.
+    mutating func runOnce(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
+        for command in mail.commands { execute(command) }
         if mail.isStopped {
             for transfer in all(where: { _ in true }) { end(transfer, .failure(CurlEngine.shutDown)) }
             for handle in idleHandles { curl_easy_cleanup(handle) }
@@ -145,20 +149,19 @@ struct TransferLoop {
         for transfer in all(where: { $0.deadline <= now }) {
             end(transfer, .failure(transfer.timeout))
         }
-        // libcurl does not wait when one has begun.
         beginWaiting()
         curl_multi_poll(multi.handle, nil, 0, waitingTime(now), nil)
         return true
     }
 
-    /// Of those that have begun and those that wait.
+    /// Returns the active and queued transfers that satisfy a predicate.
     private func all(where isMeant: (Transfer) -> Bool) -> [Transfer] {
         var found = active.values.filter(isMeant)
         queue.forEach { if isMeant($0) { found.append($0) } }
         return found
     }
 
-    private mutating func obey(_ command: CurlEngine.Command) {
+    private mutating func execute(_ command: CurlEngine.Command) {
         switch command {
         case .start(let transfer, let answer):
             guard !transfer.isCancelled else {
@@ -218,7 +221,7 @@ struct TransferLoop {
         }
     }
 
-    /// Milliseconds to the next deadline; libcurl shortens it to its own.
+    /// Returns the milliseconds to the next deadline. libcurl returns earlier when one of its own timeouts passes.
     private func waitingTime(_ now: ContinuousClock.Instant) -> Int32 {
         var next = active.values.map(\.deadline).min()
         queue.forEach { next = min(next ?? $0.deadline, $0.deadline) }

@@ -1,10 +1,11 @@
 import CCurl
 import HTTPCore
 
-/// What libcurl reported, as the underlying error of an `HTTPError`.
+/// An error code of libcurl. It is the underlying error of an `HTTPError`.
 public struct CurlError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// libcurl's `CURLcode`.
+    /// The value of libcurl's `CURLcode`.
     public let code: Int
+    /// libcurl's description of the code.
     public let description: String
 
     init(_ code: CURLcode) {
@@ -36,7 +37,7 @@ extension HTTPError {
         case CURLE_URL_MALFORMAT:
             self.init(.invalidURL, "The URL is malformed.", underlying: underlying)
         case CURLE_UNSUPPORTED_PROTOCOL:
-            // The URL's scheme has been checked: what is left is an answer without a status line.
+            // `PreparedRequest` has checked the scheme, so the response has no HTTP status line.
             self.init(.protocolError, "The server does not speak HTTP/1.1.", underlying: underlying)
         case CURLE_ABORTED_BY_CALLBACK:
             self.init(.cancelled, "The request was cancelled.", underlying: underlying)

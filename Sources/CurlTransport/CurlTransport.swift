@@ -2,40 +2,47 @@ import CCurl
 import HTTPCore
 import Primitives
 
-/// `HTTPTransport` over libcurl: the transport on Linux.
+/// An `HTTPTransport` over libcurl, for Linux.
 ///
-/// Messages pass unchanged: header names keep spelling and order, bodies are not decompressed, redirects are returned,
-/// and nothing is added to a request but `Host` and the length. Connections are reused. An answer whose length is known
-/// and at most `Configuration.maximumBufferedBytes` arrives as `.bytes`; every other one as a `.stream` as soon as its
-/// headers are there, read from the network only as fast as its reader asks.
+/// Messages pass unchanged: header names keep their spelling and order, bodies are not decompressed, and redirects are
+/// returned. The transport adds only `Host` and the length to a request. It reuses connections.
+///
+/// A response of known length, of at most `Configuration.maximumBufferedBytes`, arrives as `.bytes`. Every other
+/// response arrives as a `.stream` once its headers are complete. A stream reads from the network only as fast as its
+/// reader.
 ///
 ///     let transport = CurlTransport()
-///     let answer = try await transport.send(HTTPRequest(method: .get, url: "http://127.0.0.1:8080/healthz"))
+///     let response = try await transport.send(HTTPRequest(method: .get, url: "http://127.0.0.1:8080/healthz"))
 public final class CurlTransport: HTTPTransport {
+    /// The timeouts and limits of a transport.
     public struct Configuration: Sendable {
-        /// The deadline of an exchange, answer's body included, that names none.
+        /// The timeout of an exchange, including the response body, for a request that sets none.
         public var timeout: Duration = .seconds(30)
-        /// How long a connection may take to be made, TLS included. libcurl counts it, always on the machine's clock.
+        /// The timeout for a connection, including TLS. libcurl always measures it with the machine's clock.
         public var connectTimeout: Duration = .seconds(10)
-        /// Connections open at once; further requests wait for one.
+        /// The number of open connections. Further requests wait for one.
         public var maximumConnections = 256
-        /// Connections to one host and port.
+        /// The number of open connections to one host and port.
         public var maximumConnectionsPerHost = 128
-        /// The longest answer that is collected before `send` returns.
+        /// The longest response body, in bytes, that `send` collects before it returns.
         public var maximumBufferedBytes = 1 << 20
-        /// Bytes of a streamed answer that may wait for its reader.
+        /// The number of bytes of a streamed response that are buffered for its reader.
         public var streamWindow = 256 << 10
-        /// A PEM file of the authorities to trust for https; `nil` trusts the system's.
+        /// A PEM file with the certificate authorities to trust for https, or `nil` for those of the system.
         public var certificateAuthorityFile: String?
-        /// What the deadlines of exchanges are measured with. A test can pass a clock that it moves itself.
+        /// The clock that measures the timeouts of exchanges. A test can pass a clock that it moves itself.
         public var clock = MonotonicClock()
 
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
     private let configuration: Configuration
     private let engine: CurlEngine
 
+    /// Creates a transport. It opens connections when it sends requests.
+    ///
+    /// - Parameter configuration: The timeouts and limits.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
         engine = CurlEngine(configuration)
@@ -43,11 +50,15 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { engine.stop() }
 
-    /// Sends the request and returns its answer.
+    /// Sends a request and returns its response.
     ///
-    /// Throws `HTTPError`: `invalidURL`, `invalidHeader`, `hostNotFound`, `connectionFailed`, `connectionLost`,
-    /// `tlsFailed`, `timeout`, `cancelled`, `protocolError`, `bodyFailed`, `unsupported`. The stream of an answer can
-    /// throw the same.
+    /// The stream of a response can throw the same errors.
+    ///
+    /// - Parameter request: A request with an absolute URL.
+    /// - Returns: The response, whatever its status.
+    /// - Throws: `HTTPError` with one of the codes `invalidURL`, `invalidHeader`, `hostNotFound`, `connectionFailed`,
+    ///   `noAnswer`, `connectionLost`, `tlsFailed`, `timeout`, `cancelled`, `protocolError`, `bodyFailed` and
+    ///   `unsupported`.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let prepared = try PreparedRequest(request, configuration)
         let transfer = Transfer(prepared, configuration, engine: engine, owner: self)
@@ -60,13 +71,13 @@ public final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// Ends every exchange with `HTTPError.cancelled`, closes all connections, and returns when that is done. Later
-    /// requests are refused the same way.
+    /// Ends every exchange with `HTTPError.cancelled`, closes all connections, and returns when both are done. Later
+    /// requests fail with the same error.
     public func shutdown() async { await engine.shutdown() }
 }
 
 extension CurlTransport {
-    /// The transport that suits this platform: `URLSessionTransport` on Apple's, this one elsewhere.
+    /// Returns a transport for this platform: `URLSessionTransport` on Apple platforms, otherwise a ``CurlTransport``.
     public static func platformDefault() -> any HTTPTransport {
         #if canImport(Darwin)
             URLSessionTransport()

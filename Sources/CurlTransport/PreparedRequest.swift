@@ -2,7 +2,7 @@ import CCurl
 import Foundation
 import HTTPCore
 
-/// A request checked and put into libcurl's terms.
+/// A validated request in the form that libcurl needs.
 struct PreparedRequest: Sendable {
     enum Body: Sendable {
         case none
@@ -11,10 +11,10 @@ struct PreparedRequest: Sendable {
     }
 
     let url: String
-    /// Whom a connection is made to: scheme, host and port.
+    /// The scheme, host and port to connect to.
     let origin: String
     let method: HTTPRequest.Method
-    /// Lines for libcurl's list, which also says which of its own headers to leave out.
+    /// The header lines for libcurl, including lines that remove its default headers.
     let headerLines: [String]
     let body: Body
     let timeout: Duration
@@ -22,7 +22,9 @@ struct PreparedRequest: Sendable {
     let certificateAuthorityFile: String?
     let isLoopback: Bool
 
-    /// Throws `HTTPError`: `invalidURL`, `invalidHeader`, `unsupported`.
+    /// Validates a request.
+    ///
+    /// - Throws: `HTTPError` with the code `invalidURL`, `invalidHeader` or `unsupported`.
     init(_ request: HTTPRequest, _ configuration: CurlTransport.Configuration) throws(HTTPError) {
         guard let host = Self.host(of: request.url) else {
             throw HTTPError(.invalidURL, "The URL must be an absolute http or https URL, percent-encoded.")
@@ -45,7 +47,7 @@ struct PreparedRequest: Sendable {
     private static func body(of request: HTTPRequest) throws(HTTPError) -> Body {
         switch request.body {
         case .bytes(let bytes) where bytes.isEmpty:
-            // These announce a body by their meaning (RFC 9110 section 8.6): an empty one has the length 0.
+            // RFC 9110 section 8.6: with these methods an empty body has `Content-Length: 0`.
             return [.post, .put, .patch].contains(request.method) ? .bytes([]) : .none
         case _ where request.method == .head:
             throw HTTPError(.unsupported, "A HEAD request cannot have a body here.")
@@ -56,7 +58,6 @@ struct PreparedRequest: Sendable {
 
     private static func lines(_ headers: HTTPHeaders) -> [String] {
         var lines = headers.compactMap { field -> String? in
-            // The length follows from the body.
             if field.name.equalsIgnoringCase("Content-Length") { return nil }
             if field.name.equalsIgnoringCase("Transfer-Encoding") { return nil }
             return field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
@@ -67,7 +68,7 @@ struct PreparedRequest: Sendable {
         return lines
     }
 
-    /// Host and port, as they stand in the URL.
+    /// Returns the host and port of a URL, as they are written in it.
     private static func authority(of url: String) -> Substring? {
         guard let mark = url.firstRange(of: "://") else { return nil }
         let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
@@ -86,7 +87,8 @@ struct PreparedRequest: Sendable {
         return host.isEmpty ? nil : host
     }
 
-    /// Never goes through a proxy of the environment, which would look for its own loopback.
+    /// Returns whether a host is on this machine. No proxy is used for such a host, because the proxy would connect to
+    /// its own loopback interface.
     private static func isLoopback(_ host: Substring) -> Bool {
         let name = host.lowercased()
         if name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" { return true }
@@ -129,7 +131,7 @@ extension PreparedRequest {
             souk_curl_set_long(handle, CURLOPT_POST, 1)
             souk_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
             bytes.withUnsafeBytes { bytes in
-                // A nil pointer would make libcurl read the body by callback.
+                // With a nil pointer libcurl would read the body by callback.
                 withUnsafePointer(to: 0 as UInt8) { nothing in
                     let start = bytes.baseAddress ?? UnsafeRawPointer(nothing)
                     souk_curl_set_bytes(handle, CURLOPT_COPYPOSTFIELDS, start)

@@ -1,12 +1,12 @@
 import HTTPCore
 import Primitives
 
-/// Puts an answer's header lines together as libcurl hands them over; interim answers (1xx) are passed over.
+/// Collects the header lines of a response from libcurl. Skips interim responses (1xx).
 struct ResponseHeaderParser {
     private var status = 0
     private var headers = HTTPHeaders()
 
-    /// The final answer's head when `line` ends it.
+    /// Reads one line. Returns the head of the final response when `line` ends it.
     mutating func read(_ line: UnsafeRawBufferPointer) -> (status: Int, headers: HTTPHeaders)? {
         var end = line.count
         while end > 0, line[end - 1] == 0x0A || line[end - 1] == 0x0D { end -= 1 }
@@ -16,7 +16,7 @@ struct ResponseHeaderParser {
             status = Self.status(in: text)
             headers = HTTPHeaders()
         } else if text.first == UInt8(ascii: " ") || text.first == UInt8(ascii: "\t") {
-            // A folded line (RFC 9112 section 5.2) continues the one before.
+            // A folded line (RFC 9112 section 5.2) continues the previous one.
             guard let last = headers.fields.indices.last else { return nil }
             headers.fields[last].value += " " + Self.trimmed(text)
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
@@ -37,7 +37,7 @@ struct ResponseHeaderParser {
         return decoded(bytes)
     }
 
-    /// UTF-8, else Latin-1, the two encodings met in header values.
+    /// Decodes a header value as UTF-8, or as Latin-1 if it is not UTF-8. Servers use both.
     private static func decoded(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         String(utf8: bytes)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

@@ -4,14 +4,14 @@ import Primitives
 
 /// One exchange on the engine's thread.
 ///
-/// Sendable: after `init` everything mutable is touched only by the engine's thread, in commands and in libcurl's
-/// callbacks; `feed` and `pipe` have their own locks.
+/// Sendable: after `init` only the engine's thread uses the mutable state, in commands and in libcurl's callbacks.
+/// `feed` and `pipe` have their own locks.
 final class Transfer: @unchecked Sendable {
     private enum Phase {
         case headers
-        /// Collecting a short answer before it is delivered.
+        /// A short response is collected before it is delivered.
         case collecting(HTTPResponse)
-        /// Delivered; the body goes to its reader.
+        /// The response is delivered. Its body goes to the pipe.
         case streaming(BodyPipe)
     }
 
@@ -23,9 +23,9 @@ final class Transfer: @unchecked Sendable {
     private let maximumBufferedBytes: Int
     private let streamWindow: Int
     private let engine: CurlEngine
-    /// A stream keeps its transport alive.
+    /// Keeps the transport alive as long as a response stream exists.
     private let owner: CurlTransport
-    /// Whoever waits for the answer's headers.
+    /// The promise on which `send` waits for the response headers.
     var answer: Promise<HTTPResponse>?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var parser = ResponseHeaderParser()
@@ -47,6 +47,7 @@ final class Transfer: @unchecked Sendable {
         deadline = configuration.clock.now + request.timeout
     }
 
+    /// The error for a transfer whose deadline passed.
     var timeout: HTTPError {
         HTTPError(.timeout, "The exchange was not complete within \(request.timeout).")
     }
@@ -73,7 +74,7 @@ final class Transfer: @unchecked Sendable {
         return result == CURLE_OK ? .success(()) : .failure(HTTPError(reportedByCurl: result))
     }
 
-    /// Delivers what is due, once, and gives everything back. libcurl no longer knows the handle, or never did.
+    /// Delivers the outcome once and releases all resources. At this point libcurl does not use the handle.
     func end(_ outcome: Result<Void, HTTPError>) {
         handle = nil
         feed?.cancel()
@@ -154,7 +155,7 @@ final class Transfer: @unchecked Sendable {
                 error as? HTTPError ?? HTTPError(.bodyFailed, "The request's body stream failed.", underlying: error)
             return souk_curl_read_abort
         }
-        sendingFailure = HTTPError(.bodyFailed, "The request's body stream is not as long as it said.")
+        sendingFailure = HTTPError(.bodyFailed, "The request's body stream does not have its stated length.")
         return souk_curl_read_abort
     }
 

@@ -1,8 +1,8 @@
-/// Who may begin, where more exchanges are asked for than there may be connections: in the order they came, so many at
-/// once and so many of one origin.
+/// A queue that starts transfers in the order in which they were added, within a limit for all connections and a limit
+/// for each origin.
 ///
-/// libcurl has such limits too (CURLMOPT_MAX_HOST_CONNECTIONS), but 7.88 forgets some of those that wait, until a server
-/// closes a connection.
+/// libcurl has such limits too (CURLMOPT_MAX_HOST_CONNECTIONS). But libcurl 7.88 does not start some of the waiting
+/// transfers until a server closes a connection.
 struct TransferQueue<Element: AnyObject> {
     private struct Waiting {
         let number: Int
@@ -12,9 +12,9 @@ struct TransferQueue<Element: AnyObject> {
     private let limit: Int
     private let limitOfOrigin: Int
     private var activeCount = 0
-    /// Without zeros.
+    /// The number of active transfers by origin, without zeros.
     private var active: [String: Int] = [:]
-    /// Without empty ones.
+    /// The queued transfers by origin, without empty lists.
     private var waiting: [String: ArraySlice<Waiting>] = [:]
     private var added = 0
 
@@ -23,9 +23,9 @@ struct TransferQueue<Element: AnyObject> {
         self.limitOfOrigin = max(1, limitOfOrigin)
     }
 
-    /// Calls `body` with each that has not begun.
+    /// Calls `body` with each queued transfer.
     func forEach(_ body: (Element) -> Void) {
-        for line in waiting.values { for one in line { body(one.element) } }
+        for line in waiting.values { for entry in line { body(entry.element) } }
     }
 
     mutating func add(_ element: Element, to origin: String) {
@@ -33,7 +33,7 @@ struct TransferQueue<Element: AnyObject> {
         waiting[origin, default: []].append(Waiting(number: added, element: element))
     }
 
-    /// The next that may begin, which counts until `ended`.
+    /// Returns the next transfer that may start, and counts it as active until `ended` is called.
     mutating func next() -> Element? {
         guard activeCount < limit else { return nil }
         var first: (origin: String, number: Int)?
@@ -48,13 +48,13 @@ struct TransferQueue<Element: AnyObject> {
         return next.element
     }
 
-    /// One to this origin that had begun is over.
+    /// Records that an active transfer to this origin has ended.
     mutating func ended(to origin: String) {
         activeCount -= 1
         active[origin] = active[origin].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
-    /// Takes out one that waits; `false` when it does not.
+    /// Removes a queued transfer. Returns `false` when it is not in the queue.
     mutating func remove(_ element: Element, to origin: String) -> Bool {
         guard var line = waiting[origin], let index = line.firstIndex(where: { $0.element === element }) else {
             return false
