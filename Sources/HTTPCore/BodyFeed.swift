@@ -1,10 +1,11 @@
 import Primitives
 
-/// Carries a body stream to a library that fetches bytes by callback on its own thread and cannot wait there.
+/// Passes a body stream to a library that fetches bytes by callback on its own thread and cannot wait there.
 ///
-/// One piece is held at a time, so the stream is read only as fast as the library sends. `ready` is called, on any
-/// thread, after a `take` answered `.wait` and it is worth calling again.
+/// The feed holds one chunk at a time, so the stream is read only as fast as the library sends. After `take` has
+/// returned `.wait`, the feed calls `ready`, on any thread, when `take` can be called again.
 package final class BodyFeed: Sendable {
+    /// The result of `take`.
     package enum Step: Sendable {
         case bytes(Int)
         case wait
@@ -26,18 +27,19 @@ package final class BodyFeed: Sendable {
     private let ready: @Sendable () -> Void
     private let state = Locked(State())
 
+    /// Creates a feed for `stream`. It calls `ready` as described above.
     package init(_ stream: HTTPBodyStream, ready: @escaping @Sendable () -> Void) {
         self.stream = stream
         self.ready = ready
     }
 
-    /// Begins to read the stream. Whoever starts a feed reads it to its end or cancels it.
+    /// Starts to read the stream. The caller then reads the feed to its end or cancels it.
     package func start() {
         let task = Task { await run() }
         state.withLock { $0.task = task }
     }
 
-    /// Copies what is there, at most `buffer.count` bytes.
+    /// Copies at most `buffer.count` of the available bytes.
     package func take(into buffer: UnsafeMutableRawBufferPointer) -> Step {
         let target = SendableBuffer(bytes: buffer)
         let (step, producer) = state.withLock { state -> (Step, CheckedContinuation<Void, Never>?) in
@@ -56,13 +58,13 @@ package final class BodyFeed: Sendable {
         return step
     }
 
-    /// Gives up; the stream is cancelled unless it has ended.
+    /// Stops the feed. Cancels the stream unless it has ended.
     package func cancel() {
         let (producer, task) = state.withLock { state in
             state.isCancelled = true
             state.chunk = []
             state.offset = 0
-            if state.outcome == nil { state.outcome = .failed(HTTPError(.cancelled, "The body is no longer wanted.")) }
+            if state.outcome == nil { state.outcome = .failed(HTTPError(.cancelled, "The body stream was cancelled.")) }
             defer { state.producer = nil }
             return (state.producer, state.task)
         }
@@ -83,7 +85,7 @@ package final class BodyFeed: Sendable {
         }
     }
 
-    /// Returns when the piece has been taken whole, or nobody wants it any more.
+    /// Returns when the whole chunk has been taken, or when the feed is cancelled.
     private func offer(_ chunk: [UInt8]) async {
         await withCheckedContinuation { continuation in
             let isWanted = state.withLock { state in
@@ -112,7 +114,7 @@ package final class BodyFeed: Sendable {
         if isWaiting { ready() }
     }
 
-    /// Sendable: used only by the call to `withLock` it is made for, on the same thread.
+    /// Sendable: used only within one call to `withLock`, on the same thread.
     private struct SendableBuffer: @unchecked Sendable {
         let bytes: UnsafeMutableRawBufferPointer
     }

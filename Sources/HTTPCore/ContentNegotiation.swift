@@ -1,8 +1,9 @@
 extension HTTPRequest {
-    /// Whether the client ranks HTML above JSON in `Accept` (RFC 9110 section 12.5.1), as a browser does that opens a page.
+    /// Whether the client ranks HTML above JSON in `Accept` (RFC 9110 section 12.5.1), as a browser does when it opens
+    /// a page.
     package var prefersHTML: Bool { quality(of: "text", "html") > quality(of: "application", "json") }
 
-    /// From 0 to 1; 0 for a type that no range in `Accept` names.
+    /// Returns the quality of a media type from 0 to 1. A type that no range in `Accept` matches has the quality 0.
     private func quality(of type: String, _ subtype: String) -> Double {
         let names = ["*/*", "\(type)/*", "\(type)/\(subtype)"]
         var best = (place: -1, quality: 0.0)
@@ -17,8 +18,8 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
-    /// A YAML document: `application/yaml` (RFC 9512) for a program, and plain text for a browser, which would save the
-    /// other as a file.
+    /// Creates a response with a YAML document. Its type is `application/yaml` (RFC 9512), or plain text for a browser,
+    /// which would save `application/yaml` as a file.
     package init(yaml: [UInt8], for request: HTTPRequest) {
         self.init(
             status: 200,

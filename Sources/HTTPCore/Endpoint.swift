@@ -1,33 +1,34 @@
-/// One method of one path: what it takes, what it answers, and the handler behind it.
+/// The description of one method of one path, with its handler.
 ///
 ///     let endpoints = [
 ///         Endpoint(.get, "/pets/{id}", "getPet", "A pet", tag: .pets, answer: .pet, handler: Handler { … })
 ///     ]
 ///     let router = Router(endpoints) { endpoint in { request, path in endpoint.handler.respond(request, path) } }
 ///
-/// A service has one table of these. Its routes and its OpenAPI document are made of it, so a route that is not
-/// described does not compile.
+/// A service has one table of endpoints. Its routes and its OpenAPI document are generated from this table, so every
+/// route is described.
 package struct Endpoint<Handler: Sendable>: Sendable {
+    /// The method.
     package let method: HTTPRequest.Method
-    /// With `{name}` for each path parameter.
+    /// The path, with `{name}` for each path parameter.
     package let path: String
-    /// A name that no other endpoint of the service has.
+    /// The operation id, which is unique in the service.
     package let id: String
-    /// Without a full stop.
+    /// A phrase about the endpoint, without a full stop.
     package let summary: String
     package let tag: OpenAPIDocument.Tag
-    /// Those of the query, then those of the headers.
+    /// The query parameters, then the header parameters.
     package let parameters: [OpenAPIDocument.Parameter]
     package let body: OpenAPIDocument.Body?
-    /// The status of an answer that is no refusal.
+    /// The status of a successful response.
     package let status: Int
-    /// `nil` for an answer without a body.
+    /// The schema of the response body, or `nil` for a response without a body.
     package let answer: WireSchema?
-    /// The media type of the answer.
+    /// The media type of the response.
     package let type: String
-    /// Error codes by status, beyond those that the service adds for the path, the body and the credentials.
+    /// Error codes by status, in addition to those that the service adds for the path, the body and the credentials.
     package let refusals: [Int: [String]]
-    /// Whether `Idempotency-Key` works.
+    /// Whether the endpoint accepts `Idempotency-Key`.
     package let isIdempotent: Bool
     package let links: [OpenAPIDocument.Link]
     package let handler: Handler
@@ -59,7 +60,7 @@ package struct Endpoint<Handler: Sendable>: Sendable {
 
     package var query: [OpenAPIDocument.Parameter] { parameters.filter { $0.place == .query } }
 
-    /// The path with a percent-encoded value in place of each parameter.
+    /// Returns the path with each parameter replaced by `value`, which returns it percent-encoded.
     package func path(with value: (_ parameter: String) -> String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             RouteTable.parameter(in: segment).map(value) ?? String(segment)
@@ -68,7 +69,7 @@ package struct Endpoint<Handler: Sendable>: Sendable {
 }
 
 extension Router {
-    /// A router with one route for each endpoint.
+    /// Creates a router with one route for each endpoint.
     package init<Handler>(_ endpoints: [Endpoint<Handler>], _ route: (Endpoint<Handler>) -> Route) {
         self.init()
         for endpoint in endpoints { on(endpoint.method, endpoint.path, route(endpoint)) }
@@ -76,7 +77,7 @@ extension Router {
 }
 
 extension OpenAPIDocument.Operation {
-    /// Describes an endpoint that refuses with the codes of `refusals`, by status.
+    /// Describes an endpoint that can return the error codes of `refusals`, by status.
     package init<Handler>(
         _ endpoint: Endpoint<Handler>, refusals: [Int: [String]],
         pathParameter: (_ name: String) -> OpenAPIDocument.Parameter

@@ -1,19 +1,22 @@
 import Primitives
 
-/// The content of a message: bytes at hand, or a stream that is read once.
+/// The content of a message: bytes in memory, or a stream that is read once.
 public enum HTTPBody: Sendable {
+    /// Bytes in memory.
     case bytes([UInt8])
+    /// A stream that one reader reads once.
     case stream(HTTPBodyStream)
 
+    /// A body without bytes.
     public static let empty = HTTPBody.bytes([])
 
-    /// The UTF-8 bytes of `text`.
+    /// Returns a body with the UTF-8 bytes of `text`.
     public static func text(_ text: String) -> HTTPBody { .bytes(Array(text.utf8)) }
 
-    /// A JSON document.
+    /// Returns a body with `value` as a JSON document.
     public static func json(_ value: JSONValue) -> HTTPBody { .bytes(value.encoded()) }
 
-    /// Length in bytes; `nil` when a stream does not know it beforehand.
+    /// The length in bytes, or `nil` for a stream of unknown length.
     public var length: Int? {
         switch self {
         case .bytes(let bytes): bytes.count
@@ -21,15 +24,17 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    /// The bytes, if they are at hand without waiting.
+    /// The bytes, or `nil` for a stream.
     public var buffered: [UInt8]? {
         if case .bytes(let bytes) = self { bytes } else { nil }
     }
 
-    /// The whole content, read to its end.
+    /// Reads the whole body into memory. Cancels a stream that exceeds the limit.
     ///
-    /// Throws `HTTPError.bodyTooLarge` when it is longer than `limit` bytes, and whatever the stream throws. A stream
-    /// that is over the limit is cancelled.
+    /// - Parameter limit: The greatest accepted length in bytes.
+    /// - Returns: The bytes of the body.
+    /// - Throws: `HTTPError` with the code `bodyTooLarge` when the body is longer than `limit` bytes, or the error of
+    ///   the stream.
     public func collect(upTo limit: Int) async throws -> [UInt8] {
         switch self {
         case .bytes(let bytes):
@@ -52,9 +57,12 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    /// The whole content as a JSON document.
+    /// Reads the whole body as a JSON document.
     ///
-    /// Throws like `collect(upTo:)`, and `JSONError` when it is not JSON.
+    /// - Parameter limit: The greatest accepted length in bytes.
+    /// - Returns: The document.
+    /// - Throws: `HTTPError` with the code `bodyTooLarge`, the error of the stream, or `JSONError` when the body is not
+    ///   JSON.
     public func json(upTo limit: Int = 1 << 20) async throws -> JSONValue {
         try JSONValue(parsing: await collect(upTo: limit))
     }

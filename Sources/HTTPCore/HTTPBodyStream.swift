@@ -1,20 +1,27 @@
 import Primitives
 
-/// A body that arrives in pieces. It is read once, by one reader, and read only as fast as the reader asks.
+/// A body that arrives in chunks. One reader reads it, once. The producer runs only as fast as the reader.
 ///
 ///     for try await chunk in stream { … }
 ///
-/// Dropping the last reference before the end, or `cancel()`, tells the producer to stop.
+/// The producer stops when the reader calls `cancel()` or releases the last reference before the end.
 public struct HTTPBodyStream: Sendable, AsyncSequence, AsyncIteratorProtocol {
+    /// A chunk of bytes.
     public typealias Element = [UInt8]
+    /// The error type of the sequence.
     public typealias Failure = any Error
 
-    /// Bytes in all, if known beforehand.
+    /// The total number of bytes, or `nil` when it is unknown.
     public let length: Int?
     private let source: Source
 
-    /// A stream whose pieces come from `next`, which answers `nil` at the end and is never called again after that or
-    /// after it has thrown. `cancel` is called at most once, when the reader gives up before the end.
+    /// Creates a stream.
+    ///
+    /// - Parameters:
+    ///   - length: The total number of bytes, or `nil` when it is unknown.
+    ///   - next: A function that returns the next chunk, or `nil` at the end. It is not called again after it has
+    ///     returned `nil` or thrown.
+    ///   - cancel: A function that is called at most once, when the reader cancels before the end.
     public init(
         length: Int? = nil, next: @escaping @Sendable () async throws -> [UInt8]?,
         cancel: @escaping @Sendable () -> Void = {}
@@ -23,18 +30,24 @@ public struct HTTPBodyStream: Sendable, AsyncSequence, AsyncIteratorProtocol {
         source = Source(pull: next, cancel: cancel)
     }
 
-    /// The pieces in `chunks`.
+    /// Creates a stream of the given chunks.
+    ///
+    /// - Parameter chunks: The chunks, in order.
     public init(_ chunks: [[UInt8]]) {
         let rest = Locked(chunks[...])
         self.init(length: chunks.reduce(0) { $0 + $1.count }) { rest.withLock { $0.popFirst() } }
     }
 
-    /// The next piece, `nil` at the end. Throws what the producer throws, `HTTPError.cancelled` after `cancel()`.
+    /// Waits for the next chunk and returns it.
+    ///
+    /// - Returns: The chunk, or `nil` at the end.
+    /// - Throws: The error of the producer, or `HTTPError` with the code `cancelled` after `cancel()`.
     public func next() async throws -> [UInt8]? { try await source.next() }
 
-    /// Gives up: the producer is told to stop, and nothing more can be read.
+    /// Cancels the stream: the producer stops, and further reads fail.
     public func cancel() { source.cancel() }
 
+    /// Returns the stream itself, which is its own iterator.
     public func makeAsyncIterator() -> Self { self }
 
     private final class Source: Sendable {

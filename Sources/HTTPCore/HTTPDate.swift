@@ -1,14 +1,14 @@
 import Foundation
 import Primitives
 
-/// The dates of HTTP headers (RFC 9110 section 5.6.7), in the form that is still written.
+/// The preferred date format of HTTP headers, IMF-fixdate (RFC 9110 section 5.6.7).
 package enum HTTPDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Of seconds since 1970.
+    /// Returns the text of an instant in seconds since 1970.
     package static func text(of seconds: Int64) -> String {
         // 2026-11-20T14:40:00Z
         let parts = Array(RFC3339.string(from: Date(timeIntervalSince1970: Double(seconds))).utf8)
@@ -19,7 +19,7 @@ package enum HTTPDate {
         return "\(weekday), \(text(8..<10)) \(months[month - 1]) \(text(0..<4)) \(text(11..<19)) GMT"
     }
 
-    /// Seconds since 1970; `nil` for what is no such date.
+    /// Returns the instant in seconds since 1970, or `nil` when `text` is not such a date.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", days.contains(where: { words[0] == "\($0)," }),
@@ -33,7 +33,7 @@ package enum HTTPDate {
         return days * 86400 + time[0] * 3600 + time[1] * 60 + time[2]
     }
 
-    /// `nil` for anything but digits: `Int64` takes a sign too.
+    /// Returns `nil` for anything but digits. `Int64` would also accept a sign.
     private static func number(_ text: Substring) -> Int64? {
         text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
     }

@@ -1,17 +1,26 @@
-/// The server port: answers a request. `request.url` is the request target exactly as it was sent.
+/// The server port: responds to a request.
 ///
-/// `respond` runs on a thread of the listener, so it returns at once: what has to wait goes into `.suspended`.
+/// In a handler, `request.url` is the request target exactly as it was sent.
 public protocol HTTPHandler: Sendable {
+    /// Responds to a request.
+    ///
+    /// Runs on a thread of the listener, so it must return at once. Work that waits belongs in
+    /// ``HTTPReply/suspended(_:)``.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The response, or the asynchronous work that produces it.
     func respond(to request: HTTPRequest) -> HTTPReply
 }
 
-/// A handler's answer, at hand or still to come.
+/// The reply of a handler: a response, or asynchronous work that returns one.
 public enum HTTPReply: Sendable {
+    /// A complete response.
     case ready(HTTPResponse)
-    /// Runs off the listener's threads. Its task is cancelled when the client goes away or the listener has to stop.
+    /// Work that runs off the listener's threads. Its task is cancelled when the client disconnects or the listener
+    /// stops.
     case suspended(@Sendable () async -> HTTPResponse)
 
-    /// The answer, waited for where necessary.
+    /// Returns the response. Runs the work if there is any.
     public func response() async -> HTTPResponse {
         switch self {
         case .ready(let response): response
@@ -19,7 +28,10 @@ public enum HTTPReply: Sendable {
         }
     }
 
-    /// The same reply with its answer changed.
+    /// Returns the same reply with a changed response.
+    ///
+    /// - Parameter change: A function that returns the new response.
+    /// - Returns: The changed reply.
     public func map(_ change: @escaping @Sendable (HTTPResponse) -> HTTPResponse) -> HTTPReply {
         switch self {
         case .ready(let response): .ready(change(response))
@@ -28,11 +40,15 @@ public enum HTTPReply: Sendable {
     }
 }
 
-/// A handler made of a function.
+/// A handler that calls a function.
 public struct AnyHTTPHandler: HTTPHandler {
     private let function: @Sendable (HTTPRequest) -> HTTPReply
 
+    /// Creates a handler.
+    ///
+    /// - Parameter respond: The function that responds to requests.
     public init(_ respond: @escaping @Sendable (HTTPRequest) -> HTTPReply) { function = respond }
 
+    /// Calls the function with `request`.
     public func respond(to request: HTTPRequest) -> HTTPReply { function(request) }
 }

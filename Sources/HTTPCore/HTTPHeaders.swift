@@ -1,5 +1,5 @@
-/// Header fields of a message (RFC 9110 section 5): names compare without case, spelling and order are kept, a name may
-/// repeat.
+/// The header fields of a message (RFC 9110 section 5). Names are compared without case and can repeat. Spelling and
+/// order are kept.
 ///
 ///     var headers: HTTPHeaders = ["Accept": "application/json"]
 ///     headers.add("Set-Cookie", "a=1")
@@ -8,17 +8,27 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// One field line.
     public typealias Field = HTTPField
 
-    /// The field lines in the order they stand in the message.
+    /// The field lines, in the order of the message.
     public var fields: [Field]
 
+    /// Creates headers.
+    ///
+    /// - Parameter fields: The field lines, in order.
     public init(_ fields: [Field] = []) { self.fields = fields }
 
+    /// Creates headers from a dictionary literal, in its order.
+    ///
+    /// - Parameter elements: Pairs of a name and a value.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// The first value of `name`. Setting replaces the first line in place and drops the others, a new name is appended,
-    /// `nil` removes all.
+    /// The first value of a name.
+    ///
+    /// Setting a value replaces the first line of that name and removes the others. A new name is appended. Setting
+    /// `nil` removes all lines of that name.
+    ///
+    /// - Parameter name: The name, in any case.
     public subscript(name: String) -> String? {
         get {
             for field in fields where field.name.equalsIgnoringCase(name) { return field.value }
@@ -36,32 +46,49 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Every value of `name`, in order.
+    /// Returns every value of a name, in order.
+    ///
+    /// - Parameter name: The name, in any case.
+    /// - Returns: The values, empty when no line has this name.
     public func values(_ name: String) -> [String] {
         fields.compactMap { $0.name.equalsIgnoringCase(name) ? $0.value : nil }
     }
 
-    /// Appends a line, also when the name is already there.
+    /// Appends a line, even if the name already exists.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - value: The value.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Whether a line of this name is there.
+    /// Returns whether a line has this name.
+    ///
+    /// - Parameter name: The name, in any case.
+    /// - Returns: Whether such a line exists.
     public func contains(_ name: String) -> Bool {
         fields.contains { $0.name.equalsIgnoringCase(name) }
     }
 }
 
 extension HTTPHeaders: RandomAccessCollection {
+    /// The position of the first field, 0.
     public var startIndex: Int { 0 }
+    /// The number of fields.
     public var endIndex: Int { fields.count }
+    /// The field at a position.
+    ///
+    /// - Parameter position: An index of the collection.
     public subscript(position: Int) -> Field { fields[position] }
 }
 
 extension HTTPHeaders {
-    /// Refuses what would change the message around it: a name that is no token, a value with a line break or NUL.
+    /// Checks that no field can change the message around it: each name is a token, and no value contains a line break
+    /// or NUL.
     ///
-    /// Throws `HTTPError.invalidHeader` naming the field, never its value.
+    /// - Throws: `HTTPError` with the code `invalidHeader`. Its reason can contain the name of the field, but not its
+    ///   value.
     public func validate() throws(HTTPError) {
         for field in fields {
             guard field.name.isHTTPToken else {
@@ -75,7 +102,7 @@ extension HTTPHeaders {
 }
 
 extension String {
-    /// Equality in which ASCII letters of either case are the same.
+    /// Returns whether both strings are equal, with ASCII letters compared without case.
     package func equalsIgnoringCase(_ other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)
         guard left.count == right.count else { return false }
@@ -84,7 +111,7 @@ extension String {
         }
     }
 
-    /// Whether this is a `token` of RFC 9110 section 5.6.2.
+    /// Whether this string is a `token` of RFC 9110 section 5.6.2.
     package var isHTTPToken: Bool {
         !isEmpty
             && utf8.allSatisfy { byte in

@@ -1,14 +1,27 @@
 import Primitives
 
-/// A request. For a transport `url` is absolute; for a handler it is the request target exactly as it was sent.
+/// An HTTP request.
 public struct HTTPRequest: Sendable {
+    /// The request method.
     public var method: Method
+    /// For a transport, an absolute URL. For a handler, the request target exactly as it was sent.
     public var url: String
+    /// The header fields.
     public var headers: HTTPHeaders
+    /// The content.
     public var body: HTTPBody
-    /// How long the whole exchange may take, answer's body included; `nil` is the transport's default (30 s).
+    /// The timeout of the whole exchange, including the response body; `nil` selects the transport's default of 30
+    /// seconds.
     public var timeout: Duration?
 
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - method: The request method.
+    ///   - url: An absolute URL, percent-encoded.
+    ///   - headers: The header fields.
+    ///   - body: The content.
+    ///   - timeout: The timeout of the whole exchange, or `nil` for the transport's default.
     public init(
         method: Method, url: String, headers: HTTPHeaders = [:], body: HTTPBody = .empty, timeout: Duration? = nil
     ) {
@@ -19,7 +32,14 @@ public struct HTTPRequest: Sendable {
         self.timeout = timeout
     }
 
-    /// A request with a JSON body; sets `Content-Type` unless `headers` has one.
+    /// Creates a request with a JSON body. Sets `Content-Type` unless `headers` contains it.
+    ///
+    /// - Parameters:
+    ///   - method: The request method.
+    ///   - url: An absolute URL, percent-encoded.
+    ///   - headers: The header fields.
+    ///   - json: The document to send.
+    ///   - timeout: The timeout of the whole exchange, or `nil` for the transport's default.
     public init(
         method: Method, url: String, headers: HTTPHeaders = [:], json: JSONValue, timeout: Duration? = nil
     ) {
@@ -27,46 +47,59 @@ public struct HTTPRequest: Sendable {
         self.timeout = timeout
     }
 
-    /// A request method (RFC 9110 section 9); compared with its case.
+    /// A request method (RFC 9110 section 9). Methods are compared with case.
     public struct Method: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+        /// The method as it is written in the request.
         public let rawValue: String
+        /// Creates a method from `rawValue`.
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// Creates a method from `rawValue`.
         public init(_ rawValue: String) { self.rawValue = rawValue }
+        /// Creates a method from the literal `value`.
         public init(stringLiteral value: String) { rawValue = value }
+        /// The method as it is written in the request.
         public var description: String { rawValue }
 
+        /// The method GET.
         public static let get = Method("GET")
+        /// The method HEAD.
         public static let head = Method("HEAD")
+        /// The method POST.
         public static let post = Method("POST")
+        /// The method PUT.
         public static let put = Method("PUT")
+        /// The method PATCH.
         public static let patch = Method("PATCH")
+        /// The method DELETE.
         public static let delete = Method("DELETE")
+        /// The method OPTIONS.
         public static let options = Method("OPTIONS")
+        /// The method TRACE.
         public static let trace = Method("TRACE")
     }
 }
 
 extension HTTPRequest {
-    /// The path, still percent-encoded, `/` when the URL has none.
+    /// The percent-encoded path, or `/` when the URL has none.
     public var path: String {
         let text = RequestTarget(url)
         return text.path.isEmpty ? "/" : String(text.path)
     }
 
-    /// Path and query as they stand in a request line.
+    /// The path and query as in a request line.
     public var target: String {
         let text = RequestTarget(url)
         let path = text.path.isEmpty ? "/" : String(text.path)
         return text.query.map { "\(path)?\($0)" } ?? path
     }
 
-    /// The query, decoded; empty when there is none, `nil` when an escape in it is malformed or not UTF-8.
+    /// The decoded query. It is empty when the URL has none, and `nil` when an escape in it is malformed or not UTF-8.
     public var query: HTTPQuery? {
         RequestTarget(url).query.map { HTTPQuery(parsing: $0) } ?? HTTPQuery()
     }
 }
 
-/// The parts of an absolute URL or a request target, without decoding anything.
+/// The encoded parts of an absolute URL or a request target.
 struct RequestTarget {
     let path: Substring
     let query: Substring?

@@ -1,18 +1,31 @@
-/// The client port: sends one request and returns its answer, whatever the status.
+/// The client port: sends a request and returns its response, whatever the status.
 ///
-/// An implementation follows no redirects, changes no bodies, and gives up at the request's deadline. It throws
-/// `HTTPError`; the answer's body may be a stream, whose reader may then meet the same errors.
+/// An implementation does not follow redirects, does not change bodies, and stops at the timeout of the request. It
+/// throws `HTTPError`. If the response body is a stream, reading it can throw the same errors.
 public protocol HTTPTransport: Sendable {
+    /// Sends a request and returns its response.
+    ///
+    /// - Parameter request: A request with an absolute URL.
+    /// - Returns: The response, whatever its status.
+    /// - Throws: `HTTPError` when there is no response.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
-/// A transport that hands each request to a handler in this process, without a socket.
+/// A transport that passes each request to a handler in the same process, without a socket.
 public struct InProcessTransport: HTTPTransport {
     private let handler: any HTTPHandler
 
+    /// Creates a transport to `handler`.
     public init(_ handler: any HTTPHandler) { self.handler = handler }
 
-    /// The handler sees the URL's path and query as the request target, and `Host`, as a listener would give them.
+    /// Passes a request to the handler and returns its response.
+    ///
+    /// As from a listener, the handler receives the path and query of the URL as the request target, and a `Host`
+    /// header.
+    ///
+    /// - Parameter request: A request with an absolute URL.
+    /// - Returns: The response of the handler.
+    /// - Throws: `HTTPError` with the code `timeout`, `cancelled` or `noAnswer`.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var received = request
         received.url = request.target
@@ -31,9 +44,9 @@ public struct InProcessTransport: HTTPTransport {
 }
 
 extension HTTPRequest {
-    /// Host and port of an absolute URL, without user information; `nil` when it has none.
+    /// The host and port of an absolute URL without user information, or `nil` when the URL has none.
     package var authority: String? {
-        // A URL in the query of a path is not this request's.
+        // A path can contain "://" in its query.
         guard !url.hasPrefix("/"), let mark = url.firstRange(of: "://") else { return nil }
         let rest = url[mark.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }
@@ -42,7 +55,8 @@ extension HTTPRequest {
     }
 }
 
-/// What `operation` returns if it does so within `duration`, else `HTTPError.timeout`; the operation is then cancelled.
+/// Returns the result of `operation`. If it does not return within `duration`, cancels it and throws
+/// `HTTPError.timeout`.
 func withDeadline<Value: Sendable>(
     _ duration: Duration, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

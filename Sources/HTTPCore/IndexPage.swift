@@ -1,10 +1,10 @@
-/// An HTML page for GET `/` that describes a server and links its parts.
+/// An HTML page for GET `/` that describes a server and links to its parts.
 package struct IndexPage: Sendable {
     /// A link to a part of the server.
     package struct Link: Sendable, Encodable {
-        /// A path of the same server.
+        /// A path on the same server.
         package var path: String
-        /// A phrase about the part.
+        /// A phrase about that part.
         package var summary: String
 
         package init(path: String, summary: String) {
@@ -15,10 +15,10 @@ package struct IndexPage: Sendable {
 
     package var name: String
     package var description: String
-    /// Further facts, such as a version, by label.
+    /// Further facts, such as a version, with their labels.
     package var details: [(label: String, value: String)]
     package var links: [Link]
-    /// Pointers to the documentation.
+    /// A note with pointers to the documentation.
     package var note: String
 
     package init(
@@ -31,7 +31,7 @@ package struct IndexPage: Sendable {
         self.note = note
     }
 
-    /// The page: HTML that runs no script and loads nothing.
+    /// The page as HTML, without scripts and external resources.
     package var response: HTTPResponse {
         let facts = details.map { "<p>\(Self.escaped($0.label)): <code>\(Self.escaped($0.value))</code></p>\n" }
         let rows = links.map { link in

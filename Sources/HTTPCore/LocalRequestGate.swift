@@ -1,28 +1,28 @@
 /// Refuses requests that a web page of another site sends to a server on this machine.
 ///
-/// A browser sends any page's requests to any address, 127.0.0.1 included. A page can also be read from under its own
-/// name after that name was pointed to 127.0.0.1 (DNS rebinding). Two checks stop both:
+/// A browser sends the requests of any page to any address, including 127.0.0.1. A page can also read responses after
+/// its own host name was pointed to 127.0.0.1 (DNS rebinding). Two checks prevent both:
 ///
-/// - **Host**: the request names the server as `localhost`, `127.0.0.1`, `[::1]`, by the address it is bound to, or by a
-///   name that the operator allowed, in `Host` and in a target that names a host. A rebound name is none of these. A
-///   request that names no host passes: browsers always send `Host`.
-/// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, name the server itself. A link to a page of
-///   the server passes, because the site with the link cannot read the answer.
+/// - **Host**: `Host`, and the host in the request target if there is one, must be a name of this server. Those are
+///   `localhost`, `127.0.0.1`, `[::1]`, the address that the server is bound to, and the names that the operator
+///   allowed. A rebound name is none of these. A request without a host passes, because browsers always send `Host`.
+/// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, must name the server itself. A link to a page
+///   of the server passes, because the site with the link cannot read the response.
 ///
 /// ```swift
 /// let gate = LocalRequestGate(hostNames: ["ci.example"])
 /// if let problem = gate.refusal(of: request) { return .ready(problem.response) }
 /// ```
 ///
-/// For servers without credentials of their own. The entitlement server has none of these checks: apps and backends call
-/// it by public names that it does not know, and each of its endpoints wants a key or a signature that no other site has.
+/// The gate is for servers without authentication. The entitlement server does not use it: apps and backends call it by
+/// public names that it does not know, and each endpoint requires a key or a signature that no other site has.
 package struct LocalRequestGate: Sendable {
-    /// The names, in lower case, IPv6 addresses in brackets; `nil`: any name.
+    /// The allowed names in lower case, with IPv6 addresses in brackets; `nil` allows any name.
     private let names: Set<String>?
-    /// Whether every literal IP address is a name of the server, because it is bound to all addresses.
+    /// Whether every literal IP address is allowed, because the server is bound to all addresses.
     private let takesAddresses: Bool
 
-    /// `address`: the address that the server is bound to. `hostNames`: further names under which it is called, without
+    /// Creates a gate for a server that is bound to `address`. `hostNames` are further names of the server, without
     /// scheme and port.
     package init(boundTo address: String = "127.0.0.1", hostNames: [String] = []) {
         let all = ["localhost", "127.0.0.1", "[::1]"] + [Self.bracketed(address)] + hostNames.map(Self.bracketed)
@@ -35,36 +35,36 @@ package struct LocalRequestGate: Sendable {
         takesAddresses = true
     }
 
-    /// Checks the site only. For servers that want a credential from the page itself.
+    /// A gate that checks only the site, for servers whose pages send a credential.
     package static let anyHost = LocalRequestGate()
 
-    /// Why a request is refused, with status 403; `nil` for one that may go on.
+    /// Returns the error response, with status 403, for a refused request, or `nil` for an allowed one.
     ///
-    /// `isProven`: the request carries a secret of the server's own page. Such a page's form may keep its origin to
-    /// itself, and then only newer browsers tell whose it is.
+    /// `isProven` says that the request carries a secret of the server's own page. A form of such a page can hide its
+    /// origin, and then only newer browsers send `Sec-Fetch-Site`.
     package func refusal(of request: HTTPRequest, isProven: Bool = false) -> HTTPProblem? {
         refusalOfHost(request) ?? Self.refusalOfSite(request, isProven)
     }
 
     // MARK: - Host
 
-    /// Checks the name only. For what any site may ask, once it is asked under a name of this server.
+    /// Checks only the host, for resources that any site can request under a name of this server.
     package func refusalOfHost(_ request: HTTPRequest) -> HTTPProblem? {
         guard let names else { return nil }
-        // A target may name a host too, and then it is that one which is meant.
+        // If the target contains a host, that host counts (RFC 9112 section 3.2.2).
         for host in [request.headers["Host"], request.authority].compactMap(\.self) {
             if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) {
                 continue
             }
             return Self.forbidden(
                 "foreign_host",
-                "This server does not go by the name \"\(host.prefix(255))\". Call it as localhost or 127.0.0.1, or allow "
+                "This server does not accept the host name \"\(host.prefix(255))\". Use localhost or 127.0.0.1, or allow "
                     + "the name when it is started.")
         }
         return nil
     }
 
-    /// The name in a `Host` header, in lower case; `nil` for a header that is malformed.
+    /// Returns the name in a `Host` header in lower case, or `nil` when the header is malformed.
     private static func name(of host: String) -> String? {
         let isBracketed = host.hasPrefix("[")
         let end = isBracketed ? host.firstIndex(of: "]").map(host.index(after:)) : host.firstIndex(of: ":")
@@ -84,7 +84,7 @@ package struct LocalRequestGate: Sendable {
         name.contains(":") && !name.hasPrefix("[") ? "[\(name)]" : name
     }
 
-    /// Whether a text is a host name or an IP address, without scheme, port and path.
+    /// Returns whether `text` is a host name or an IP address, without scheme, port and path.
     package static func isHostName(_ text: String) -> Bool {
         let name = bracketed(text)
         guard (1...255).contains(text.utf8.count), Self.name(of: name) == name.lowercased() else { return false }
@@ -104,14 +104,14 @@ package struct LocalRequestGate: Sendable {
             return forbidden("foreign_site", "A web page of another site may not ask this.")
         }
         guard let origin = request.headers["Origin"] else { return nil }
-        // A form of a page that sends no referrer says "null".
+        // A form on a page with "Referrer-Policy: no-referrer" sends the origin "null".
         let isOwn =
             origin == "null"
             ? site == "same-origin" || isProven && site == nil : hostAndPort(of: origin) == request.headers["Host"]
         return isOwn ? nil : forbidden("foreign_site", "A web page of another site may not ask this.")
     }
 
-    /// Whether the browser shows the answer as a page of its own, as after a click on a link.
+    /// Returns whether the browser displays the response as a page of its own, for example after a click on a link.
     private static func isNavigation(_ request: HTTPRequest) -> Bool {
         let (mode, destination) = (request.headers["Sec-Fetch-Mode"], request.headers["Sec-Fetch-Dest"])
         return [.get, .head].contains(request.method) && mode == "navigate" && destination ?? "document" == "document"
@@ -127,8 +127,8 @@ package struct LocalRequestGate: Sendable {
 }
 
 extension LocalRequestGate {
-    /// The gate in front of a handler. `checksSite`: `false` for a handler that pages of other sites may ask, such as a
-    /// proxy, whose upstream says which may.
+    /// Returns a handler that passes only allowed requests to `handler`. Pass `false` for `checksSite` if other sites
+    /// may call it: the upstream server of a proxy decides that itself.
     package func guarding(_ handler: any HTTPHandler, checksSite: Bool = true) -> AnyHTTPHandler {
         AnyHTTPHandler { request in
             if let problem = checksSite ? refusal(of: request) : refusalOfHost(request) {
@@ -145,10 +145,10 @@ extension UInt8 {
 }
 
 extension HTTPRequest {
-    /// Why a request to a JSON endpoint is refused, with status 415: it has a body that it does not call JSON. `nil` for
-    /// one that may go on.
+    /// The error response, with status 415, for a request whose body is not declared as JSON, or `nil` for an allowed
+    /// request.
     ///
-    /// A page of another site can send such a body without asking first only as a form or as plain text.
+    /// Without a CORS preflight, a page of another site can send a body only as a form or as plain text.
     package var refusalOfMediaType: HTTPProblem? {
         guard body.length != 0 else { return nil }
         let type = (headers["Content-Type"] ?? "").prefix { $0 != ";" }.lowercased()
@@ -157,6 +157,7 @@ extension HTTPRequest {
             ? nil
             : HTTPProblem(
                 status: 415, code: "unsupported_media_type", title: "Unsupported media type",
-                detail: "The body is JSON; say so with \"Content-Type: application/json\".", field: "Content-Type")
+                detail: "The body must be JSON. Send it with \"Content-Type: application/json\".", field: "Content-Type"
+            )
     }
 }

@@ -1,9 +1,11 @@
-/// The decoded values of a pattern's `{name}` segments.
+/// The decoded values of the `{name}` segments of a route.
 public struct PathParameters: Sendable {
     private let names: [String]
     private let values: [String]
 
-    /// Parameters for calling a route's function directly.
+    /// Creates parameters, to call the function of a route directly.
+    ///
+    /// - Parameter parameters: The names and their decoded values, in the order of the pattern.
     public init(_ parameters: KeyValuePairs<String, String> = [:]) {
         names = parameters.map(\.key)
         values = parameters.map(\.value)
@@ -19,7 +21,11 @@ public struct PathParameters: Sendable {
         zip(names, values).lazy.map { (name: $0, value: $1) }
     }
 
-    /// The value of `{name}`, never empty. The pattern must have that parameter.
+    /// The value of `{name}`, which is never empty.
+    ///
+    /// The pattern must contain that parameter.
+    ///
+    /// - Parameter name: The name of the parameter.
     public subscript(name: String) -> String {
         guard let index = names.firstIndex(of: name) else {
             preconditionFailure("the route's pattern has no parameter {\(name)}")

@@ -1,8 +1,12 @@
 import Primitives
 
-/// Percent-encoding of RFC 3986 section 2.1 over UTF-8.
+/// Percent-encoding of UTF-8 text (RFC 3986 section 2.1).
 public enum PercentEncoding {
-    /// Escapes everything but letters, digits and `-._~`: safe as one path segment or as a query value.
+    /// Escapes everything except letters, digits and `-._~`. The result is valid as one path segment or as a query
+    /// value.
+    ///
+    /// - Parameter text: The text to encode.
+    /// - Returns: The encoded text.
     public static func encode(_ text: String) -> String {
         var out: [UInt8] = []
         for byte in text.utf8 {
@@ -15,7 +19,10 @@ public enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The text `encoded` stands for; `nil` when an escape is incomplete or the bytes are not UTF-8.
+    /// Decodes percent-encoded text.
+    ///
+    /// - Parameter encoded: The encoded text.
+    /// - Returns: The decoded text, or `nil` when an escape is incomplete or the bytes are not UTF-8.
     public static func decode(_ encoded: some StringProtocol) -> String? {
         decode(encoded.utf8, plusIsSpace: false)
     }

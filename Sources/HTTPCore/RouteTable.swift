@@ -1,4 +1,4 @@
-/// A tree of path segments. Looking up a literal path allocates nothing.
+/// A tree of path segments. Finding a literal path allocates no memory.
 struct RouteTable: Sendable {
     enum Outcome {
         case found(Router.Route, PathParameters)
@@ -37,7 +37,7 @@ struct RouteTable: Sendable {
         nodes[node].routes.append(Entry(method: method, names: names, respond: respond))
     }
 
-    /// The name in a segment `{name}`; `nil` for a literal one.
+    /// Returns the name in a segment `{name}`, or `nil` for a literal segment.
     static func parameter(in segment: Substring) -> String? {
         guard segment.hasPrefix("{"), segment.hasSuffix("}") else { return nil }
         return String(segment.dropFirst().dropLast())
@@ -77,7 +77,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// The path of a request target in origin or absolute form, without its leading slash.
+    /// Returns the path of a request target in origin form or absolute form, without its leading slash.
     private static func path(in url: Bytes) -> Bytes? {
         var start = 0
         if url.first != UInt8(ascii: "/") {
@@ -97,11 +97,11 @@ struct RouteTable: Sendable {
         return method == .head ? routes.first { $0.method == .get } : nil
     }
 
-    /// Visits the nodes that `path` leads to, literal ones first, until `visit` returns something.
+    /// Calls `body` for the nodes that match `path`, literal nodes first, until it returns a value.
     private func walk<Found>(
-        _ path: Bytes, from start: Int, at node: Int, _ captured: inout [Range<Int>], _ visit: (Int) -> Found?
+        _ path: Bytes, from start: Int, at node: Int, _ captured: inout [Range<Int>], _ body: (Int) -> Found?
     ) -> Found? {
-        guard start <= path.count else { return visit(node) }
+        guard start <= path.count else { return body(node) }
         var end = start
         var isEscaped = false
         while end < path.count, path[end] != UInt8(ascii: "/") {
@@ -110,13 +110,13 @@ struct RouteTable: Sendable {
         }
         let segment = Bytes(rebasing: path[start..<end])
         if let child = literal(of: node, segment, isEscaped),
-            let found = walk(path, from: end + 1, at: child, &captured, visit)
+            let found = walk(path, from: end + 1, at: child, &captured, body)
         {
             return found
         }
         guard let child = nodes[node].parameter, start < end else { return nil }
         captured.append(start..<end)
-        if let found = walk(path, from: end + 1, at: child, &captured, visit) { return found }
+        if let found = walk(path, from: end + 1, at: child, &captured, body) { return found }
         captured.removeLast()
         return nil
     }
@@ -135,7 +135,7 @@ struct RouteTable: Sendable {
         for range in captured {
             let segment = Bytes(rebasing: path[range])
             guard segment.contains(UInt8(ascii: "%")) else {
-                // A part of a text between two slashes is a text.
+                // A part of a valid string between two slashes is valid UTF-8.
                 values.append(String(decoding: segment, as: UTF8.self))
                 continue
             }

@@ -1,17 +1,18 @@
-/// Chooses a handler by method and path.
+/// A handler that selects a route by method and path.
 ///
 ///     var router = Router()
 ///     router.on(.get, "/v1/customers/{customer}") { request, path in
 ///         .ready(HTTPResponse(json: ["customer": .string(path["customer"])]))
 ///     }
 ///
-/// A `{name}` stands for one non-empty segment and is percent-decoded; a literal segment wins over a parameter. GET
-/// routes also serve HEAD (the listener leaves the body out). A path nobody has is answered 404, a method it does not
-/// have 405 with `Allow`, a malformed escape in a parameter 400.
+/// `{name}` matches one non-empty segment, which is percent-decoded. A literal segment takes precedence over a
+/// parameter. GET routes also serve HEAD; the listener omits the body. The router responds with 404 to an unknown path,
+/// with 405 and `Allow` to an unknown method of a known path, and with 400 to a malformed escape in a parameter.
 public struct Router: HTTPHandler {
+    /// A function that responds to a request with the parameters of its path.
     public typealias Route = @Sendable (HTTPRequest, PathParameters) -> HTTPReply
 
-    /// Why no route was taken.
+    /// The reason why no route was selected.
     public enum Refusal: Sendable, Hashable {
         case notFound
         case methodNotAllowed(allow: [HTTPRequest.Method])
@@ -19,16 +20,24 @@ public struct Router: HTTPHandler {
     }
 
     private var table = RouteTable()
-    /// Makes the answer to what no route takes; `Allow` is added to it. The default speaks RFC 9457.
+    /// Returns the response to a request that no route matches. The router adds `Allow` to it. The default is a problem
+    /// of RFC 9457.
     public var refuse: @Sendable (Refusal, HTTPRequest) -> HTTPResponse = Router.problem
 
+    /// Creates a router without routes.
     public init() {}
 
-    /// Adds a route. The pattern starts with `/`; adding the same method and pattern twice is a programmer's error.
+    /// Adds a route. Adding the same method and pattern twice is a programming error.
+    ///
+    /// - Parameters:
+    ///   - method: The request method.
+    ///   - pattern: A path that starts with `/`, with `{name}` for each parameter.
+    ///   - respond: The function that responds to the requests of this route.
     public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ respond: @escaping Route) {
         table.add(method, pattern, respond)
     }
 
+    /// Calls the route that matches `request`, or refuses the request.
     public func respond(to request: HTTPRequest) -> HTTPReply {
         switch table.find(request.method, request.url) {
         case .found(let respond, let parameters): return respond(request, parameters)

@@ -4,24 +4,24 @@ import Foundation
     import FoundationNetworking
 #endif
 
-// What transports over URLSession share.
-
-/// On Linux `cancel()` and `invalidateAndCancel()` wait for the one queue that all sessions work on. Who gives up, or
-/// lets go of a session, may stand on that queue, or hold what somebody on it waits for.
+/// The queue on which sessions and tasks are cancelled.
+///
+/// On Linux `cancel()` and `invalidateAndCancel()` wait for the single queue that all sessions share. A caller on that
+/// queue, or a caller with a lock that work on that queue needs, would wait forever.
 private let endings = DispatchQueue(label: "HTTPCore.sessionEndings")
 
 extension URLSession {
-    /// `invalidateAndCancel()` from a queue that nobody waits for.
+    /// Calls `invalidateAndCancel()` on a separate queue, so that the caller does not wait.
     package func invalidateElsewhere() { endings.async { self.invalidateAndCancel() } }
 }
 
 extension URLSessionTask {
-    /// `cancel()` from a queue that nobody waits for.
+    /// Calls `cancel()` on a separate queue, so that the caller does not wait.
     package func cancelElsewhere() { endings.async { self.cancel() } }
 }
 
 extension HTTPHeaders {
-    /// The fields of an answer as URLSession keeps them: one of each name, in the order of their names.
+    /// Creates headers from a response of URLSession, which keeps one field for each name. Sorts the fields by name.
     package init(_ response: HTTPURLResponse) {
         let fields = response.allHeaderFields.compactMap { name, value -> Field? in
             guard let name = name as? String, let value = value as? String else { return nil }
@@ -32,7 +32,7 @@ extension HTTPHeaders {
 }
 
 extension HTTPError {
-    /// What stands for what in both worlds; the first pair counts.
+    /// Corresponding codes of URLSession and of `HTTPError`; the first match counts.
     private static let pairs: [(URLError.Code, Code)] = [
         (.timedOut, .timeout), (.cancelled, .cancelled), (.cannotFindHost, .hostNotFound),
         (.dnsLookupFailed, .hostNotFound), (.cannotConnectToHost, .connectionFailed),
@@ -44,13 +44,13 @@ extension HTTPError {
         (.unsupportedURL, .unsupported),
     ]
 
-    /// What a session says of a request that failed.
+    /// Creates an error from the error of a session's task.
     package init(reportedBySession error: any Error) {
         let code = Self.pairs.first { $0.0 == (error as? URLError)?.code }?.1 ?? .protocolError
         self.init(code, "The request failed (\(code.rawValue)); see the underlying error.", underlying: error)
     }
 
-    /// As an app of URLSession expects it: the session's own error where there is one.
+    /// The error as an app that uses URLSession expects it: the session's own error if there is one.
     package var asURLError: URLError {
         underlying as? URLError ?? URLError(Self.pairs.first { $0.1 == code }?.0 ?? .badServerResponse)
     }

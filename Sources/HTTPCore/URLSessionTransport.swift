@@ -5,20 +5,22 @@ import Primitives
     import FoundationNetworking
 #endif
 
-// The only file that meets URLSession. On Linux it re-spells header names, joins repeated ones and loses their order;
-// CurlTransport is the transport there.
+// The only transport of this library over URLSession. On Linux URLSession changes the spelling of header names, joins
+// repeated headers and loses their order. CurlTransport is the transport there.
 
-/// `HTTPTransport` over URLSession: the transport on Apple platforms.
+/// An `HTTPTransport` over URLSession, for Apple platforms.
 ///
-/// Bodies are buffered in both directions, up to `Configuration.maximumBodyBytes`. Cookies and caches are off, redirects
-/// are returned, not followed. The deadline of a request is enforced here, whatever the session does.
+/// Bodies are buffered in both directions, up to `Configuration.maximumBodyBytes`. Cookies and caches are disabled.
+/// Redirects are returned, not followed. The transport enforces the timeout of a request itself.
 public final class URLSessionTransport: HTTPTransport {
+    /// The timeout and the limit of a transport.
     public struct Configuration: Sendable {
-        /// The deadline of a request that names none.
+        /// The timeout of a request that sets none.
         public var timeout: Duration = .seconds(30)
-        /// The longest body sent or accepted; longer ones throw `HTTPError.bodyTooLarge`.
+        /// The longest body, in bytes, that is sent or accepted. A longer one throws `HTTPError.bodyTooLarge`.
         public var maximumBodyBytes = 64 << 20
 
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
@@ -26,6 +28,9 @@ public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let delegate: SessionDelegate
 
+    /// Creates a transport with a session of its own.
+    ///
+    /// - Parameter configuration: The timeout and the limit.
     public init(configuration: Configuration = .init()) {
         let settings = URLSessionConfiguration.ephemeral
         settings.urlCache = nil
@@ -39,7 +44,12 @@ public final class URLSessionTransport: HTTPTransport {
 
     deinit { session.invalidateElsewhere() }
 
-    /// Throws `HTTPError`: `invalidURL`, `timeout`, `cancelled`, `bodyTooLarge`, or what the session reported.
+    /// Sends a request and returns its response.
+    ///
+    /// - Parameter request: A request with an absolute URL.
+    /// - Returns: The response, whatever its status.
+    /// - Throws: `HTTPError` with the code `invalidURL`, `invalidHeader`, `timeout`, `cancelled` or `bodyTooLarge`, or
+    ///   with a code for the error of the session.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let prepared = try await prepare(request)
         let (session, delegate) = (session, delegate)
@@ -47,7 +57,7 @@ public final class URLSessionTransport: HTTPTransport {
             let task = session.dataTask(with: prepared)
             return try await withTaskCancellationHandler {
                 let answer = delegate.begin(task)
-                // A cancellation that came before found nobody waiting.
+                // Handles a cancellation that came before the exchange was registered.
                 if Task.isCancelled { delegate.abandon(task) }
                 return try await answer.value()
             } onCancel: {
@@ -90,7 +100,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         return exchange.answer
     }
 
-    /// Ends the waiting at once: a session's word that a task was cancelled may come late or not at all.
+    /// Ends the exchange at once. The session can report the cancellation of a task late, or never.
     func abandon(_ task: URLSessionTask) {
         task.cancelElsewhere()
         let exchange = exchanges.withLock { [key = task.taskIdentifier] in $0.removeValue(forKey: key) }
@@ -132,7 +142,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     }
 
     #if !canImport(Darwin)
-        /// A 401 with a challenge never ends on Linux unless its challenge is cancelled: that is the answer's end.
+        /// Ends the exchange and cancels the challenge. On Linux a response 401 with a challenge does not end otherwise.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -1,7 +1,7 @@
 import Primitives
 
 extension JSONValue {
-    /// The document as YAML 1.2 in block style, members in their order. Readers of YAML 1.1 read the same.
+    /// The document as YAML 1.2 in block style, with members in their order. Parsers of YAML 1.1 read the same values.
     package var yaml: String {
         var writer = YAMLWriter()
         writer.block(self, indentation: 0)
@@ -9,11 +9,11 @@ extension JSONValue {
     }
 }
 
-/// Writes every text that could be read as something else the way JSON does, which is YAML too.
+/// A writer that quotes a string as in JSON, which is valid YAML, when the plain string could have another meaning.
 private struct YAMLWriter {
     private(set) var text = ""
 
-    /// A value that begins a line of its own.
+    /// Writes a value that begins on its own line.
     mutating func block(_ value: JSONValue, indentation: Int) {
         switch value {
         case .object(let members) where !members.isEmpty:
@@ -32,7 +32,7 @@ private struct YAMLWriter {
         }
     }
 
-    /// The value of a member whose name has just been written.
+    /// Writes the value of the member whose name was just written.
     private mutating func below(_ value: JSONValue, indentation: Int) {
         guard value.arrayValue?.isEmpty == false || value.objectValue?.isEmpty == false else {
             text += " " + Self.inline(value) + "\n"
@@ -51,7 +51,7 @@ private struct YAMLWriter {
 
     private static func scalar(_ text: String) -> String { isPlain(text) ? text : JSONValue.string(text).text() }
 
-    /// Whether nothing in `text` means anything to YAML. Rather once too often "no".
+    /// Returns whether `text` has no special meaning in YAML. Returns `false` when in doubt.
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.unicodeScalars.first, isLetter(first) || first == "/", text.last != " ",
             !words.contains(text.lowercased())
@@ -65,6 +65,6 @@ private struct YAMLWriter {
         ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
     }
 
-    /// What some reader takes for a truth value or for nothing.
+    /// The words that some parsers read as a Boolean or as null.
     private static let words: Set = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"]
 }

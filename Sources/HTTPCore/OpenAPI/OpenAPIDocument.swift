@@ -1,6 +1,6 @@
 import Primitives
 
-/// A service's operations as OpenAPI 3.1 describes them.
+/// An OpenAPI 3.1 document with the operations of a service.
 ///
 ///     let document = OpenAPIDocument(title: "Souk", version: "1", operations: operations)
 ///     document.json.text(pretty: true)     // for /openapi.json
@@ -11,17 +11,18 @@ package struct OpenAPIDocument: Sendable {
     /// One method of one path.
     package struct Operation: Sendable {
         package var method: HTTPRequest.Method
-        /// With `{name}` for each path parameter.
+        /// The path, with `{name}` for each path parameter.
         package var path: String
         package var id: String
-        /// Without a full stop.
+        /// A phrase about the operation, without a full stop.
         package var summary: String
         package var tag: String
-        /// Those of the path in its order, then those of the query and the headers.
+        /// The path parameters in the order of the path, then the query and header parameters.
         package var parameters: [Parameter] = []
         package var body: Body?
         package var responses: [Int: Response]
-        /// What lets a caller in: one of these, each the names of `Security` it takes together. `nil`: nobody asks.
+        /// The alternative ways to authenticate, each with the names of the `Security` values it combines. `nil`
+        /// requires no authentication.
         package var security: [[String]]?
 
         package init(
@@ -47,7 +48,7 @@ package struct OpenAPIDocument: Sendable {
         package var place: Place
         package var schema: WireSchema
         package var summary: String
-        /// Whether it may be given several times, which is an array in the document.
+        /// Whether the parameter can repeat. The document then describes it as an array.
         package var repeats: Bool
         package var isRequired: Bool
 
@@ -65,6 +66,7 @@ package struct OpenAPIDocument: Sendable {
     }
 
     package struct Body: Sendable {
+        /// The schema of the body, or `nil` for a response without a body.
         package var schema: WireSchema
         package var isOptional: Bool
 
@@ -106,12 +108,12 @@ package struct OpenAPIDocument: Sendable {
         }
     }
 
-    /// What can be asked next, with what an answer said.
+    /// A follow-up operation and its parameters, taken from a response.
     package struct Link: Sendable {
         package var name: String
-        /// The `id` of the operation it leads to.
+        /// The `id` of the linked operation.
         package var operation: String
-        /// Runtime expressions such as `$response.body#/customer`, by the name of that operation's parameter.
+        /// Runtime expressions such as `$response.body#/customer`, by the parameter name of the linked operation.
         package var parameters: [(name: String, expression: String)]
 
         package init(_ name: String, to operation: String, _ parameters: [(name: String, expression: String)]) {
@@ -131,7 +133,7 @@ package struct OpenAPIDocument: Sendable {
         }
     }
 
-    /// A way to say who asks, by the name that `Operation.security` uses, as a Security Scheme Object.
+    /// A Security Scheme Object with the name that `Operation.security` uses.
     package struct Security: Sendable {
         package var name: String
         package var scheme: JSONValue
@@ -169,7 +171,7 @@ package struct OpenAPIDocument: Sendable {
 // MARK: - Writing
 
 extension OpenAPIDocument {
-    /// The path's own parameters stand with the path, for all its methods.
+    /// Returns the path item with the path parameters, which apply to all its methods.
     private static func pathItem(_ operation: Operation) -> JSONValue {
         let own = operation.parameters.filter { $0.place == .path }
         return own.isEmpty ? [:] : ["parameters": .array(own.map(json))]
@@ -231,7 +233,7 @@ extension OpenAPIDocument {
         return .object(JSONMembers([(type, media)]))
     }
 
-    /// The named schemas that operations refer to, and those that these refer to, by name.
+    /// Returns all named schemas that the operations refer to, directly or indirectly, by name.
     private static func schemas(of operations: [Operation]) -> JSONMembers {
         var found: [String: WireSchema] = [:]
         let roots: [WireSchema] = operations.flatMap { operation in
@@ -251,7 +253,7 @@ extension OpenAPIDocument {
 }
 
 extension WireSchema {
-    /// A refusal of ours (`HTTPProblem`).
+    /// The schema of `HTTPProblem`.
     package static let problem = named("Problem") {
         .object([
             .required("type", .text), .required("title", .text), .required("status", .integer(400...599)),

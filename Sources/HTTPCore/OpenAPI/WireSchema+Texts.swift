@@ -1,8 +1,6 @@
 import Foundation
 import Primitives
 
-// The texts that every service of ours writes in the same way.
-
 extension WireSchema {
     package static let date = text("a date of RFC 3339 such as \"2026-11-20T14:40:00Z\"", format: "date-time") {
         RFC3339.date(from: $0) != nil
@@ -13,7 +11,7 @@ extension WireSchema {
     package static let amount = text("an amount of money such as \"4.99\"", pattern: #"^-?[0-9]+(\.[0-9]+)?$"#) {
         JSONNumber(text: $0) != nil && !$0.utf8.contains { $0 | 0x20 == UInt8(ascii: "e") }
     }
-    /// Padded and canonical.
+    /// Padded, canonical base64.
     package static let base64 = text(
         "base64",
         pattern: "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"

@@ -1,29 +1,30 @@
 import Primitives
 
-/// What a JSON value on the wire looks like. The same value writes itself as JSON Schema (2020-12, as OpenAPI 3.1 has it)
-/// and judges, so what the document says is what is refused.
+/// A schema of a JSON value. It validates values and writes itself as JSON Schema (2020-12, as in OpenAPI 3.1), so the
+/// document agrees with the validation.
 ///
 ///     let price = WireSchema.object([.required("amount", .amount), .required("currency", .text)])
 ///     price.violation(["amount": "4.99"])?.path    // ["currency"]
 package struct WireSchema: Sendable {
-    /// As it stands in the document.
+    /// The schema as JSON Schema.
     package private(set) var json: JSONValue
-    /// The named schemas it refers to.
+    /// The named schemas that this one refers to.
     package private(set) var named: [Named] = []
-    /// The first thing in a value that does not fit.
+    /// Returns the first violation in a value, or `nil` for a valid value.
     package let violation: @Sendable (JSONValue) -> Violation?
 
-    /// A schema of its own name, under which the document holds it once. It is made when it is asked for, so schemas
-    /// may refer to each other.
+    /// A schema that the document contains once, under its own name. `schema` is called on demand, so schemas can refer
+    /// to each other.
     package struct Named: Sendable {
         package let name: String
         package let schema: @Sendable () -> WireSchema
     }
 
+    /// A place in a value, and the rule that the value at this place violates.
     package struct Violation: Error, Hashable, Sendable {
-        /// From the outermost member in.
+        /// The names of the members, from the outermost inwards.
         package var path: [String]
-        /// What it should be, to go on after "should be".
+        /// The rule, as the end of a sentence that begins "It should be".
         package var rule: String
 
         package init(path: [String] = [], rule: String) {
@@ -42,15 +43,14 @@ package struct WireSchema: Sendable {
         self.violation = violation
     }
 
-    /// A schema that holds where `isValid` does.
+    /// Creates a schema from JSON Schema and a function that returns whether a value is valid.
     package init(_ json: JSONValue, _ rule: String, _ isValid: @escaping @Sendable (JSONValue) -> Bool) {
         self.init(json) { isValid($0) ? nil : Violation(rule: rule) }
     }
 
-    /// The same with a sentence about what it means.
+    /// Returns the same schema with a description.
     package func described(_ text: String) -> WireSchema {
         var copy = self
-        // Beside a reference, 3.1 allows a description too.
         copy.json["description"] = .string(text)
         return copy
     }
@@ -71,7 +71,7 @@ extension WireSchema {
     /// Any object.
     package static let object = WireSchema(["type": "object"], "an object") { $0.objectValue != nil }
 
-    /// A text that `isValid` accepts; `pattern` says the same as a regular expression.
+    /// Returns a schema of strings that `isValid` accepts. `pattern` expresses the same rule as a regular expression.
     package static func text(
         _ rule: String, pattern: String? = nil, format: String? = nil, length: ClosedRange<Int>? = nil,
         _ isValid: @escaping @Sendable (String) -> Bool
@@ -102,7 +102,7 @@ extension WireSchema {
         ) { $0.intValue.map(range.contains) ?? false }
     }
 
-    /// A whole number of 64 bits.
+    /// A schema of integers that a `Double` can represent exactly.
     package static let integer = integer(-(1 << 53)...(1 << 53))
 
     package static func number(_ range: ClosedRange<Double>, above: Bool = false) -> WireSchema {
@@ -130,17 +130,17 @@ extension WireSchema {
         }
     }
 
-    /// The schema that stands under `name` in the document.
+    /// Returns a reference to the schema `name` of the document.
     package static func named(_ name: String, _ schema: @escaping @Sendable () -> WireSchema) -> WireSchema {
         WireSchema(
             ["$ref": .string("#/components/schemas/\(name)")], named: [Named(name: name, schema: schema)]
         ) { schema().violation($0) }
     }
 
-    /// The schema that a `named` one refers to; itself for any other.
+    /// The referenced schema of a `named` schema; any other schema itself.
     package var definition: WireSchema { json["$ref"] == nil ? self : named.first?.schema() ?? self }
 
-    /// An object whose members, whatever their names, are all of one kind.
+    /// Returns a schema of objects whose members all satisfy `element`.
     package static func dictionary(of element: WireSchema) -> WireSchema {
         WireSchema(["type": "object", "additionalProperties": element.json], named: element.named) { value in
             guard case .object(let members) = value else { return Violation(rule: "an object") }
@@ -148,7 +148,7 @@ extension WireSchema {
         }
     }
 
-    /// The same or `null`.
+    /// A schema that also accepts `null`.
     package var orNull: WireSchema {
         WireSchema(["anyOf": [json, ["type": "null"]]], named: named) { $0.isNull ? nil : violation($0) }
     }
@@ -161,7 +161,8 @@ extension WireSchema {
         package let isRequired: Bool
     }
 
-    /// An object of these members; others are passed over. `exactlyOne` of the members named must be there.
+    /// Returns a schema of objects with these members. Other members are ignored. Exactly one of the members in
+    /// `exactlyOne` must be present.
     package static func object(_ members: [Member], exactlyOne: [String] = []) -> WireSchema {
         let required = members.filter(\.isRequired).map(\.name)
         var json: JSONValue = [
