@@ -3,19 +3,20 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// Owns the listening socket: accepts its connections on a thread of its own and deals them out to the daemons in turn.
+/// The owner of the listening socket. Accepts connections on its own thread and distributes them to the daemons in
+/// rotation.
 ///
-/// microhttpd never learns of the socket. It closes one it was given on some failures to start and not on others, may
-/// be using it until its last thread has ended, and ends the process when it is told to stop accepting
-/// (`MHD_quiesce_daemon`) at a moment one of its threads turns to the socket.
+/// microhttpd does not get the listening socket, for three reasons. On some failures to start it closes a socket that
+/// it was given, on others not. It can use the socket until its last thread has ended. And it ends the process if
+/// `MHD_quiesce_daemon` is called just when one of its threads uses the socket.
 final class Acceptor: Sendable {
     private enum Accepted {
         case connection, none
-        /// Out of descriptors or memory.
+        /// The system has no descriptors or no memory left.
         case exhausted
     }
 
-    /// How long a thread that found no descriptor, memory or connection to close leaves the others to give some back.
+    /// The pause of the thread when there is no descriptor, no memory and no connection to close.
     private static let pauseMilliseconds: Int32 = 100
 
     private let listening: ListeningSocket
@@ -24,9 +25,9 @@ final class Acceptor: Sendable {
     private let isStopping = Locked(false)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Takes the socket over. `connections` signals `wakeUp` when there is room again; the daemons outlive `stop`.
-    init(_ listening: ListeningSocket, _ connections: ConnectionRegistry, _ wakeUp: WakeUp, dealTo daemons: [MHDDaemon])
-    {
+    /// Takes ownership of the socket. `connections` signals `wakeUp` when there is room again. The daemons outlive
+    /// `stop`.
+    init(_ listening: ListeningSocket, _ connections: ConnectionRegistry, _ wakeUp: WakeUp, daemons: [MHDDaemon]) {
         self.listening = listening
         self.connections = connections
         self.wakeUp = wakeUp
@@ -36,7 +37,7 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Ends the thread and closes the socket, both before it returns. Called once.
+    /// Ends the thread and closes the socket before it returns. Called once.
     func stop() {
         isStopping.withLock { $0 = true }
         wakeUp.signal()
@@ -71,9 +72,10 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Whether a connection waits to be accepted, if asked for. Returns early when woken up: there is room, or an end.
+    /// Returns whether a connection waits to be accepted, if `forConnections` is set. Returns early after a wake-up,
+    /// which means room for a connection or the end.
     private func wait(forConnections: Bool, atMost milliseconds: Int32) -> Bool {
-        // poll passes over a negative descriptor.
+        // poll ignores a negative descriptor.
         var events = [
             pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: forConnections ? listening.descriptor : -1, events: Int16(POLLIN), revents: 0),
@@ -93,7 +95,7 @@ final class Acceptor: Sendable {
                     return [EAGAIN, EINTR, ECONNABORTED].contains(errno) ? .none : .exhausted
                 }
                 connections.admit(socket)
-                // microhttpd closes what it does not take.
+                // microhttpd closes a socket that it does not accept.
                 if MHD_add_connection(daemon.pointer, socket, address, length) == .YES { return .connection }
                 connections.withdraw(socket)
                 return .exhausted

@@ -2,36 +2,37 @@ import CMicrohttpd
 import Foundation
 import Primitives
 
-/// microhttpd's handle of a daemon: one thread that serves its connections.
+/// A daemon of microhttpd: one thread that serves its connections.
 ///
-/// Sendable: microhttpd allows connections to be added on any thread, and only the listener's `stop` ends it.
+/// Sendable: microhttpd accepts new connections on any thread, and only the listener's `stop` ends the daemon.
 struct MHDDaemon: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
-/// microhttpd's handle of a connection.
+/// A connection of microhttpd.
 ///
-/// Sendable: it leaves microhttpd's thread only to be resumed, which microhttpd allows on any thread, and is kept only
-/// while the connection is suspended, when microhttpd keeps it alive.
+/// Sendable: another thread only resumes it, which microhttpd allows. It is stored only while the connection is
+/// suspended, and microhttpd keeps it alive then.
 struct MHDConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
-/// One client connection: which phase it is in, since when, and whether it is parked.
+/// A client connection, with its phase, the start of that phase, and whether it is parked.
 ///
-/// Parking works like a permit: `unpark` before `park` makes the next `park` return at once, so that no wake-up is lost
-/// between looking for an answer and parking. A spurious wake-up is possible; whoever parks looks again.
+/// Parking works like a permit: if `unpark` comes before `park`, the next `park` returns at once. So no wake-up is lost
+/// between the check for a response and the parking. Spurious wake-ups are possible, so the caller of `park` checks
+/// again.
 final class Connection: Sendable {
     enum Phase {
         case awaitingFirstRequest, awaitingRequest, readingBody, serving
     }
 
     enum Parking {
-        /// microhttpd leaves the connection alone until `unpark`.
+        /// microhttpd does not use the connection until `unpark`.
         case parked
-        /// There was a permit: look again.
+        /// There was a permit, so the caller checks again.
         case again
-        /// The listener stops; nothing may wait any more.
+        /// The listener stops, so no connection may wait.
         case refused
     }
 
@@ -50,7 +51,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// A connection that waits for its client: for a request, or for the rest of one. Sorted by who has waited longest.
+    /// A connection that waits for its client to send a request, or the rest of one. The longest wait is the smallest
+    /// value.
     struct Wait: Comparable {
         let connection: Connection
         let since: ContinuousClock.Instant
@@ -67,10 +69,10 @@ final class Connection: Sendable {
 
     private struct State {
         var isOpen = true
-        /// Its socket is shut, and microhttpd will close it.
+        /// The socket is shut down, and microhttpd will close it.
         var isEnding = false
         var phase = Phase.awaitingFirstRequest
-        /// Counts changes of phase, so that nothing on the way of a request has to look at a clock.
+        /// The number of phase changes. It makes it unnecessary to read a clock for each request.
         var generation = 0
         var seen: (generation: Int, since: ContinuousClock.Instant)?
         var exchange: Exchange?
@@ -81,7 +83,7 @@ final class Connection: Sendable {
     }
 
     let socket: Int32
-    /// Counts the connections of a listener.
+    /// The number of the connection within its listener.
     private let number: Int
     private let state = Locked(State())
 
@@ -100,10 +102,11 @@ final class Connection: Sendable {
         }
     }
 
-    /// Its sender may still be sending when the connection closes: let it read the answer first.
+    /// Keeps the socket readable after the connection closes, so that a client that is still sending can read the
+    /// response first.
     func lingerAfterClose() { state.withLock { $0.mustLinger = true } }
 
-    /// The connection is about to be closed. Returns a duplicate of the socket if its input should be read on.
+    /// Handles the coming end of the connection. Returns a duplicate of the socket if its input must be read further.
     func willClose() -> Int32? {
         let mustLinger = state.withLock { state in
             state.isOpen = false
@@ -120,8 +123,10 @@ final class Connection: Sendable {
 
     // MARK: - Parking
 
-    /// Called by microhttpd's thread for this connection only. Resuming and suspending happen under the lock, as
-    /// microhttpd demands that they alternate; it calls nothing of ours from inside.
+    /// Suspends the connection until `unpark`. Only microhttpd's thread for this connection calls it.
+    ///
+    /// Resuming and suspending happen under the lock, because microhttpd requires that they alternate. microhttpd calls
+    /// none of our functions inside.
     func park(_ connection: MHDConnection) -> Parking {
         state.withLock { state in
             guard state.mayPark else { return .refused }
@@ -148,7 +153,7 @@ final class Connection: Sendable {
 
     // MARK: - Watching
 
-    /// Shuts the socket when a deadline has passed, and tells the exchange when its client has gone.
+    /// Shuts the socket down after a deadline has passed, and abandons the exchange if its client has disconnected.
     func watch(at now: ContinuousClock.Instant, _ deadlines: Deadlines) {
         let abandoned = state.withLock { state -> Exchange? in
             guard state.isOpen else { return nil }
@@ -157,14 +162,15 @@ final class Connection: Sendable {
                 state.seen = (state.generation, now)
                 return nil
             }
-            // microhttpd closes the descriptor only after `willClose`, so it is still this connection's.
+            // microhttpd closes the descriptor only after `willClose`, so it still belongs to this connection.
             if let limit = deadlines.limit(of: state.phase), now - seen.since >= limit { end(&state) }
             return nil
         }
         abandoned?.abandon()
     }
 
-    /// `nil` while a request is being answered, and before `watch` has seen that it is not.
+    /// The current wait, or `nil` while the connection serves a request. Also `nil` until `watch` has seen the current
+    /// phase.
     var wait: Wait? {
         state.withLock { state in
             guard state.isOpen, !state.isEnding, state.phase != .serving, let seen = state.seen,
@@ -174,7 +180,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Closes it, unless it no longer waits as it did; says whether.
+    /// Closes the connection if it is still in this wait. Returns whether it was.
     func end(_ wait: Wait) -> Bool {
         state.withLock { state in
             guard state.isOpen, !state.isEnding, state.generation == wait.generation else { return false }
@@ -188,7 +194,7 @@ final class Connection: Sendable {
         shut(socket, SHUT_RDWR)
     }
 
-    /// Lets a connection end whose next request has not arrived whole: what is there already is still answered.
+    /// Ends a connection whose next request is incomplete. A request that has already arrived is still served.
     func stopReading() {
         state.withLock { state in
             guard state.isOpen, state.phase != .serving else { return }
@@ -196,7 +202,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// From now on nothing may wait: what is parked comes back, with its exchange abandoned.
+    /// Forbids parking from now on. Resumes a parked connection and abandons its exchange.
     func forbidParking() {
         let exchange = state.withLock { state in
             state.mayPark = false

@@ -3,16 +3,17 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// All open connections, and the sweeper that holds them to their deadlines.
+/// All open connections, and the timer that enforces their deadlines.
 final class ConnectionRegistry: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
-        /// Accepted sockets of which microhttpd has not yet made connections. One that it could not serve stays here
-        /// until its number comes back, which is soon: the lowest free one is always next.
+        /// Accepted sockets for which microhttpd has not created a connection. If microhttpd cannot serve a socket, its
+        /// number stays here until it is reused. That is soon, because the system always assigns the lowest free
+        /// number.
         var admitted: Set<Int32> = []
         var isRoomAwaited = false
-        /// Those that have waited longest for their clients, the last one longest of all. What has moved since is passed
-        /// over; the others have still waited longer than anybody else.
+        /// The connections to close next, the longest wait last. Connections that have become active since are skipped;
+        /// the others have still waited longer than any further one.
         var leaving: [Connection.Wait] = []
         var opened = 0
         var lingering: [(socket: Int32, until: ContinuousClock.Instant)] = []
@@ -22,29 +23,34 @@ final class ConnectionRegistry: Sendable {
 
     private static let lingerPeriod = Duration.seconds(2)
     private static let maximumLingering = 256
-    /// How many are sought out at once: a flood of clients should not cost a look at every connection for each of them.
+    /// The number of connections that one search collects, so that many new clients do not cause a search each.
     private static let leavingAtOnce = 256
 
     private let deadlines: Connection.Deadlines
     private let maximum: Int
-    private let patience: Duration
+    private let minimumWait: Duration
     private let clock: MonotonicClock
     private let roomMade: @Sendable () -> Void
     private let state = Locked(State())
-    /// Not marked Sendable by Dispatch, whose objects may be used from every thread.
+    /// Dispatch does not mark its objects as Sendable, but they may be used on every thread.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
     private let queue = DispatchQueue(label: "HTTPListener.sweeper")
 
-    /// `roomMade` is called when a connection has closed after `hasRoom` said no.
+    /// Creates a registry.
     ///
-    /// - Parameter patience: how long a connection may wait for its client before it can be closed for another one's.
-    /// - Parameter sweepInterval: the time between two sweeps; `nil` derives it from the deadlines.
+    /// - Parameters:
+    ///   - maximum: The number of connections from which `hasRoom` returns `false`.
+    ///   - minimumWait: The time that a connection must have waited for its client before `makeRoom` may close it.
+    ///   - deadlines: The time limits of the phases.
+    ///   - clock: The clock that measures them.
+    ///   - sweepInterval: The time between two sweeps; `nil` derives it from the deadlines.
+    ///   - roomMade: A function that is called when a connection has closed after `hasRoom` returned `false`.
     init(
-        maximum: Int, patience: Duration, deadlines: Connection.Deadlines, clock: MonotonicClock,
+        maximum: Int, minimumWait: Duration, deadlines: Connection.Deadlines, clock: MonotonicClock,
         sweepInterval: Duration? = nil, roomMade: @escaping @Sendable () -> Void
     ) {
         self.maximum = maximum
-        self.patience = patience
+        self.minimumWait = minimumWait
         self.deadlines = deadlines
         self.clock = clock
         self.roomMade = roomMade
@@ -58,12 +64,12 @@ final class ConnectionRegistry: Sendable {
         timer.activate()
     }
 
-    /// Answers given from now on should end their connection.
+    /// Whether each response ends its connection from now on.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
     // MARK: - Room
 
-    /// Whether one more connection may be accepted.
+    /// Returns whether another connection may be accepted.
     func hasRoom() -> Bool {
         state.withLock { state in
             state.isRoomAwaited = state.connections.count + state.admitted.count >= maximum
@@ -71,13 +77,13 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Closes the connection that has waited longest for its client; `false` when none has for long enough. It is gone when
-    /// `roomMade` is called, if `hasRoom` was asked before.
+    /// Closes the connection that has waited longest for its client. Returns `false` when none has waited long enough.
+    /// If `hasRoom` was called before, `roomMade` is called after the connection has closed.
     func makeRoom() -> Bool {
         if endLongestWait() { return true }
         let now = clock.now
         let connections = state.withLock { Array($0.connections.values) }
-        let waits = connections.compactMap(\.wait).filter { now - $0.since >= patience }.sorted()
+        let waits = connections.compactMap(\.wait).filter { now - $0.since >= minimumWait }.sorted()
         state.withLock { $0.leaving = waits.prefix(Self.leavingAtOnce).reversed() }
         return endLongestWait()
     }
@@ -89,15 +95,15 @@ final class ConnectionRegistry: Sendable {
         return false
     }
 
-    /// The socket was accepted; it counts as a connection from now on.
+    /// Counts an accepted socket as a connection.
     func admit(_ socket: Int32) { state.withLock { _ = $0.admitted.insert(socket) } }
 
-    /// microhttpd did not take the socket.
+    /// Removes a socket that microhttpd did not accept.
     func withdraw(_ socket: Int32) { state.withLock { _ = $0.admitted.remove(socket) } }
 
     // MARK: - Life
 
-    /// microhttpd has made a connection of an admitted socket.
+    /// Creates the connection of an admitted socket, when microhttpd has opened it.
     func open(_ socket: Int32) -> Connection {
         let (connection, isDraining, forbidsParking) = state.withLock { state in
             state.admitted.remove(socket)
@@ -127,7 +133,7 @@ final class ConnectionRegistry: Sendable {
         if isRoomAwaited { roomMade() }
     }
 
-    /// Connections on which no whole request has arrived end, the others after their answer.
+    /// Closes connections without a complete request at once, and the others after their response.
     func drain() {
         let connections = state.withLock { state in
             state.isDraining = true
@@ -145,7 +151,7 @@ final class ConnectionRegistry: Sendable {
         for connection in connections { connection.forbidParking() }
     }
 
-    /// Called when every connection is closed.
+    /// Stops the timer and closes the lingering sockets. Called when every connection is closed.
     func stop() {
         queue.sync { timer.cancel() }
         let rest = state.withLock { state in
@@ -155,7 +161,7 @@ final class ConnectionRegistry: Sendable {
         for (socket, _) in rest { Foundation.close(socket) }
     }
 
-    /// Closes what is past its deadline. The timer calls it; it may be called from any thread.
+    /// Closes connections and sockets whose deadline has passed. The timer calls it; any thread may.
     func sweep() {
         let now = clock.now
         let (connections, lingering, isDraining) = state.withLock { state in
@@ -164,8 +170,8 @@ final class ConnectionRegistry: Sendable {
         }
         for connection in connections {
             connection.watch(at: now, deadlines)
-            // microhttpd misses the end of an input that ends just when a part of it arrives: it reads the part, and
-            // waits for an event that has been. Each call makes a new one.
+            // microhttpd misses the end of an input that arrives together with data: it reads the data and then waits
+            // for an event that has passed. Each call creates a new event.
             if isDraining { connection.stopReading() }
         }
         guard !lingering.isEmpty else { return }
@@ -177,7 +183,7 @@ final class ConnectionRegistry: Sendable {
         state.withLock { $0.lingering += kept }
     }
 
-    /// Throws away what has arrived; `false` at the end of the input.
+    /// Discards the input that has arrived. Returns `false` at the end of the input.
     private static func readOn(_ socket: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             for _ in 0..<64 {

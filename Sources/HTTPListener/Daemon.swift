@@ -4,16 +4,16 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// What every exchange of a listener shares.
+/// The values that all exchanges of a listener share.
 final class Service: Sendable {
     let handler: any HTTPHandler
     let limits: HTTPListener.Configuration
     let connections: ConnectionRegistry
-    /// `nil` where request bodies are held in memory whatever their size.
+    /// The memory for request bodies, or `nil` if it is not limited.
     let bodyAllowance: BodyAllowance?
-    /// Requests between their request line and the end of their answer.
+    /// The requests between their request line and the end of their response.
     let underWay = DispatchGroup()
-    /// Tasks of suspended replies.
+    /// The tasks of suspended replies.
     let running = DispatchGroup()
 
     init(handler: any HTTPHandler, limits: HTTPListener.Configuration, roomMade: @escaping @Sendable () -> Void) {
@@ -21,20 +21,21 @@ final class Service: Sendable {
         self.limits = limits
         bodyAllowance = limits.maximumHeldBytes.map { BodyAllowance($0) }
         connections = ConnectionRegistry(
-            maximum: max(1, limits.maximumConnections), patience: limits.givesWayAfter,
+            maximum: max(1, limits.maximumConnections), minimumWait: limits.givesWayAfter,
             deadlines: .init(
                 firstHeaders: limits.headerTimeout, nextHeaders: limits.headerTimeout + limits.idleTimeout,
                 body: limits.bodyTimeout), clock: limits.clock, roomMade: roomMade)
     }
 }
 
-/// microhttpd running: a daemon for each thread, and the acceptor that gives them their connections.
+/// The running microhttpd: a daemon for each thread, and the acceptor that distributes connections to them.
 final class Daemon: Sendable {
     let address: HTTPListener.Address
     private let workers: [MHDDaemon]
     private let acceptor: Acceptor
     private let service: Service
-    /// How long clients get to read the refusal of a request that outlived the grace period, and tasks to end.
+    /// The time for clients to read the error response of a request that outlived the grace period, and for tasks to
+    /// end.
     private static let refusalPeriod = Duration.seconds(1)
 
     init(handler: any HTTPHandler, configuration: HTTPListener.Configuration) throws {
@@ -55,14 +56,14 @@ final class Daemon: Sendable {
         }
         self.workers = workers
         self.service = service
-        acceptor = Acceptor(listening, service.connections, wakeUp, dealTo: workers)
+        acceptor = Acceptor(listening, service.connections, wakeUp, daemons: workers)
         address = .init(host: configuration.host, port: listening.port, isSecure: pem != nil)
     }
 
     private static func failure(_ number: Int32, isSecure: Bool) -> HTTPListenerError {
         guard !isSecure else {
             return HTTPListenerError(
-                .tlsFailed, "The certificate and private key cannot be used together; give matching PEM files.")
+                .tlsFailed, "The certificate and the private key do not match. Configure matching PEM files.")
         }
         return HTTPListenerError(
             .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(number))).")
@@ -73,10 +74,11 @@ final class Daemon: Sendable {
     ) -> OpaquePointer? {
         var settings = souk_mhd_settings()
         settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
-        // The acceptor keeps the limit; microhttpd never reaches its own, even while it still counts one that has closed.
+        // The acceptor enforces the limit. microhttpd needs room for one more, because it still counts a connection
+        // that has just closed.
         settings.connections = UInt32(clamping: UInt(max(1, configuration.maximumConnections)) + 1)
         settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
-        // Request and answer headers share this memory.
+        // Request and response headers share this memory.
         settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)
         settings.context = Unmanaged.passUnretained(service).toOpaque()
         settings.request_line = Callbacks.requestLine
@@ -96,10 +98,10 @@ final class Daemon: Sendable {
         }
     }
 
-    /// GnuTLS's usual algorithms, for TLS 1.2 and 1.3 alone: its own defaults still offer 1.0 and 1.1 (RFC 8996).
+    /// GnuTLS's normal algorithms with TLS 1.2 and 1.3 only. Its default still includes TLS 1.0 and 1.1 (RFC 8996).
     private static let tlsPriorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-    /// Blocks until every thread of the daemon has ended.
+    /// Stops all threads of the daemon and returns when they have ended.
     func stop(grace: Duration) {
         acceptor.stop()
         service.connections.drain()
@@ -131,7 +133,7 @@ extension DispatchGroup {
     }
 }
 
-/// The two PEM files, read.
+/// The contents of the two PEM files.
 private struct PEM {
     let certificate: String
     let privateKey: String
@@ -156,7 +158,7 @@ private struct PEM {
     }
 }
 
-/// What microhttpd calls. `context` is the `Service`, which outlives the daemon.
+/// The callbacks of microhttpd. `context` is the `Service`, which outlives the daemon.
 private enum Callbacks {
     typealias RequestLine =
         @convention(c) (
@@ -175,7 +177,7 @@ private enum Callbacks {
         }
     }
 
-    /// Called with the request target before microhttpd changes it; what it returns is the exchange's handle.
+    /// Creates the exchange and returns it as its handle. microhttpd calls it before it changes the request target.
     static let requestLine: RequestLine = { context, target, connection in
         guard let context, let connection, let stored = souk_mhd_connection_context(connection) else { return nil }
         let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
@@ -203,14 +205,14 @@ private enum Callbacks {
         if let stored = souk_mhd_connection_context(connection) {
             let connection = Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
             connection.enter(.awaitingRequest, nil)
-            // An answer made just before the listener began to stop has kept its connection open.
+            // A response that was created just before the listener began to stop has kept its connection open.
             if service.connections.isDraining { connection.stopReading() }
         }
         service.underWay.leave()
     }
 }
 
-/// Throws `HTTPListenerError` where `WakeUp` throws.
+/// Creates a `WakeUp`, and throws an `HTTPListenerError` if that fails.
 private func makeWakeUp() throws(HTTPListenerError) -> WakeUp {
     do {
         return try WakeUp()

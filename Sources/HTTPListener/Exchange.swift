@@ -3,10 +3,10 @@ import Dispatch
 import HTTPCore
 import Primitives
 
-/// One request on its way from the request line to the last byte of its answer.
+/// One request, from its request line to the last byte of its response.
 ///
-/// Sendable: `step`, `request`, `body` and `refusal` are touched only by microhttpd's calls for one connection, which
-/// come one after another on one thread; what tasks and the sweeper touch is in `answer`.
+/// Sendable: only microhttpd's calls for one connection use `step`, `request`, `body` and `refusal`. These calls come
+/// one after another on one thread. The state that tasks and the sweeper use is in `answer`.
 final class Exchange: @unchecked Sendable {
     private enum Step { case headers, body, discarding, waiting }
 
@@ -36,8 +36,8 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: - The request
 
-    /// One call of microhttpd: first after the headers, then for each part of the body, then for the answer, and again
-    /// whenever a parked connection is resumed. `method` and `version` are microhttpd's own texts.
+    /// Handles one call of microhttpd: after the headers, then for each part of the body, then for the response, and
+    /// whenever a parked connection is resumed. `method` and `version` are microhttpd's own strings.
     func advance(
         _ handle: MHDConnection, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>,
         data: UnsafeRawBufferPointer
@@ -90,7 +90,7 @@ final class Exchange: @unchecked Sendable {
         return .YES
     }
 
-    /// The rest of the body is read and thrown away, so that its sender gets to read why.
+    /// Refuses the request, but reads and discards the rest of the body, so that the client reads the error response.
     private func refuseBody(_ problem: HTTPProblem) {
         refusal = problem
         body.discard()
@@ -139,7 +139,7 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Answers in the handler's place.
+    /// Sends an error response without the handler.
     private func refuse(_ problem: HTTPProblem, on handle: MHDConnection) -> MHD_Result {
         send(service.limits.response(to: problem), to: handle, closes: true)
     }
@@ -166,7 +166,7 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: - The end
 
-    /// The client has gone or the listener has to stop: what works on the answer should stop too.
+    /// Cancels the work on the response, because the client has disconnected or the listener must stop.
     func abandon() {
         let (task, feed) = answer.withLock { answer in
             answer.isAbandoned = true
@@ -182,7 +182,7 @@ final class Exchange: @unchecked Sendable {
 
     private static let noRoom = HTTPProblem(
         status: 503, code: "no_room", title: "No room",
-        detail: "The body is to be kept in a file until it is handled, and that file cannot be written.",
+        detail: "The server cannot store the request body in a temporary file; try again later.",
         isRetryable: true)
 
     private static let stopping = HTTPProblem(

@@ -2,29 +2,34 @@ import Dispatch
 import HTTPCore
 import Primitives
 
-/// Serves an `HTTPHandler` on a socket: HTTP/1.1 with keep-alive, on a few threads.
+/// Serves an `HTTPHandler` on a socket, over HTTP/1.1 with keep-alive, on a few threads.
 ///
 ///     let listener = HTTPListener(handler: router)
 ///     let address = try listener.start()      // http://127.0.0.1:40123
 ///     …
 ///     await listener.stop()
 ///
-/// Replies that are `.ready` are sent from the listener's own thread; `.suspended` ones run as tasks meanwhile. The
-/// request target reaches the handler byte for byte; one that is not UTF-8 is refused. In a header's value, bytes that are
-/// not UTF-8 arrive as U+FFFD: a value that identifies something must not contain it. Bodies are read whole before the
-/// handler is called.
+/// The listener sends `.ready` replies from its own thread and runs `.suspended` ones as tasks. It reads each body
+/// completely before it calls the handler.
 ///
-/// A request that breaks a limit or a rule is refused with a problem (RFC 9457) before the handler is called. What the
-/// listener cannot parse at all is answered by libmicrohttpd, in HTML and without `refusalHeaders`: a request line that
-/// is none, another HTTP version, a header line without a colon, a `Content-Length` that is no number of 64 bits, a
-/// broken chunk, and headers more than twice as long as allowed.
+/// The handler receives the request target byte for byte; a target that is not UTF-8 is refused. In a header value,
+/// U+FFFD replaces bytes that are not UTF-8, so a value that identifies something must not contain it.
 ///
-/// A 304 should state as `Content-Length` how long the 200 would have been; without it, the connection ends.
+/// The listener refuses a request that violates a limit or a rule with a problem (RFC 9457), before it calls the
+/// handler. If the listener cannot parse a request at all, libmicrohttpd responds, in HTML and without
+/// `refusalHeaders`. This applies to a malformed request line, another HTTP version, a header line without a colon, a
+/// `Content-Length` that is not a 64-bit number, a malformed chunk, and headers more than twice as long as allowed.
+///
+/// A response 304 should contain the `Content-Length` of the corresponding response 200. Without it, the connection
+/// ends.
 public final class HTTPListener: Sendable {
-    /// Where a listener can be reached.
+    /// The address of a running listener.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
+        /// The host from the configuration.
         public let host: String
+        /// The bound port.
         public let port: Int
+        /// Whether the listener uses TLS.
         public let isSecure: Bool
 
         /// The base URL, without a slash at its end.
@@ -32,6 +37,7 @@ public final class HTTPListener: Sendable {
             "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
         }
 
+        /// The base URL.
         public var description: String { url }
     }
 
@@ -43,9 +49,14 @@ public final class HTTPListener: Sendable {
     private let handler: any HTTPHandler
     private let configuration: Configuration
     private let state = Locked(State.new)
-    /// Starting and stopping block their thread, one at a time.
+    /// The queue on which the listener starts and stops. Both block their thread.
     private let control = DispatchQueue(label: "HTTPListener.control")
 
+    /// Creates a listener. It opens its socket in ``start()``.
+    ///
+    /// - Parameters:
+    ///   - handler: The handler that responds to the requests.
+    ///   - configuration: The address and the limits.
     public init(handler: any HTTPHandler, configuration: Configuration = .init()) {
         self.handler = handler
         self.configuration = configuration
@@ -53,14 +64,15 @@ public final class HTTPListener: Sendable {
 
     deinit {
         guard case .running(let daemon) = state.withLock({ $0 }) else { return }
-        // The last reference may be dropped on a thread of the daemon, which cannot wait for itself.
+        // The last reference can be released on a thread of the daemon, which cannot wait for itself.
         control.async { daemon.stop(grace: .zero) }
     }
 
-    /// Binds the socket and begins to answer.
+    /// Binds the socket and starts to serve. A listener starts once.
     ///
-    /// Throws `HTTPListenerError`: `addressInUse`, `invalidAddress`, `notPermitted`, `tlsFailed`, `alreadyStarted`,
-    /// `systemFailed`. A listener starts once.
+    /// - Returns: The address of the listener.
+    /// - Throws: `HTTPListenerError` with the code `addressInUse`, `invalidAddress`, `notPermitted`, `tlsFailed`,
+    ///   `alreadyStarted` or `systemFailed`.
     @discardableResult public func start() throws -> Address {
         try control.sync {
             guard case .new = state.withLock({ $0 }) else {
@@ -77,9 +89,11 @@ public final class HTTPListener: Sendable {
         }
     }
 
-    /// Stops: no new connections; those on which no whole request has arrived end at once; requests the handler works on
-    /// are answered within the grace period, the rest refused with 503 and their tasks cancelled. Returns when the
-    /// socket and every thread are gone.
+    /// Stops the listener. Returns when the socket is closed and every thread has ended.
+    ///
+    /// The listener accepts no new connections and closes those without a complete request at once. Requests that the
+    /// handler works on can finish within the grace period. After that, they get a response 503 and their tasks are
+    /// cancelled.
     public func stop() async {
         await withCheckedContinuation { continuation in
             control.async { [self] in
@@ -96,46 +110,61 @@ public final class HTTPListener: Sendable {
 }
 
 extension HTTPListener {
-    /// Limits and address. The defaults suit a service on one machine.
+    /// The address and limits of a listener. The defaults suit a service on one machine.
     public struct Configuration: Sendable {
-        /// An address of this machine, or a name of one.
+        /// An address or host name of this machine.
         public var host = "127.0.0.1"
-        /// 0 lets the system choose.
+        /// The port, or 0 to let the system choose one.
         public var port = 0
+        /// The number of threads that serve connections.
         public var threads = 2
-        /// Each takes a descriptor. For one more, the connection that has waited longest for its client is closed; where
-        /// all have a request that is being answered, it waits in the system's queue.
-        public var maximumConnections = 1024
-        /// How long a connection may wait for a request, or for the rest of one, before it can be closed for another one.
-        public var givesWayAfter: Duration = .seconds(1)
-        /// Request line and headers; more is answered 431, a longer target alone 414.
-        public var maximumHeaderBytes = 16 << 10
-        /// More is answered 413.
-        public var maximumBodyBytes = 1 << 20
-        /// Bytes of request bodies that all requests hold in memory together. A body for which nothing is left waits in a file
-        /// without a name, in the folder for temporary files, and reaches the handler as a stream of known length. `nil`,
-        /// the default, holds all bodies in memory.
-        public var maximumHeldBytes: Int?
-        /// How much of a body that is too large is read and thrown away so that its sender gets to read the 413.
-        public var maximumDiscardedBytes = 64 << 20
-        /// From the connection, or from the first moment an idle one may be closed, to the end of the headers.
-        public var headerTimeout: Duration = .seconds(10)
-        /// From the end of the headers to the end of the body.
-        public var bodyTimeout: Duration = .seconds(30)
-        /// A connection on which nothing moves for so long is closed; at least a second. Suspended replies do not count.
+        /// The number of open connections. Each needs a file descriptor.
         ///
-        /// libmicrohttpd applies it as well, always on the machine's clock.
+        /// For a further connection, the listener closes the one that has waited longest for its client. If all have a
+        /// request in progress, the new connection waits in the system's queue.
+        public var maximumConnections = 1024
+        /// The time that a connection can wait for a request, or for the rest of one, before it may be closed for
+        /// another connection.
+        public var givesWayAfter: Duration = .seconds(1)
+        /// The greatest length of the request line with the headers. A longer request gets a response 431, and one with
+        /// a longer target a response 414.
+        public var maximumHeaderBytes = 16 << 10
+        /// The greatest length of a request body. A longer one gets a response 413.
+        public var maximumBodyBytes = 1 << 20
+        /// The memory for the bodies of all requests together, in bytes.
+        ///
+        /// A body that exceeds it is stored in an unnamed temporary file, and the handler receives it as a stream of
+        /// known length. `nil`, the default, keeps all bodies in memory.
+        public var maximumHeldBytes: Int?
+        /// The number of bytes of a body that is too long which the listener reads and discards, so that the client
+        /// reads the response 413.
+        public var maximumDiscardedBytes = 64 << 20
+        /// The time until the headers are complete. It starts with the connection, or when `idleTimeout` has passed on
+        /// an idle connection.
+        public var headerTimeout: Duration = .seconds(10)
+        /// The time from the end of the headers to the end of the body.
+        public var bodyTimeout: Duration = .seconds(30)
+        /// The time after which a connection without traffic is closed, at least one second. Suspended replies do not
+        /// count.
+        ///
+        /// libmicrohttpd also enforces it, always on the machine's clock.
         public var idleTimeout: Duration = .seconds(60)
-        /// How long `stop()` waits for requests under way.
+        /// The time for which `stop()` waits for requests in progress.
         public var stopGracePeriod: Duration = .seconds(10)
-        /// Made for each answer the listener gives without its handler (400, 413, 414, 431, 500, 501, 503) and added to
-        /// it, such as a request id. Called on the listener's threads.
+        /// Returns headers, such as a request id, for each response that the listener sends without its handler (400,
+        /// 413, 414, 431, 500, 501, 503). Called on the listener's threads.
         public var refusalHeaders: @Sendable () -> HTTPHeaders = { [:] }
-        /// What the timeouts and periods above are measured with. A test can pass a clock that it moves itself.
+        /// The clock that measures the timeouts and periods. A test can pass a clock that it moves itself.
         public var clock = MonotonicClock()
-        /// Certificate and key for https; `nil` is plain http.
+        /// The certificate and key for https, or `nil` for plain http.
         public var tls: TLS?
 
+        /// Creates a configuration with the default limits.
+        ///
+        /// - Parameters:
+        ///   - host: An address or host name of this machine.
+        ///   - port: The port, or 0 to let the system choose one.
+        ///   - tls: The certificate and key for https, or `nil` for plain http.
         public init(host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil) {
             self.host = host
             self.port = port
@@ -143,11 +172,18 @@ extension HTTPListener {
         }
     }
 
-    /// PEM files: the certificate with its intermediates, and its unencrypted private key.
+    /// The PEM files for TLS.
     public struct TLS: Sendable, Hashable {
+        /// The path of the certificate with its intermediates.
         public var certificateFile: String
+        /// The path of the unencrypted private key.
         public var privateKeyFile: String
 
+        /// Creates a pair of paths.
+        ///
+        /// - Parameters:
+        ///   - certificateFile: The path of the certificate with its intermediates.
+        ///   - privateKeyFile: The path of the unencrypted private key.
         public init(certificateFile: String, privateKeyFile: String) {
             self.certificateFile = certificateFile
             self.privateKeyFile = privateKeyFile

@@ -1,12 +1,12 @@
 import CMicrohttpd
 import Foundation
 
-/// A part of a request's head, where microhttpd has it.
+/// A part of a request head in microhttpd's buffer.
 ///
-/// Fragile: microhttpd before 1.0 does not say that a part held a NUL; it ends there, and the rest is skipped. So a key
-/// followed by NUL and anything else would pass for the key. It does leave the head in one piece, in the order in which
-/// it came, with a NUL in the place of each byte that ended a part. Where more lies between two parts than their line
-/// end, something was skipped. From 1.0 on microhttpd refuses such requests itself.
+/// Fragile: microhttpd before 1.0 ends a part at a NUL and skips the rest of it without notice. A key followed by NUL
+/// and other bytes would then be accepted as the key. But microhttpd keeps the head in one piece and in its order, and
+/// only replaces the byte after each part with NUL. So if there is more between two parts than a line end, something
+/// was skipped. Since 1.0 microhttpd refuses such requests itself.
 struct HeadBytes {
     static let areInPlace = souk_mhd_ends_texts_in_place() != 0
 
@@ -24,20 +24,21 @@ struct HeadBytes {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether there is a control character other than a tab, which no field value may have (RFC 9110 section 5.5).
+    /// Whether the part contains a control character other than a tab, which RFC 9110 section 5.5 forbids in field
+    /// values.
     var hasControlCharacters: Bool { bytes.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } }
 
-    /// Whether `next` begins behind this part and nothing but its end, which takes so many bytes.
+    /// Returns whether `next` begins exactly `gap` bytes after this part.
     func isFollowed(by next: UnsafeRawPointer, after gap: Int) -> Bool {
         Int(bitPattern: next) - Int(bitPattern: start) - count == gap
     }
 }
 
-/// The target of a request line, as microhttpd shows it before it takes it apart.
+/// The target of a request line, as microhttpd passes it before it parses it.
 struct RequestTarget {
-    /// `nil` where it is not UTF-8.
+    /// The target, or `nil` if it is not UTF-8.
     let text: String?
-    /// `nil` where there is none.
+    /// The bytes of the target, or `nil` if there is none.
     private let bytes: HeadBytes?
 
     init(_ target: UnsafePointer<CChar>?) {
@@ -45,7 +46,8 @@ struct RequestTarget {
         bytes = target.map { HeadBytes($0) }
     }
 
-    /// Whether nothing but a space stood between it and the method, and between it and the version.
+    /// Returns whether there is only one space between the method and the target, and between the target and the
+    /// version.
     func isWhole(after method: UnsafePointer<CChar>, before version: UnsafePointer<CChar>) -> Bool {
         guard HeadBytes.areInPlace else { return true }
         guard let bytes else { return false }

@@ -10,13 +10,13 @@ import Primitives
     import Darwin
 #endif
 
-/// The bytes of request bodies that all requests of a listener may hold in memory together.
+/// The memory, in bytes, that the request bodies of a listener share.
 final class BodyAllowance: Sendable {
     private let free: Locked<Int>
 
     init(_ limit: Int) { free = Locked(max(0, limit)) }
 
-    /// Takes `count` bytes, or none when fewer are left.
+    /// Reserves `count` bytes. Reserves none and returns `false` when fewer are free.
     fileprivate func take(_ count: Int) -> Bool {
         free.withLock { free in
             if free < count { return false }
@@ -28,22 +28,24 @@ final class BodyAllowance: Sendable {
     fileprivate func giveBack(_ count: Int) { free.withLock { $0 += count } }
 }
 
-/// The body of one request while it arrives: in memory, or in a file once the allowance has nothing left. What it took of
-/// the allowance it gives back when it is released.
+/// The body of one request while it arrives. It is kept in memory, or in a file if the allowance is exhausted. When
+/// released, it gives its memory back to the allowance.
 final class IncomingBody {
     private let allowance: BodyAllowance?
     private var bytes: [UInt8] = []
     private var held = 0
     private var file: UnnamedFile?
 
-    /// - Parameter allowance: `nil` for no limit.
+    /// - Parameter allowance: The shared memory, or `nil` for no limit.
     init(_ allowance: BodyAllowance?) { self.allowance = allowance }
 
     deinit { allowance?.giveBack(held) }
 
     func reserveCapacity(_ count: Int) { bytes.reserveCapacity(count) }
 
-    /// Throws `POSIXError` where a file is needed and cannot be written.
+    /// Appends a part of the body.
+    ///
+    /// - Throws: `POSIXError` when a file is needed but cannot be written.
     func append(_ data: UnsafeRawBufferPointer) throws {
         if let file { return try file.append(data) }
         guard let allowance, !allowance.take(data.count) else {
@@ -63,7 +65,7 @@ final class IncomingBody {
         return file.map { .stream($0.stream) } ?? .bytes(bytes)
     }
 
-    /// The body is not wanted any more.
+    /// Discards the body.
     func discard() {
         file = nil
         drop()
@@ -76,13 +78,13 @@ final class IncomingBody {
     }
 }
 
-/// A file in the folder for temporary files that has no name, so that it goes with its descriptor. Its owner alone could
+/// A file without a name in the folder for temporary files. It disappears with its descriptor, and only its owner could
 /// have opened it.
 private final class UnnamedFile: Sendable {
     private static let pieceSize = 64 << 10
 
     private let descriptor: Int32
-    /// How many bytes are written, and how many of them are read.
+    /// The number of written bytes, and how many of them were read.
     private let state = Locked((written: 0, read: 0))
 
     init() throws {
@@ -107,7 +109,7 @@ private final class UnnamedFile: Sendable {
         }
     }
 
-    /// What was written, in pieces.
+    /// The written bytes as a stream of chunks.
     var stream: HTTPBodyStream {
         HTTPBodyStream(length: state.withLock { $0.written }) { try self.next() }
     }

@@ -3,10 +3,12 @@ import Foundation
 /// A bound and listening TCP socket.
 struct ListeningSocket {
     let descriptor: Int32
-    /// The port bound, also when the system chose it.
+    /// The bound port, even if the system chose it.
     let port: Int
 
-    /// Throws an `HTTPListenerError` that names host and port.
+    /// Binds the socket.
+    ///
+    /// - Throws: `HTTPListenerError` with the host and port in its reason.
     init(host: String, port: Int) throws {
         guard (0...65535).contains(port) else {
             throw HTTPListenerError(.invalidAddress, "The port \(port) is not between 0 and 65535.")
@@ -51,7 +53,7 @@ struct ListeningSocket {
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
         guard result == 0 else { throw failure(errno, host, port) }
-        // The port stands at the same place in the addresses of both families.
+        // The port is at the same offset in addresses of both families.
         return withUnsafePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { Int(UInt16(bigEndian: $0.pointee.sin_port)) }
         }

@@ -1,28 +1,30 @@
 import CMicrohttpd
 import HTTPCore
 
-/// The head of a request: decides whether its body may be read.
+/// The head of a request, and the decision whether its body is read.
 struct RequestHeaders {
     enum Verdict {
-        /// Read the body; its length, if announced.
+        /// Read the body, which has the given length if the request states one.
         case accept(length: Int?)
-        /// Read the body, throw it away, then refuse.
+        /// Read and discard the body, then send the error response.
         case discard(HTTPProblem)
-        /// Refuse at once and close.
+        /// Send the error response at once and close the connection.
         case refuse(HTTPProblem)
     }
 
     let method: String
-    /// `nil` where it is not UTF-8.
+    /// The target, or `nil` if it is not UTF-8.
     let target: String?
-    /// As in the request line: `HTTP/1.1`.
+    /// The version as in the request line: `HTTP/1.1`.
     let version: String
     let headers: HTTPHeaders
-    /// Bytes of the request line and the header section.
+    /// The length of the request line and the header section in bytes.
     let size: Int
-    /// Whether the request holds nothing but what is read here. It has no NUL, after which microhttpd reads on as if the
-    /// rest of a part were not there, and no other control character in a value. No line goes on in the next. Each ends
-    /// with CR and LF: a proxy may see no end in a line feed alone.
+    /// Whether this value contains everything that the request head contains.
+    ///
+    /// This is the case if it has no NUL, after which microhttpd skips the rest of a part, and no other control
+    /// character in a value. No header continues on the next line. Each line ends with CR and LF, because a proxy may
+    /// not accept a line feed alone as the end.
     let isWhole: Bool
 
     /// The head that microhttpd has read.
@@ -49,7 +51,7 @@ struct RequestHeaders {
     private struct Collected {
         var headers = HTTPHeaders()
         var isWhole = true
-        /// The part that was read last.
+        /// The most recent part.
         var last: HeadBytes
 
         init(after last: HeadBytes) { self.last = last }
@@ -73,7 +75,8 @@ struct RequestHeaders {
         if let problem = problem(within: limits) ?? Self.ambiguity(of: headers) { return .refuse(problem) }
         let length = headers["Content-Length"].flatMap { Int($0) }
         guard let length, length > limits.maximumBodyBytes else { return .accept(length: length) }
-        // A client that asks first has not begun to send, and one that announces too much will not be heard out.
+        // With "Expect: 100-continue" the client has not begun to send. A body over `maximumDiscardedBytes` is not read
+        // to its end.
         let isWaiting = headers["Expect"]?.equalsIgnoringCase("100-continue") ?? false
         return isWaiting || length > limits.maximumDiscardedBytes
             ? .refuse(Self.tooLarge(limits)) : .discard(Self.tooLarge(limits))
@@ -81,7 +84,7 @@ struct RequestHeaders {
 
     private func problem(within limits: HTTPListener.Configuration) -> HTTPProblem? {
         let limit = limits.maximumHeaderBytes
-        // To repair it would make one resource of different targets.
+        // Replacing the invalid bytes would map different targets to one resource.
         guard let target else {
             return Self.malformed("The request target is not UTF-8; bytes outside ASCII are percent-encoded.")
         }
@@ -121,8 +124,8 @@ struct RequestHeaders {
         return nil
     }
 
-    /// Fields that decide who asks for what. Each has one value (RFC 9110 section 5.3), and the first would hide a second
-    /// one. Host and what states a length are checked apart.
+    /// Header fields that decide about access and meaning. Each has one value (RFC 9110 section 5.3), and a second one
+    /// would be ignored. `Host` and the length headers are checked separately.
     private static let singleFields = [
         "Authorization", "Proxy-Authorization", "X-Api-Key", "Content-Type", "Expect", "Range", "If-Range",
         "If-Modified-Since", "If-Unmodified-Since", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest",
@@ -130,7 +133,7 @@ struct RequestHeaders {
         "X-Souk-Inspector",
     ]
 
-    /// RFC 9112 section 6.3: a message whose length can be read in two ways is refused.
+    /// Returns a problem when the request has two possible lengths (RFC 9112 section 6.3).
     private static func ambiguity(of headers: HTTPHeaders) -> HTTPProblem? {
         let lengths = headers.values("Content-Length")
         let encodings = headers.values("Transfer-Encoding")

@@ -1,21 +1,22 @@
 import CMicrohttpd
 import HTTPCore
 
-/// Hands an answer to microhttpd, which writes its length and the date.
+/// Passes a response to microhttpd, which adds its length and the date.
 struct ResponseWriter {
     enum Prepared {
         case bytes(HTTPResponse)
         case stream(HTTPResponse, HTTPBodyStream)
-        /// The connection is closed without an answer.
+        /// The connection is closed without a response.
         case nothing
     }
 
     let isHead: Bool
     let closesConnection: Bool
-    /// What is sent in place of an answer that would break the message.
+    /// Returns the replacement for a response that would corrupt the message.
     let invalidAnswer: () -> HTTPResponse
 
-    /// Decides what is sent: no body where none may be (RFC 9110 section 6.4.1), and `invalidAnswer` if need be.
+    /// Returns the response to send: without a body where none is allowed (RFC 9110 section 6.4.1), or `invalidAnswer`
+    /// if the response is invalid.
     func prepare(_ response: HTTPResponse) -> Prepared {
         var response = response
         if response.status == HTTPResponse.connectionClosed.status { return .nothing }
@@ -40,15 +41,16 @@ struct ResponseWriter {
 
     func queue(_ response: HTTPResponse, on connection: MHDConnection) -> MHD_Result {
         let bytes = response.body.buffered ?? []
-        // Answers to HEAD, and 304, may state the length of a body that nobody made.
+        // Responses to HEAD and responses 304 can state the length of a body that they do not contain.
         let stated = isHead || response.status == 304 ? response.headers["Content-Length"].flatMap { UInt64($0) } : nil
         if bytes.isEmpty, let stated {
             let unread = MHD_create_response_from_callback(stated, 1, Self.nothing, nil, nil)
             return queue(unread, response, on: connection)
         }
         if response.status == 304 {
-            // RFC 9110 section 8.6 forbids a length other than that of the 200. To microhttpd, an answer without one
-            // ends with its connection; left to itself it would send an empty chunk, which 304 must not have either.
+            // RFC 9110 section 8.6 allows only the length of the response 200. microhttpd ends the connection after a
+            // response without a length. By default it would send an empty chunk, which a response 304 must not contain
+            // either.
             let unread = MHD_create_response_from_callback(UInt64.max, 1, Self.nothing, nil, nil)
             if let unread { souk_mhd_forbid_chunks(unread) }
             return queue(unread, response, on: connection)
@@ -60,7 +62,7 @@ struct ResponseWriter {
         return queue(created, response, on: connection)
     }
 
-    /// `reader` lives until microhttpd frees the response.
+    /// Queues a streamed response. `reader` lives until microhttpd frees the response.
     func queue(
         _ response: HTTPResponse, length: Int?, _ reader: ResponseReader, on connection: MHDConnection
     ) -> MHD_Result {
@@ -81,7 +83,7 @@ struct ResponseWriter {
         guard let created else { return .NO }
         defer { MHD_destroy_response(created) }
         for field in response.headers where !Self.isWrittenByListener(field.name) {
-            // libmicrohttpd takes no empty value. White space around a value is not part of it.
+            // libmicrohttpd refuses empty values. White space around a value is not part of it.
             let value = field.value.isEmpty ? " " : field.value
             guard MHD_add_response_header(created, field.name, value) == .YES else { return .NO }
         }
@@ -104,7 +106,7 @@ struct ResponseWriter {
     private static let nothing: MHD_ContentReaderCallback = { _, _, _, _ in -1 }
 }
 
-/// Gives microhttpd a streamed body piece by piece, parking the connection while there is none.
+/// Passes a streamed body to microhttpd in chunks. Parks the connection while no chunk is available.
 final class ResponseReader: Sendable {
     private let feed: BodyFeed
     private let connection: Connection

@@ -13,7 +13,7 @@ import Testing
 
     init() {
         registry = ConnectionRegistry(
-            maximum: 10, patience: .seconds(1),
+            maximum: 10, minimumWait: .seconds(1),
             deadlines: .init(firstHeaders: .seconds(10), nextHeaders: .seconds(70), body: .seconds(30)),
             clock: time.clock, sweepInterval: .seconds(3600), roomMade: {})
     }
