@@ -218,6 +218,6 @@ private func makeWakeUp() throws(HTTPListenerError) -> WakeUp {
         return try WakeUp()
     } catch {
         throw HTTPListenerError(
-            .systemFailed, "No pipe could be made: \(String(cString: strerror(error.code.rawValue))).")
+            .systemFailed, "Cannot create a pipe: \(String(cString: strerror(error.code.rawValue))).")
     }
 }

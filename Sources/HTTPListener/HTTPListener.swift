@@ -136,8 +136,8 @@ extension HTTPListener {
         /// A body that exceeds it is stored in an unnamed temporary file, and the handler receives it as a stream of
         /// known length. `nil`, the default, keeps all bodies in memory.
         public var maximumHeldBytes: Int?
-        /// The number of bytes of a body that is too long which the listener reads and discards, so that the client
-        /// reads the response 413.
+        /// The greatest number of bytes that the listener reads and discards of a body that is too long, so that the
+        /// client reads the response 413.
         public var maximumDiscardedBytes = 64 << 20
         /// The time until the headers are complete. It starts with the connection, or when `idleTimeout` has passed on
         /// an idle connection.

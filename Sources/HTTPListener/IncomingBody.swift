@@ -36,7 +36,7 @@ final class IncomingBody {
     private var held = 0
     private var file: UnnamedFile?
 
-    /// - Parameter allowance: The shared memory, or `nil` for no limit.
+    /// Creates an empty body. `allowance` is the shared memory, or `nil` for no limit.
     init(_ allowance: BodyAllowance?) { self.allowance = allowance }
 
     deinit { allowance?.giveBack(held) }

@@ -63,7 +63,8 @@ struct ListeningSocket {
         switch number {
         case EADDRINUSE:
             HTTPListenerError(
-                .addressInUse, "Port \(port) on \(host) is already in use; stop what listens there or choose another.")
+                .addressInUse,
+                "Port \(port) on \(host) is already in use. Stop the process that uses it, or choose another port.")
         case EADDRNOTAVAIL:
             HTTPListenerError(.invalidAddress, "The host \(host) is not an address of this machine.")
         case EACCES, EPERM:
