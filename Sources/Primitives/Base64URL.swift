@@ -1,6 +1,6 @@
 import Foundation
 
-/// Base64url without padding (RFC 4648 section 5), and strict base64 (section 4), over bytes.
+/// Base64url without padding (RFC 4648 section 5) and strict base64 (section 4).
 package enum Base64 {
     /// Encodes with the URL alphabet and no padding.
     package static func encodeURL(_ bytes: some Sequence<UInt8>) -> String {
@@ -12,7 +12,7 @@ package enum Base64 {
         encode(bytes, alphabet: standardAlphabet, padded: true)
     }
 
-    /// Decodes canonical base64url: no padding, no foreign characters, unused bits zero; otherwise `nil`.
+    /// Decodes canonical base64url. Returns `nil` for padding, foreign characters or unused bits that are not zero.
     package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         decode(text, table: urlTable)
     }
@@ -21,7 +21,7 @@ package enum Base64 {
         decodeURL(text.utf8)
     }
 
-    /// Decodes canonical base64 with its padding and no white space; otherwise `nil`.
+    /// Decodes canonical base64 with padding. Returns `nil` for any other text, including white space.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var padding = 0
@@ -49,7 +49,7 @@ package enum Base64 {
             ?? Array(bytes).withUnsafeBufferPointer { encode($0, alphabet: alphabet, padded: padded) }
     }
 
-    // Over a buffer, not a generic sequence: other modules cannot specialise these, and a call per byte is 20 times slower.
+    // A buffer, because other modules cannot specialise generic code, and a call per byte is 20 times slower.
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
         let unpadded = (bytes.count * 8 + 5) / 6
         let length = padded ? (unpadded + 3) / 4 * 4 : unpadded
@@ -121,7 +121,7 @@ package enum Hex {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The bytes of an even number of hexadecimal digits in either case, else `nil`.
+    /// Decodes hexadecimal digits in either case. Returns `nil` for an odd number of digits or other characters.
     package static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

@@ -1,9 +1,9 @@
-/// One writer's values for any number of readers, each with a stream of its own.
+/// Sends the values of one writer to any number of readers. Each reader has its own stream.
 ///
 ///     let changes = Broadcast<Int>(replaysLast: true)
 ///     for await value in changes.stream() { … }
 ///
-/// To be sent to from anywhere but a cancellation handler.
+/// Call `send` anywhere except in a cancellation handler.
 package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var readers: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -12,20 +12,23 @@ package final class Broadcast<Element: Sendable>: Sendable {
         var isFinished = false
     }
 
-    /// Held while readers are told, so that all of them see one order. Waking a reader takes the runtime's lock of its task,
-    /// and who cancels that task holds that lock while the end of its stream asks for `state`: so `state` is never held then.
-    private let turn = Locked(())
+    /// A lock that gives all readers the same order of values.
+    ///
+    /// Resuming a reader takes the runtime's lock of its task. The thread that cancels that task holds this lock while
+    /// `onTermination` takes `state`. So `state` must not be held while a reader is resumed.
+    private let order = Locked(())
     private let state = Locked(State())
     private let replaysLast: Bool
 
-    /// With `replaysLast` a new reader first gets the value that was sent last.
+    /// Creates a broadcast. With `replaysLast`, a new reader first receives the most recent value.
     package init(replaysLast: Bool = false) { self.replaysLast = replaysLast }
 
-    /// A stream of what is sent from now on. Of values that its reader has not taken, the newest `limit` are kept.
+    /// Returns a stream of the values that are sent from now on. If its reader is slow, the stream keeps the newest
+    /// `limit` values.
     package func stream(keeping limit: Int = 1000) -> AsyncStream<Element> {
         let (stream, reader) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
-        turn.withLock { _ in
+        order.withLock { _ in
             let (number, last, isFinished) = state.withLock { state in
                 state.nextReader += 1
                 if !state.isFinished { state.readers[state.nextReader] = reader }
@@ -40,9 +43,9 @@ package final class Broadcast<Element: Sendable>: Sendable {
         return stream
     }
 
-    /// Sends to every reader, in the order of the calls.
+    /// Sends a value to every reader, in the order of the calls.
     package func send(_ element: Element) {
-        turn.withLock { _ in
+        order.withLock { _ in
             let readers = state.withLock { state in
                 guard !state.isFinished else { return [AsyncStream<Element>.Continuation]() }
                 if replaysLast { state.last = element }
@@ -52,9 +55,9 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends every reader's stream; later ones end at once.
+    /// Ends the stream of every reader. Later streams end at once.
     package func finish() {
-        turn.withLock { _ in
+        order.withLock { _ in
             let readers = state.withLock { state in
                 state.isFinished = true
                 defer { state.readers = [:] }

@@ -2,18 +2,19 @@
     import CryptoKit
 #endif
 
-/// SHA-256 (FIPS 180-4). CryptoKit's on Apple platforms, plain Swift elsewhere, so that no C library is linked.
+/// SHA-256 (FIPS 180-4), from CryptoKit on Apple platforms. Other platforms use plain Swift, so that no C library is
+/// linked.
 package struct SHA256: Sendable {
     private var state: SIMD8<UInt32> = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
-    /// Less than a block between two calls.
+    /// The bytes of an incomplete block.
     private var pending: [UInt8] = []
     private var length: UInt64 = 0
 
     package init() {}
 
-    /// The 32 bytes of the digest of `bytes`.
+    /// Returns the 32 bytes of the digest of `bytes`.
     package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         #if canImport(CryptoKit)
             return Array(CryptoKit.SHA256.hash(data: Array(bytes)))
@@ -33,7 +34,7 @@ package struct SHA256: Sendable {
         all.withUnsafeBufferPointer { take($0) }
     }
 
-    /// The whole blocks now, the rest when more comes.
+    /// Compresses the complete blocks and keeps the rest.
     private mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) {
         let whole = bytes.count / 64 * 64
         length += UInt64(whole)

@@ -6,19 +6,20 @@
     import Darwin
 #endif
 
-/// A value behind a lock: the leaf of every concurrent type in Souk.
+/// A value protected by a lock. All concurrent types of Souk are built on it.
 ///
-/// Call `withLock` for a short, synchronous look or change; nothing may be called from inside that could take another
-/// lock or run somebody else's code. Built on `pthread_mutex_t`, which Thread Sanitizer understands on Linux.
+/// Use `withLock` for a short, synchronous access. The closure must not take another lock or call code that could. The
+/// lock is a `pthread_mutex_t`, which Thread Sanitizer supports on Linux.
 ///
 ///     let count = Locked(0)
 ///     count.withLock { $0 += 1 }
 public final class Locked<Value>: @unchecked Sendable {
-    // Sendable: `value` is only ever touched while `mutex` is held, and `withLock` requires what crosses to be sent.
-    // Behind a pointer, because the lock already excludes overlapping accesses and need not be checked for them again.
+    // Sendable: `value` is accessed only while `mutex` is held, and `withLock` requires sendable results. A pointer
+    // avoids Swift's exclusivity checks, which the lock makes unnecessary.
     @usableFromInline let value: UnsafeMutablePointer<Value>
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+    /// Creates a lock with `value`.
     @inlinable public init(_ value: sending Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)
@@ -33,7 +34,11 @@ public final class Locked<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with exclusive access and returns what it returns; errors pass through.
+    /// Runs a closure with exclusive access to the value.
+    ///
+    /// - Parameter body: A closure that reads or changes the value.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
     @inlinable @discardableResult
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

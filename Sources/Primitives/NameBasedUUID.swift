@@ -1,7 +1,12 @@
 import Foundation
 
 extension UUID {
-    /// A name-based UUID of version 5 (RFC 9562 section 5.5): the same namespace and name give the same UUID anywhere.
+    /// Creates a name-based UUID of version 5 (RFC 9562 section 5.5). The same namespace and name always give the same
+    /// UUID.
+    ///
+    /// - Parameters:
+    ///   - namespace: The namespace.
+    ///   - name: The name, of which the UTF-8 bytes count.
     public init(namespace: UUID, name: String) {
         var input = withUnsafeBytes(of: namespace.uuid) { Array($0) }
         input.append(contentsOf: name.utf8)
@@ -12,7 +17,7 @@ extension UUID {
     }
 }
 
-/// SHA-1 (FIPS 180-4), only for what a standard fixes to it: name-based UUIDs. It protects nothing.
+/// SHA-1 (FIPS 180-4), only for name-based UUIDs, whose standard requires it. It is not used for security.
 enum SHA1 {
     static func hash(_ message: [UInt8]) -> [UInt8] {
         var padded = message

@@ -1,10 +1,10 @@
 import Foundation
 
 extension Thread {
-    /// Starts a thread that runs `body` once and bears `name` from its first step on.
+    /// Starts a thread with the name `name` that runs `body` once.
     ///
-    /// The thread names itself, and only once `start` has returned. Foundation on Linux ignores a name that is given before,
-    /// and the beginning thread can overwrite one that another thread gives it after.
+    /// The thread sets its own name, and only after `start` has returned. On Linux, Foundation ignores a name that is
+    /// set before the start. The starting thread can overwrite a name that another thread sets later.
     package static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
         let isStarted = DispatchSemaphore(value: 0)
         Thread {

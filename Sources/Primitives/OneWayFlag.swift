@@ -2,11 +2,11 @@
     import Synchronization
 #endif
 
-/// Something that happens once, from no to yes, and that any thread may look at without taking a lock.
+/// A flag that is set once and that any thread can read without a lock.
 ///
-/// For what is asked on every step of a hot path, as whether a subscription has been cancelled, where a lock taken and
-/// given back would be most of the cost. Whoever sees `isSet` sees all that was done before `set()`. Apple's systems have
-/// atomic values only from macOS 15 and iOS 18 on, so there it is a lock.
+/// It is for checks on every step of a hot path, such as whether a subscription is cancelled, where a lock would be
+/// most of the cost. A thread that reads `isSet` as true also sees every change made before `set()`. On Apple platforms
+/// the flag is a lock, because they have atomic values only since macOS 15 and iOS 18.
 package struct OneWayFlag: ~Copyable, Sendable {
     #if canImport(Darwin)
         @usableFromInline let flag = Locked(false)

@@ -1,7 +1,7 @@
-/// One result, from any thread, for the task that waits for it. The first result counts.
+/// One result, set on any thread, for the task that waits for it. Only the first result counts.
 ///
-/// The result passes through a lock. A bare continuation that is resumed before its task has suspended orders the two
-/// threads just as well, but Thread Sanitizer cannot see that and reports a race on everything that was handed over.
+/// The result passes through a lock. Without it, a continuation that is resumed before its task has suspended is
+/// correct too. But Thread Sanitizer does not see this order and reports data races on the result.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -14,7 +14,7 @@ package final class Promise<Value: Sendable>: Sendable {
 
     package var isResolved: Bool { state.withLock { $0.result != nil } }
 
-    /// Whether this was the first result; any other is dropped.
+    /// Sets the result, and returns `false` if there is one already.
     @discardableResult
     package func resolve(_ result: Result<Value, any Error>) -> Bool {
         let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
@@ -27,8 +27,9 @@ package final class Promise<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Returns or throws the result, however long that takes: cancellation is one only where it is resolved with it.
-    /// To be called by one task.
+    /// Waits for the result and returns or throws it. Only one task may call it.
+    ///
+    /// Cancellation of the task does not end the wait; resolve the promise with an error for that.
     package func value() async throws -> Value {
         while true {
             if let result = state.withLock({ $0.result }) { return try result.get() }
@@ -42,7 +43,7 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// As `value()`, but throws `CancellationError` once the task is cancelled.
+    /// Waits like `value()`, but throws `CancellationError` when the task is cancelled.
     package func valueUnlessCancelled() async throws -> Value {
         try await withTaskCancellationHandler {
             try await value()

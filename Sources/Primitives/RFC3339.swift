@@ -1,17 +1,20 @@
 import Foundation
 
-/// Dates as RFC 3339 text in UTC, the form of Souk's own wire.
+/// Dates as RFC 3339 strings in UTC, the format of Souk's own API.
 public enum RFC3339 {
-    /// The instants that have a text, those of the years 0 to 9999 in UTC, in milliseconds since 1970.
+    /// The instants that the format can express: the years 0 to 9999 in UTC, in milliseconds since 1970.
     private static let milliseconds = -62_167_219_200_000.0...253_402_300_799_999
 
-    /// Whether there is a text for an instant, to the millisecond.
+    /// Returns whether the format can express an instant, to the millisecond.
     package static func hasText(for date: Date) -> Bool {
         milliseconds.contains((date.timeIntervalSince1970 * 1000).rounded())
     }
 
-    /// `2026-11-20T14:40:00Z`; milliseconds appear only when they are not zero. What has no text is written as the nearest
-    /// instant that has one.
+    /// Returns the string of an instant, such as `2026-11-20T14:40:00Z`. It contains milliseconds only if they are not
+    /// zero.
+    ///
+    /// - Parameter date: The instant. If the format cannot express it, the nearest instant is used that it can.
+    /// - Returns: The string.
     public static func string(from date: Date) -> String {
         let rounded = (date.timeIntervalSince1970 * 1000).rounded()
         let milliseconds = Int64(max(milliseconds.lowerBound, min(rounded, milliseconds.upperBound)))
@@ -32,8 +35,10 @@ public enum RFC3339 {
 
     private static let twoDigits = (0..<60).map { padded($0, 2) }
 
-    /// Accepts any offset, `T` or `t`, `Z` or `z`, and a fraction of any length; otherwise `nil`, and for an instant that
-    /// has no text in UTC.
+    /// Parses a date. Accepts any offset, `T` or `t`, `Z` or `z`, and a fraction of any length.
+    ///
+    /// - Parameter text: The string to parse.
+    /// - Returns: The instant, or `nil` for an invalid string or for an instant that the format cannot express in UTC.
     public static func date(from text: String) -> Date? {
         var scanner = Scanner(bytes: Array(text.utf8))
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
@@ -57,13 +62,14 @@ public enum RFC3339 {
         return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
     }
 
-    /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar; `nil` when there is no such day.
+    /// Returns the days since 1970-01-01 of a date in the proleptic Gregorian calendar, or `nil` for a date that does
+    /// not exist.
     package static func days(year: Int64, month: Int64, day: Int64) -> Int64? {
         guard (1...12).contains(month), day >= 1, day <= lengthOfMonth(month, in: year) else { return nil }
         return daysFromCivil(year: year, month: month, day: day)
     }
 
-    /// Days since 1970-01-01 of a proleptic Gregorian date, counted in eras of 400 years that begin in March.
+    /// Returns the days since 1970-01-01, counted in eras of 400 years that begin in March.
     private static func daysFromCivil(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -127,7 +133,7 @@ public enum RFC3339 {
             return numerator / denominator
         }
 
-        /// Seconds east of UTC.
+        /// Reads an offset and returns it in seconds east of UTC.
         mutating func offset() -> Int64? {
             if take("Z", "z") { return 0 }
             let isWest = position < bytes.count && bytes[position] == UInt8(ascii: "-")

@@ -1,10 +1,10 @@
 import Foundation
 
 extension UUID {
-    /// Reads the 36 characters of RFC 9562 section 4, digits in either case; `nil` for any other text.
+    /// Parses the 36 characters of RFC 9562 section 4, with digits in either case. Returns `nil` for any other string.
     ///
-    /// Foundation's `UUID(uuidString:)` also takes a sign in the place of a digit: `+f` for `0f`. Two texts would then be
-    /// one identifier.
+    /// Foundation's `UUID(uuidString:)` also accepts a sign in place of a digit: `+f` for `0f`. Two strings would then
+    /// be the same identifier.
     package init?(text: String) {
         let bytes = text.utf8
         guard bytes.count == 36 else { return nil }

@@ -8,13 +8,15 @@ import Foundation
     import Darwin
 #endif
 
-/// Ends another thread's `poll`, from any thread. Its descriptors stay open as long as anybody holds it.
+/// Ends the `poll` of another thread, from any thread. Its descriptors are closed when the object is released.
 package final class WakeUp: Sendable {
-    /// Readable after `signal`, until `clear`.
+    /// A descriptor that is readable after `signal`, until `clear`.
     package let descriptor: Int32
     private let input: Int32
 
-    /// Throws `POSIXError` when this process may open no more files.
+    /// Creates the pipe.
+    ///
+    /// - Throws: `POSIXError` when this process cannot open more files.
     package init() throws(POSIXError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -34,7 +36,7 @@ package final class WakeUp: Sendable {
 
     package func signal() {
         var byte: UInt8 = 0
-        // A full pipe wakes as well.
+        // The reader also wakes up when the pipe is full.
         _ = write(input, &byte, 1)
     }
 

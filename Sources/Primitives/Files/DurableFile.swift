@@ -1,9 +1,10 @@
 import Foundation
 
-/// Everything that must be said to the kernel for a file to survive a crash, and no more of it than one value needs.
+/// File operations whose effect survives a crash of the system.
 package enum DurableFile {
-    /// The whole file, `nil` when there is none. Throws `EFBIG` for one of more than `limit` bytes; never follows a
-    /// symbolic link.
+    /// Reads a whole file. Returns `nil` when there is none. Does not follow a symbolic link.
+    ///
+    /// - Throws: `FileFailure`, with `EFBIG` for a file of more than `limit` bytes.
     package static func read(_ path: String, upTo limit: Int) throws(FileFailure) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         if file < 0, errno == ENOENT { return nil }
@@ -20,11 +21,13 @@ package enum DurableFile {
         }
     }
 
-    /// Writes to `temporary` in the same folder, flushes it, and gives it the name `path`: there is the content before
-    /// or the new one, after a crash too, once the folder was flushed (`flush`). On failure nothing is left behind.
-    /// The file's mode is 0600.
+    /// Replaces the content of a file atomically.
+    ///
+    /// Writes to `temporary` in the same folder, flushes it, and renames it to `path`. After a crash the file has the
+    /// old content or the new content, once the folder was flushed with `flush`. After a failure no temporary file
+    /// remains. The mode of the file is 0600.
     package static func write(_ content: [UInt8], to path: String, by temporary: String) throws(FileFailure) {
-        // A file of this name can only be what a process of the same number left behind when it was killed.
+        // Only a killed process with the same number can have left a file of this name.
         unlink(temporary)
         do throws(FileFailure) {
             let file = try create(temporary, mode: 0o600)
@@ -44,7 +47,7 @@ package enum DurableFile {
         }
     }
 
-    /// Makes what stands in a file, or the names in a folder, durable.
+    /// Flushes the content of a file, or the names in a folder, to the disk.
     package static func flush(_ path: String) throws(FileFailure) {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw FileFailure("flush", path, errno) }
@@ -52,25 +55,26 @@ package enum DurableFile {
         try flush(file, path)
     }
 
-    /// Returns when the content of an open file is on the disk. On Apple's systems `fsync` gives it to the drive, which may
-    /// keep it in its memory; only `F_FULLFSYNC` waits for more. Not every file system there has it.
+    /// Flushes an open file to the disk.
+    ///
+    /// On Apple platforms `fsync` only passes the content to the drive, which can keep it in memory. `F_FULLFSYNC`
+    /// waits until it is stored, but not every file system supports it.
     private static func flush(_ file: Int32, _ path: String) throws(FileFailure) {
         #if canImport(Darwin)
-            // F_FULLFSYNC of <fcntl.h>.
-            let fullFlush: Int32 = 51
+            let fullFlush: Int32 = 51  // F_FULLFSYNC of <fcntl.h>
             if retrying({ Int(fcntl(file, fullFlush)) }) == 0 { return }
         #endif
         guard retrying({ Int(fsync(file)) }) == 0 else { throw FileFailure("flush", path, errno) }
     }
 
-    /// A new file for writing, which the caller closes. Throws when something of this name is there, a link too.
+    /// Creates a file for writing, which the caller closes. Throws when the name exists, even as a link.
     package static func create(_ path: String, mode: mode_t) throws(FileFailure) -> Int32 {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard file >= 0 else { throw FileFailure("write", path, errno) }
         return file
     }
 
-    /// Writes all of `bytes` at the end of an open file; `path` is for the error.
+    /// Writes all of `bytes` at the end of an open file. `path` is for the error.
     package static func append(
         _ bytes: UnsafeRawBufferPointer, to file: Int32, path: String
     ) throws(FileFailure) {
@@ -83,7 +87,7 @@ package enum DurableFile {
         }
     }
 
-    /// Repeats a call that a signal interrupted.
+    /// Repeats a system call that a signal interrupted.
     package static func retrying(_ call: () -> Int) -> Int {
         while true {
             let result = call()

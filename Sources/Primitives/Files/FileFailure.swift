@@ -1,11 +1,11 @@
 import Foundation
 
-/// What the system said when a file or a folder could not be read, written or moved.
+/// An error of the system when a file or folder is read, written or moved.
 package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was tried, as in "write" or "flush".
+    /// The verb of the failed operation, such as "write" or "flush".
     package let action: String
     package let path: String
-    /// The system's number, as `ENOSPC`.
+    /// The error number of the system, such as `ENOSPC`.
     package let errorNumber: Int32
 
     package init(_ action: String, _ path: String, _ errorNumber: Int32) {
@@ -14,13 +14,13 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         self.errorNumber = errorNumber
     }
 
-    /// The disk, the user's quota or the longest file there may be is used up.
+    /// Whether the disk or the user's quota is full, or the file has reached the maximum length.
     package var isDiskFull: Bool { [ENOSPC, EDQUOT, EFBIG].contains(errorNumber) }
 
-    /// This user may not, or nobody may because the disk is read-only.
+    /// Whether this user has no permission, or the disk is read-only.
     package var isNotPermitted: Bool { [EACCES, EPERM, EROFS].contains(errorNumber) }
 
-    /// The system's own words.
+    /// The system's description of the error.
     package var systemReason: String { String(cString: strerror(errorNumber)) }
 
     package var description: String { "cannot \(action) \(path) (\(systemReason))" }

@@ -1,31 +1,33 @@
 import Foundation
 
-/// A folder that takes another one's place in one step: it is filled beside it, flushed to the disk, and exchanged for
-/// it. Whoever looks sees the old content or the new one, after a crash too; what was open stays readable.
+/// A new folder that replaces another one atomically.
+///
+/// The new folder is created beside the old one, filled, and flushed to the disk. Then the two are exchanged. A reader
+/// sees the old content or the new content, even after a crash. Files that are open stay readable.
 ///
 ///     let replacement = try FolderReplacement(of: "/var/lib/app/content/film")
 ///     try write(into: replacement.path)
 ///     try replacement.commit()
 ///
-/// Without `commit()` the new folder is removed with the object, and the old one stays. What a killed process left
-/// behind is known by its name and by nobody holding its lock, and is removed by the next replacement of the same
-/// folder, or by `recover(_:)`.
+/// Without `commit()`, the new folder is removed with the object, and the old one stays. A folder that a killed process
+/// left behind has a known name and no lock. The next replacement of the same folder, or `recover(_:)`, removes it.
 ///
-/// Any number of threads and processes may replace one folder; the last to commit wins. Nobody else may write where
-/// they do: the folder that holds both must belong to this user.
+/// Any number of threads and processes may replace a folder; the last commit wins. The parent folder must belong to
+/// this user, and no other program may write to it.
 package final class FolderReplacement: Sendable {
-    /// Where the new content is written: a folder of mode 0700, empty at first.
+    /// The folder for the new content, which has the mode 0700 and is empty at first.
     package let path: String
 
     private let target: Target
     private let exchange: Exchange
-    /// Open as long as this process is at work on it; a lock on it tells the others.
+    /// The descriptor of the new folder. It holds a lock, which shows other processes that the folder is in use.
     private let lock: Int32
     private let isCommitted = Locked(false)
 
-    /// Makes the new folder beside `folder`, whose parent must be there; removes what killed processes left.
+    /// Creates the new folder beside `folder`, whose parent must exist. Removes the folders that killed processes left
+    /// behind.
     ///
-    /// Throws `FileFailure`, `ENOTDIR` when `folder` or its parent is something else than a folder.
+    /// - Throws: `FileFailure`, with `ENOTDIR` when `folder` or its parent is not a folder.
     package convenience init(of folder: String) throws(FileFailure) {
         try self.init(of: folder, exchange: Self.systemExchange)
     }
@@ -42,30 +44,32 @@ package final class FolderReplacement: Sendable {
         close(lock)
     }
 
-    /// Flushes the new content and puts it into the folder's place; the old content is removed afterwards.
+    /// Flushes the new content and puts it in the place of the folder. Removes the old content afterwards.
     ///
-    /// Throws `FileFailure`: the old content is in its place then, unless only flushing the folder above failed.
+    /// - Throws: `FileFailure`. The old content is still in place then, unless only the flush of the parent folder
+    ///   failed.
     package func commit() throws(FileFailure) {
-        // Flushed one after the other, files are written one after the other; begun all at once, they are written together.
-        try Self.visit(path) { Self.beginWriting($0) }
-        try Self.visit(path, DurableFile.flush)
+        // Starts all writes first, because files that are only flushed are written one after another.
+        try Self.walk(path) { Self.beginWriting($0) }
+        try Self.walk(path, DurableFile.flush)
         try target.put(path, exchange)
         isCommitted.withLock { $0 = true }
-        // What cannot be removed now is a leftover, which the next replacement removes.
+        // The next replacement removes what cannot be removed now.
         defer { try? FileManager.default.removeItem(atPath: path) }
         try DurableFile.flush(target.parent)
     }
 
-    /// Removes what killed processes left beside `folder`. Where the file system cannot exchange two folders in one
-    /// step, this is also what puts the old content back if a process was killed between two steps: call it before the
-    /// folder is read.
+    /// Removes the folders that killed processes left beside `folder`.
+    ///
+    /// If the file system cannot exchange two folders atomically, it also restores the old content after a process was
+    /// killed between two steps. Call it before the folder is read.
     package static func recover(_ folder: String) throws(FileFailure) {
         try Target(folder).recover()
     }
 
-    /// Removes `folder` with all that is in it, in one step for whoever looks. Without the folder nothing is to be done.
+    /// Removes `folder` with its content atomically. Does nothing if there is no such folder.
     ///
-    /// Throws `FileFailure`, as `init(of:)` does.
+    /// - Throws: `FileFailure`, like `init(of:)`.
     package static func remove(_ folder: String) throws(FileFailure) {
         let target = try Target(folder)
         try target.recover()
@@ -74,43 +78,42 @@ package final class FolderReplacement: Sendable {
             try? FileManager.default.removeItem(atPath: leftover)
             close(lock)
         }
-        // Takes the place of the empty one; what a kill leaves of it is a leftover then.
+        // Replaces the empty folder. If the process is killed, the next replacement removes it.
         guard rename(target.folder, leftover) == 0 || errno == ENOENT else {
             throw FileFailure("remove", folder, errno)
         }
         try DurableFile.flush(target.parent)
     }
 
-    /// Calls `visit` with everything in a folder, and with the folder last.
-    private static func visit(
-        _ folder: String, _ visit: (String) throws(FileFailure) -> Void
+    /// Calls `body` with every file and folder in a folder, and with the folder itself last.
+    private static func walk(
+        _ folder: String, _ body: (String) throws(FileFailure) -> Void
     ) throws(FileFailure) {
         for name in try Target.names(in: folder) {
             let path = "\(folder)/\(name)"
             var status = stat()
             guard lstat(path, &status) == 0 else { throw FileFailure("flush", path, errno) }
             switch status.st_mode & S_IFMT {
-            case S_IFDIR: try self.visit(path, visit)
-            case S_IFREG: try visit(path)
+            case S_IFDIR: try walk(path, body)
+            case S_IFREG: try body(path)
             default: break
             }
         }
-        try visit(folder)
+        try body(folder)
     }
 }
 
 extension FolderReplacement {
-    /// Exchanges two folders in one step; 0 or the system's error number.
+    /// Exchanges two folders atomically. Returns 0 or the error number of the system.
     typealias Exchange = @Sendable (_ one: String, _ other: String) -> Int32
 
-    /// A function of the system, by name, because Glibc's headers show some to nobody who does not define `_GNU_SOURCE`.
+    /// Finds a function of the system by name, because Glibc's headers declare some only with `_GNU_SOURCE`.
     private static func system<Call>(_ names: String..., as type: Call.Type) -> Call? {
         let symbol = names.lazy.compactMap { dlsym(dlopen(nil, RTLD_NOW), $0) }.first
         return symbol.map { unsafeBitCast($0, to: type) }
     }
 
-    /// Begins to write what stands in a file to the disk, where the system can be told so, and does not wait: nothing is
-    /// durable by this.
+    /// Starts to write a file to the disk, if the system supports it, and does not wait. This makes nothing durable.
     fileprivate static func beginWriting(_ path: String) {
         guard let syncRange else { return }
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -120,11 +123,11 @@ extension FolderReplacement {
         close(file)
     }
 
-    /// `sync_file_range` of Linux; 0 bytes are all.
+    /// `sync_file_range` of Linux, for which 0 bytes mean the whole file.
     private static let syncRange = system(
         "sync_file_range", as: (@convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
 
-    /// `renameat2` of Linux or `renameatx_np` of Darwin, which take the same arguments and the same flag.
+    /// `renameat2` of Linux or `renameatx_np` of Darwin, which have the same arguments and the same flag.
     private static let systemExchange: Exchange = {
         typealias Call = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
         guard let call = system("renameat2", "renameatx_np", as: Call.self) else { return { _, _ in ENOSYS } }
@@ -132,7 +135,7 @@ extension FolderReplacement {
         return { one, other in call(AT_FDCWD, one, AT_FDCWD, other, exchangeFlag) == 0 ? 0 : errno }
     }()
 
-    /// The folder to replace, and the names of what stands beside it while that happens.
+    /// The folder to replace, and the names of the temporary folders beside it.
     fileprivate struct Target {
         let folder: String
         let parent: String
@@ -151,20 +154,20 @@ extension FolderReplacement {
             }
         }
 
-        /// How often others may come in between before it is given up.
+        /// The number of attempts after which the interference of other processes is an error.
         private static let attempts = 100
 
         private var newPrefix: String { ".\(name).new-" }
         private var oldPrefix: String { ".\(name).old-" }
 
-        /// A new folder beside, open and locked.
+        /// Creates a folder beside the target, opens it and locks it.
         func makeLockedFolder() throws(FileFailure) -> (path: String, lock: Int32) {
             for _ in 0..<Self.attempts {
                 let path = try makeFolder()
                 do throws(FileFailure) {
                     return (path, try lock(path))
                 } catch  where [ENOENT, EWOULDBLOCK].contains(error.errorNumber) {
-                    // Somebody took it for a leftover between the two steps and removes it.
+                    // Another process saw the unlocked folder between the two steps and removes it.
                     continue
                 } catch {
                     rmdir(path)
@@ -174,7 +177,10 @@ extension FolderReplacement {
             throw FileFailure("make a folder in", parent, EBUSY)
         }
 
-        /// Throws `EWOULDBLOCK` when somebody else has locked it, `ENOENT` when it is gone.
+        /// Opens and locks a folder.
+        ///
+        /// - Throws: `FileFailure`, with `EWOULDBLOCK` when another process holds the lock and `ENOENT` when the folder
+        ///   is gone.
         private func lock(_ path: String) throws(FileFailure) -> Int32 {
             let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard folder >= 0 else { throw FileFailure("lock", path, errno) }
@@ -199,9 +205,9 @@ extension FolderReplacement {
             return made
         }
 
-        /// Gives `new` the name of the folder and the old one another.
+        /// Gives `new` the name of the folder, and the old folder another name.
         func put(_ new: String, _ exchange: Exchange) throws(FileFailure) {
-            // Others may come in between, with a folder where there was none or away with the one there was.
+            // Meanwhile other processes can create or remove the folder.
             for _ in 0..<Self.attempts {
                 if rename(new, folder) == 0 { return }
                 guard [EEXIST, ENOTEMPTY].contains(errno) else { throw FileFailure("replace", folder, errno) }
@@ -215,17 +221,18 @@ extension FolderReplacement {
             throw FileFailure("replace", folder, EBUSY)
         }
 
-        /// For file systems that know no exchange: for a moment the folder is missing, and `recover` puts it back.
+        /// Replaces the folder in two steps, for file systems that cannot exchange folders. The folder is missing
+        /// between the steps; `recover` restores it after a kill.
         private func moveAside(_ new: String) throws(FileFailure) -> Bool {
             let old = "\(parent)/\(oldPrefix)\(new.suffix(6))"
             guard rename(folder, old) == 0 || errno == ENOENT else { throw FileFailure("replace", folder, errno) }
             if rename(new, folder) == 0 {
-                // Under the name by which the caller removes it.
+                // The caller removes this name.
                 rename(old, new)
                 return true
             }
             let number = errno
-            // Where somebody else's content has come in between, nobody needs the old any more.
+            // If another process has put its own content in place, the old content is obsolete.
             if rename(old, folder) != 0, [EEXIST, ENOTEMPTY].contains(errno) {
                 try? FileManager.default.removeItem(atPath: old)
             }
@@ -236,7 +243,7 @@ extension FolderReplacement {
         func recover() throws(FileFailure) {
             let names = try Self.names(in: parent)
             for name in names where isOurs(name, oldPrefix) {
-                // Fails, as it should, when there is content in the folder.
+                // Fails if the folder has content, which then stays.
                 if rename("\(parent)/\(name)", folder) != 0 { remove("\(parent)/\(name)") }
             }
             for name in names where isOurs(name, newPrefix) { remove("\(parent)/\(name)") }

@@ -1,19 +1,22 @@
-/// How `JSONValueDecoder` and `JSONValueEncoder` treat dates and errors.
+/// The rules of `JSONValueDecoder` and `JSONValueEncoder` for dates and errors.
 package struct JSONCodingRules: Sendable {
+    /// The format of dates.
     package enum Dates: Sendable {
-        /// Numbers: seconds since 2001, as Foundation's coders read and write a `Date` unless a strategy is set.
+        /// Numbers: seconds since 2001, the default of Foundation's coders for a `Date`.
         case seconds
-        /// RFC 3339 text, and nothing else.
+        /// RFC 3339 text only.
         case text
-        /// RFC 3339 text. Seconds since 2001 are read as well.
+        /// RFC 3339 text. The decoder also accepts seconds since 2001.
         case textOrSeconds
     }
 
+    /// The kinds of errors.
     package enum Errors: Sendable {
-        /// The kinds of Foundation's decoder: a text that is not a URL is corrupted data, and an error of a type's own
-        /// `init(from:)` is thrown as it is.
+        /// The errors of Foundation's decoder. Text that is not a URL is corrupted data, and an error of a type's own
+        /// `init(from:)` passes through.
         case foundation
-        /// Every error is a `DecodingError` with the path of the value. A value that does not fit is a mismatch of its type.
+        /// Every error is a `DecodingError` with the path of the value. A value that does not fit is a mismatch of its
+        /// type.
         case mismatches
     }
 

@@ -1,38 +1,59 @@
 import Foundation
 
-/// Why a text is not acceptable JSON, and where.
+/// A JSON parsing error with its position.
 public struct JSONError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong, in words.
+    /// A description of the error.
     public let reason: String
-    /// Line and column, both counted from 1 in bytes.
+    /// The line, counted from 1.
     public let line: Int
+    /// The column, counted from 1 in bytes.
     public let column: Int
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - reason: A description of the error.
+    ///   - line: The line, counted from 1.
+    ///   - column: The column, counted from 1 in bytes.
     public init(reason: String, line: Int, column: Int) {
         self.reason = reason
         self.line = line
         self.column = column
     }
 
+    /// The reason and the position.
     public var description: String { "\(reason) at line \(line), column \(column)" }
 }
 
 extension JSONValue {
-    /// How deep arrays and objects may nest unless the caller says otherwise.
+    /// The default limit for the nesting of arrays and objects.
     public static let defaultDepth = 128
-    /// The most bytes of UTF-8 that a member's name may have unless it is ASCII. Bringing a name to one Unicode form takes
-    /// time in proportion to the square of its length.
+    /// The limit, in bytes of UTF-8, for a member name that is not ASCII. Normalising a name takes time in proportion
+    /// to the square of its length.
     public static let longestName = 1024
 
-    /// Parses one JSON document (RFC 8259, UTF-8), refusing duplicate names, lone surrogates, trailing bytes and nesting
-    /// beyond `depth`. Names that differ only by their Unicode form count as duplicates, so a name that is not ASCII has at
-    /// most `longestName` bytes. Throws `JSONError`. The caller bounds the size.
+    /// Parses a JSON document (RFC 8259) in UTF-8.
+    ///
+    /// Refuses duplicate names, lone surrogates, trailing bytes and deeper nesting than `depth`. Names that differ only
+    /// in their Unicode form are duplicates, so a name that is not ASCII has at most `longestName` bytes. The caller
+    /// limits the size of the document.
+    ///
+    /// - Parameters:
+    ///   - bytes: The document.
+    ///   - depth: The limit for the nesting of arrays and objects.
+    /// - Throws: ``JSONError`` with the position of the first error.
     public init(parsing bytes: some Sequence<UInt8>, depth: Int = defaultDepth) throws(JSONError) {
         let buffer = Array(bytes)
         var parser = JSONParser(bytes: buffer, depthLeft: depth)
         self = try parser.document()
     }
 
+    /// Parses a JSON document (RFC 8259).
+    ///
+    /// - Parameters:
+    ///   - text: The document.
+    ///   - depth: The limit for the nesting of arrays and objects.
+    /// - Throws: ``JSONError`` with the position of the first error.
     public init(parsing text: String, depth: Int = defaultDepth) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depth: depth)
     }
@@ -79,7 +100,7 @@ private struct JSONParser {
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
         case let byte? where byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte): return .number(try number())
-        case nil: throw failure("the document ends where a value should stand")
+        case nil: throw failure("the document ends before a value")
         default: throw failure("a value cannot begin here")
         }
     }
@@ -114,7 +135,7 @@ private struct JSONParser {
         }
         while true {
             skipWhiteSpace()
-            guard next == UInt8(ascii: "\"") else { throw failure("a member's name in quotes should stand here") }
+            guard next == UInt8(ascii: "\"") else { throw failure("expected a member name in quotes") }
             let name = try string()
             let isASCII = name.utf8.allSatisfy { $0 < 0x80 }
             guard isASCII || name.utf8.count <= JSONValue.longestName else {
@@ -124,7 +145,7 @@ private struct JSONParser {
                 throw failure("the name \"\(name)\" appears twice in one object")
             }
             skipWhiteSpace()
-            guard next == UInt8(ascii: ":") else { throw failure("a colon should stand here") }
+            guard next == UInt8(ascii: ":") else { throw failure("expected a colon") }
             position += 1
             members.append(name, try value())
             skipWhiteSpace()
@@ -133,7 +154,7 @@ private struct JSONParser {
             case UInt8(ascii: "}"):
                 position += 1
                 return .object(members)
-            default: throw failure("a comma or the end of the object should stand here")
+            default: throw failure("expected a comma or the end of the object")
             }
         }
     }
@@ -153,7 +174,7 @@ private struct JSONParser {
             case UInt8(ascii: "]"):
                 position += 1
                 return .array(elements)
-            default: throw failure("a comma or the end of the array should stand here")
+            default: throw failure("expected a comma or the end of the array")
             }
         }
     }
@@ -177,7 +198,7 @@ private struct JSONParser {
     private mutating func digits() throws(JSONError) {
         let start = position
         while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
-        guard position > start else { throw failure("a digit should stand here") }
+        guard position > start else { throw failure("expected a digit") }
     }
 
     private mutating func string() throws(JSONError) -> String {
@@ -233,12 +254,12 @@ private struct JSONParser {
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard unit < 0xDC00, next == UInt8(ascii: "\\"), position + 1 < bytes.count,
             bytes[position + 1] == UInt8(ascii: "u")
-        else { throw failure("half of a surrogate pair stands alone") }
+        else { throw failure("half of a surrogate pair has no other half") }
         position += 2
         let low = try codeUnit()
         guard (0xDC00...0xDFFF).contains(low),
             let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
-        else { throw failure("half of a surrogate pair stands alone") }
+        else { throw failure("half of a surrogate pair has no other half") }
         return scalar
     }
 
@@ -246,7 +267,7 @@ private struct JSONParser {
         var unit: UInt32 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-                throw failure("four hexadecimal digits should stand here")
+                throw failure("expected four hexadecimal digits")
             }
             unit = unit << 4 | UInt32(digit)
             position += 1
@@ -255,15 +276,16 @@ private struct JSONParser {
     }
 }
 
-/// The names of an object that is parsed. A few that are ASCII are compared one by one, which is faster than hashing them.
+/// The names of the object that is being parsed. A few ASCII names are compared one by one, which is faster than
+/// hashing.
 ///
-/// All others are hashed, each once: `String` compares by canonical equivalence, for which it brings a name that is not
-/// ASCII to one form, and "K" is equivalent to the sign for kelvin.
+/// All others are hashed once. `String` compares by canonical equivalence, for which it normalises a name that is not
+/// ASCII. Some of those are equivalent to an ASCII name, such as the kelvin sign to "K".
 private struct JSONNames {
     private var hashed: Set<String> = []
     private var isASCII = true
 
-    /// Returns `false` when one of `members`, those read so far, has the name.
+    /// Returns `false` when one of the earlier members, `members`, has the name.
     mutating func insert(_ name: String, isASCII: Bool, after members: JSONMembers) -> Bool {
         self.isASCII = self.isASCII && isASCII
         if self.isASCII, !members.isLarge { return members[name] == nil }

@@ -1,11 +1,11 @@
-/// Places in a document of JSON (RFC 6901). Names are taken by their bytes: a combining mark behind a slash changes nothing.
+/// JSON Pointers (RFC 6901). Names are compared by bytes, so a combining mark after a slash has no effect.
 package enum JSONPointer {
     private static let (slash, tilde) = (UInt8(ascii: "/"), UInt8(ascii: "~"))
 
-    /// The pointer to the member `name`, or to the element of this index, of what `parent` points to.
+    /// Returns the pointer to the member `name`, or to the element with this index, of the value at `parent`.
     package static func member(_ name: String, of parent: String = "") -> String { "\(parent)/\(escaped(name))" }
 
-    /// A name as it is in a pointer.
+    /// Returns a name in its escaped form.
     package static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == slash || $0 == tilde }) else { return name }
         let bytes = name.utf8.flatMap { byte in
@@ -14,7 +14,7 @@ package enum JSONPointer {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The names and indices on the way to a place; `nil` for a text that is no pointer.
+    /// Returns the names and indices of a pointer, or `nil` when the string is not a pointer.
     package static func steps(_ pointer: String) -> [String]? {
         if pointer.isEmpty { return [] }
         guard pointer.utf8.first == slash else { return nil }

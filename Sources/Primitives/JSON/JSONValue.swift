@@ -1,26 +1,37 @@
 import Foundation
 
-/// A JSON document (RFC 8259) as a value: the order of members and the text of numbers are kept as they came.
+/// A JSON document (RFC 8259). It keeps the order of members and the text of numbers.
 ///
-/// Strings and names are equal when their bytes are. Two names of one object differ by more than their Unicode form.
+/// Strings and names are equal when their bytes are equal. Two names of one object differ by more than their Unicode
+/// form.
 ///
 ///     let value: JSONValue = ["name": "pro", "seats": 3]
 ///     value["name"]?.stringValue            // "pro"
 public enum JSONValue: Sendable {
+    /// The value null.
     case null
+    /// A Boolean.
     case bool(Bool)
+    /// A number.
     case number(JSONNumber)
+    /// A string.
     case string(String)
+    /// An array.
     case array([JSONValue])
+    /// An object.
     case object(JSONMembers)
 
-    /// An object from a dictionary, its members in the order of their names.
+    /// Returns an object with the members of a dictionary, ordered by name.
+    ///
+    /// - Parameter members: The members by name.
+    /// - Returns: The object.
     public static func object(_ members: JSONObject) -> JSONValue {
         .object(JSONMembers(members))
     }
 }
 
 extension JSONValue: Hashable {
+    /// Returns whether both documents are equal. The order of members does not count.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -33,6 +44,7 @@ extension JSONValue: Hashable {
         }
     }
 
+    /// Hashes the document without the order of its members.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
@@ -45,38 +57,48 @@ extension JSONValue: Hashable {
     }
 }
 
-/// The dictionary view of a JSON object, for code that does not care about order.
+/// The members of a JSON object as a dictionary, without their order.
 public typealias JSONObject = [String: JSONValue]
 
 extension JSONValue {
+    /// Whether the value is null.
     public var isNull: Bool { self == .null }
 
+    /// The Boolean, or `nil` for another kind.
     public var boolValue: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
+    /// The string, or `nil` for another kind.
     public var stringValue: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The number as an integer, if it is one that fits.
+    /// The number as an `Int`, or `nil` for another kind or a number that an `Int` cannot express.
     public var intValue: Int? {
         if case .number(let value) = self { value.int } else { nil }
     }
 
+    /// The number as a `Double`, or `nil` for another kind.
     public var doubleValue: Double? {
         if case .number(let value) = self { value.double } else { nil }
     }
 
+    /// The elements, or `nil` for another kind.
     public var arrayValue: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
+    /// The members as a dictionary, or `nil` for another kind.
     public var objectValue: JSONObject? {
         if case .object(let value) = self { value.dictionary } else { nil }
     }
 
-    /// A member of an object; `nil` for another kind or an absent member. Setting on another kind makes an object.
+    /// A member of an object, or `nil` for another kind or a missing member.
+    ///
+    /// Setting a member of another kind replaces the value by an object.
+    ///
+    /// - Parameter name: The name of the member, compared by bytes.
     public subscript(name: String) -> JSONValue? {
         get {
             if case .object(let members) = self { members[name] } else { nil }
@@ -89,7 +111,7 @@ extension JSONValue {
         }
     }
 
-    /// The same document with the members of each object in the order of their names.
+    /// The same document with the members of each object ordered by name.
     package var sortedByName: JSONValue {
         switch self {
         case .array(let elements): .array(elements.map(\.sortedByName))
@@ -98,7 +120,9 @@ extension JSONValue {
         }
     }
 
-    /// An element of an array; `nil` for another kind or an index outside it.
+    /// An element of an array, or `nil` for another kind or an index outside the array.
+    ///
+    /// - Parameter index: The index of the element.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -109,29 +133,40 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
+    /// Creates the value null.
     public init(nilLiteral: ()) { self = .null }
+    /// Creates a Boolean from `value`.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// Creates a number from `value`.
     public init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
+    /// Creates a number from `value`.
     public init(floatLiteral value: Double) { self = .number(JSONNumber(value)) }
+    /// Creates a string from `value`.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// Creates an array of `elements`.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// Creates an object with the members `elements`, in their order.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONMembers(elements)) }
 }
 
 extension JSONValue {
+    /// Returns a number with the value of `value`.
     public static func number(_ value: Int) -> JSONValue { .number(JSONNumber(value)) }
+    /// Returns a number with the value of `value`.
     public static func number(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
+    /// Returns a number with the value of `value`; infinity and NaN become 0.
     public static func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
 }
 
-/// A number as its JSON text. Two are equal when they mean the same number.
+/// A number with its JSON text. Two numbers are equal when their values are equal.
 public struct JSONNumber: Sendable, CustomStringConvertible {
-    /// The text as it stands in the document, for example `1e3`.
+    /// The text from the document, for example `1e3`.
     public let text: String
 
+    /// Creates a number from the integer `value`.
     public init(_ value: some FixedWidthInteger & Sendable) { text = String(value) }
 
-    /// JSON has no infinities and no NaN: those become `0`.
+    /// Creates a number from `value`. Infinity and NaN, which JSON cannot express, become `0`.
     public init(_ value: Double) {
         if !value.isFinite {
             text = "0"
@@ -142,9 +177,9 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
         }
     }
 
-    /// `nil` when `text` is not a JSON number.
+    /// Creates a number from `text`, or returns `nil` when `text` is not a JSON number.
     public init?(text: String) {
-        // A document may have white space around its value; a number has none.
+        // A document can have white space around its value, but a number cannot.
         guard let first = text.utf8.first, let last = text.utf8.last, !Self.isSpace(first), !Self.isSpace(last),
             case .number? = try? JSONValue(parsing: text)
         else { return nil }
@@ -155,13 +190,13 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// The number as an `Int`, if it is one exactly: `1.50e2` is 150, `0.5` and what is out of range are `nil`.
+    /// The number as an `Int`, or `nil` when it is not an integer or out of range: `1.50e2` is 150, and `0.5` is `nil`.
     public var int: Int? { integer() }
 
-    /// The number as an integer of any type, if it is one exactly and fits.
+    /// Returns the number as an integer of any type, or `nil` when it is not an integer or does not fit.
     func integer<Integer: FixedWidthInteger>() -> Integer? { Integer(text) ?? exactInteger() }
 
-    /// By its digits: on the way through `Double` a large number would become one of its neighbours.
+    /// Converts the digits. A conversion by way of `Double` would change a large number.
     private func exactInteger<Integer: FixedWidthInteger>() -> Integer? {
         let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
         guard let mantissa = parts.first, parts.count <= 2 else { return nil }
@@ -176,36 +211,41 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
             digits.removeLast()
             exponent += 1
         }
-        // The longest of all, 128 bits, have 39 digits.
+        // The longest integers, of 128 bits, have 39 digits.
         guard (0...38).contains(exponent) else { return nil }
         digits += [UInt8](repeating: UInt8(ascii: "0"), count: exponent)
         return Integer((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
     }
 
+    /// The nearest `Double`.
     public var double: Double? { Double(text) }
+    /// The number as a `Decimal`.
     public var decimal: Decimal? { Decimal(string: text, locale: nil) }
+    /// The text.
     public var description: String { text }
 }
 
 extension JSONNumber: Hashable {
+    /// Returns whether both numbers have the same value.
     public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         if left.text == right.text { return true }
         if let one = Int(left.text), let other = Int(right.text) { return one == other }
         return left.value == right.value
     }
 
+    /// Hashes the value of the number.
     public func hash(into hasher: inout Hasher) { hasher.combine(value) }
 
-    /// What a text means: digits that neither begin nor end with a zero, before the last of which stand so many places.
+    /// The exact value of a number: digits without leading and trailing zeros, and the power of ten.
     private struct Value: Hashable {
         var isNegative = false
         var digits: [UInt8] = []
         var exponent = 0
-        /// An exponent that no `Int` can hold, as it is written.
+        /// An exponent that an `Int` cannot express, as text.
         var hugeExponent: Substring?
     }
 
-    /// By the digits, because different numbers can have the same `Double`.
+    /// The exact value. It is computed from the digits, because different numbers can have the same `Double`.
     private var value: Value {
         let parts = text.split { $0 == "e" || $0 == "E" }
         let mantissa = (parts.first ?? "").utf8
@@ -232,11 +272,12 @@ extension JSONNumber: Hashable {
     }
 }
 
-/// The members of a JSON object in the order they came. Equality ignores order.
+/// The members of a JSON object in their order. Equality ignores the order.
 ///
-/// A name is found by its bytes. Names are unique under canonical equivalence: to set "é" in one Unicode form replaces a
-/// member that has the name in another form, so that no reader can choose between the two.
+/// A name is found by its bytes. Names are unique under canonical equivalence: setting "é" replaces a member that has
+/// this name in another Unicode form, so every reader finds the same member.
 public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
+    /// A member with its name.
     public typealias Element = (key: String, value: JSONValue)
     private var entries: [Entry] = []
 
@@ -245,9 +286,12 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
         let value: JSONValue
     }
 
+    /// Creates an empty object.
     public init() {}
 
-    /// From pairs; of two with the same name the later wins.
+    /// Creates an object from pairs; the last pair of a name wins.
+    ///
+    /// - Parameter pairs: Names and values, in order.
     public init(_ pairs: some Sequence<(String, JSONValue)>) {
         var places: [String: Int] = [:]
         for (name, value) in pairs {
@@ -265,14 +309,19 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
         }
     }
 
-    /// From a dictionary, ordered by name.
+    /// Creates an object from a dictionary, ordered by name.
+    ///
+    /// - Parameter object: The members by name.
     public init(_ object: JSONObject) {
         entries = object.sorted { $0.key.bytesPrecede($1.key) }.map { Entry(key: $0.key, value: $0.value) }
     }
 
+    /// Creates an object with the members `elements`, in their order.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 
-    /// The value of the member called `name`; setting `nil` removes it, a new one is appended.
+    /// The value of a member. Setting `nil` removes the member; setting a new name appends it.
+    ///
+    /// - Parameter name: The name of the member, compared by bytes.
     public subscript(name: String) -> JSONValue? {
         get { entries.first { $0.key.hasSameBytes(as: name) }?.value }
         set {
@@ -295,33 +344,44 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
 
     /// Where the names are. Up to `searchable` members are searched one by one, which is faster.
     typealias Places = [ExactString: Int]
+    /// The number of members from which an index is used. A linear search is faster for fewer.
     private static let searchable = 16
 
-    /// Whether it has so many members that an index is faster than a search.
+    /// Whether an index is faster than a linear search.
     var isLarge: Bool { entries.count >= Self.searchable }
 
-    /// The places of all names, for many searches; `nil` for few members.
+    /// Returns the positions of all names, for many searches, or `nil` for few members.
     func places() -> Places? {
         guard isLarge else { return nil }
         return Places(uniqueKeysWithValues: entries.enumerated().map { (ExactString($1.key), $0) })
     }
 
-    /// Appends a member whose name is known to be new.
+    /// Appends a member whose name is not in the object.
     mutating func append(_ name: String, _ value: JSONValue) { entries.append(Entry(key: name, value: value)) }
 
+    /// The position of the first member, 0.
     public var startIndex: Int { 0 }
+    /// The number of members.
     public var endIndex: Int { entries.count }
+    /// The member at a position.
+    ///
+    /// - Parameter position: An index of the collection.
     public subscript(position: Int) -> Element { (entries[position].key, entries[position].value) }
+    /// The names, in order.
     public var keys: [String] { entries.map(\.key) }
+    /// The values, in order.
     public var values: [JSONValue] { entries.map(\.value) }
+    /// The members as a dictionary.
     public var dictionary: JSONObject { JSONObject(uniqueKeysWithValues: entries.map { ($0.key, $0.value) }) }
 }
 
 extension JSONMembers: Hashable {
+    /// Returns whether both objects have the same members in any order.
     public static func == (left: JSONMembers, right: JSONMembers) -> Bool {
         left.count == right.count && left.byExactName == right.byExactName
     }
 
+    /// Hashes the members without their order.
     public func hash(into hasher: inout Hasher) { hasher.combine(byExactName) }
 
     private var byExactName: [ExactString: JSONValue] {
@@ -330,6 +390,10 @@ extension JSONMembers: Hashable {
 }
 
 extension JSONValue: Codable {
+    /// Reads a document from any decoder.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? JSONValueDecoder {
             self = decoder.value
@@ -360,6 +424,10 @@ extension JSONValue: Codable {
         }
     }
 
+    /// Writes the document to any encoder.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):
@@ -399,16 +467,20 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue {
-    /// Returns this document as one of the caller's types.
+    /// Decodes the document as a type of the caller.
     ///
-    /// Dates are numbers: seconds since 2001, which `Date` itself reads. Throws `DecodingError`, which names the path of
-    /// the value that does not fit.
+    /// Dates are numbers: seconds since 2001, as `Date` itself reads them.
     ///
     ///     let policy = try JSONValue(parsing: bytes).decode(Policy.self)
+    ///
+    /// - Parameter type: The type to decode.
+    /// - Returns: The decoded value.
+    /// - Throws: `DecodingError` with the path of the value that does not fit.
     public func decode<T: Decodable>(_ type: T.Type) throws -> T { try JSONValueDecoder.decode(type, from: self) }
 
-    /// Makes a document of one of the caller's values, as ``decode(_:)`` reads it.
+    /// Encodes a value of the caller, in the form that ``decode(_:)`` reads.
     ///
-    /// Throws `EncodingError` for a value that JSON cannot express, such as NaN.
+    /// - Parameter value: The value to encode.
+    /// - Throws: `EncodingError` for a value that JSON cannot express, such as NaN.
     public init(encoding value: some Encodable) throws { self = try JSONValueEncoder.encode(value) }
 }

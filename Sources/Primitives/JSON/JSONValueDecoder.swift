@@ -1,15 +1,16 @@
 import Foundation
 
-/// Reads `Decodable` types straight from a ``JSONValue``, without the way through text.
+/// Decodes `Decodable` types directly from a ``JSONValue``, without text in between.
 ///
-/// Throws `DecodingError` with the path of the value, and never a value itself: documents hold secrets. An integer is read
-/// from a number that is exactly one, such as `1e3`. Arrays and objects nest at most 512 deep, as in Foundation's decoder.
+/// Throws `DecodingError` with the path of the value, but never the value itself, because documents contain secrets. An
+/// integer can have any spelling of its exact value, such as `1e3`. Arrays and objects can nest 512 deep, as in
+/// Foundation's decoder.
 ///
 ///     let customer = try JSONValueDecoder.decode(Customer.self, from: document, rules: .init(dates: .text))
 package final class JSONValueDecoder: Decoder {
     fileprivate enum Source {
         case value(JSONValue)
-        /// The payload of a message. It has no order, and becomes a `JSONValue` only where a type asks for one.
+        /// The payload of a message, which has no order. It becomes a `JSONValue` only for a type that requires one.
         case dictionary(JSONObject)
     }
 
@@ -17,7 +18,7 @@ package final class JSONValueDecoder: Decoder {
 
     private let source: Source
     private let rules: JSONCodingRules
-    /// The decoders on the way to this one. The path is made from them when it is asked for, which is after an error.
+    /// The parent decoder. The path is computed from the parents only after an error.
     private let parent: JSONValueDecoder?
     private let key: (any CodingKey)?
     private let depth: Int
@@ -39,7 +40,7 @@ package final class JSONValueDecoder: Decoder {
         try JSONValueDecoder(.value(value), rules).decode(type)
     }
 
-    /// Returns the object that has these members as a `T`. What `T` itself throws is thrown as it is.
+    /// Returns the object with these members as a `T`. Errors of `T` itself pass through.
     package static func decode<T: Decodable>(
         _ type: T.Type, from members: JSONObject, rules: JSONCodingRules = .standard
     ) throws -> T {
@@ -75,7 +76,7 @@ package final class JSONValueDecoder: Decoder {
 
     package func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
-    /// The document that is read here.
+    /// The document that this decoder reads.
     var value: JSONValue {
         switch source {
         case .dictionary(let members): .object(members)
@@ -86,7 +87,8 @@ package final class JSONValueDecoder: Decoder {
 
 // MARK: - Values
 
-/// The place of a value: in the decoder that has the key, or where the decoder itself is. Made only for an error or a child.
+/// Returns the key of a value in this decoder, or `nil` for the decoder's own value. Called only for an error or a
+/// nested decoder.
 private typealias Place = () -> (any CodingKey)?
 
 extension JSONValueDecoder {
@@ -110,7 +112,7 @@ extension JSONValueDecoder {
         return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    /// A value of the right kind that is not a `type`.
+    /// Returns the error for a value of the right kind that is not a `type`.
     private func unfit(
         _ type: Any.Type, _ value: JSONValue, _ key: Place, _ description: String
     ) -> DecodingError {
@@ -140,14 +142,14 @@ extension JSONValueDecoder {
         try number(value, key) { $0.integer() }
     }
 
-    /// A number beyond the range is refused: read as infinity it could not be written again.
+    /// Returns a floating-point number. Refuses a number out of range, because infinity could not be written again.
     fileprivate func float<T: LosslessStringConvertible & BinaryFloatingPoint>(
         _ value: JSONValue, _ key: Place
     ) throws -> T {
         try number(value, key) { number in T(number.text).flatMap { $0.isFinite ? $0 : nil } }
     }
 
-    /// Reads a value of another type from its text.
+    /// Parses a value of another type from its text.
     private func text<T>(
         _ type: T.Type, _ value: JSONValue, _ key: Place, _ description: String, _ read: (String) -> T?
     ) throws -> T {
@@ -168,8 +170,8 @@ extension JSONValueDecoder {
             RFC3339.date(from:))
     }
 
-    /// `value` as any type. Those whose own `Codable` is not what JSON says for them are read here, and the most frequent
-    /// ones, which need no decoder of their own.
+    /// Returns `value` as any type. Handles the types whose JSON form differs from their own `Codable`, and the most
+    /// frequent types, which need no nested decoder.
     fileprivate func unwrap<T: Decodable>(_ type: T.Type, _ value: JSONValue, _ key: Place) throws -> T {
         func found(_ value: Any) throws -> T {
             guard let value = value as? T else { throw mismatch(type, .null, key) }
@@ -278,7 +280,6 @@ extension JSONValueDecoder {
         func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try decoder.integer(value(key)) { key } }
         func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try decoder.integer(value(key)) { key } }
 
-        // One search for a member instead of three.
         func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
             try present(key).map { try decoder.unwrap(type, $0) { key } }
         }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Writes `Encodable` types straight to a ``JSONValue``, as ``JSONValueDecoder`` reads them.
+/// Encodes `Encodable` types directly to a ``JSONValue``, in the form that ``JSONValueDecoder`` reads.
 ///
-/// Numbers have the text that Foundation's encoder gives them. Throws `EncodingError` for one that JSON cannot express,
-/// such as NaN.
+/// Numbers have the same text as from Foundation's encoder. Throws `EncodingError` for a number that JSON cannot
+/// express, such as NaN.
 ///
 ///     let document = try JSONValueEncoder.encode(customer, rules: .init(dates: .text))
 package final class JSONValueEncoder: Encoder {
-    /// A value that is complete, or an encoder that is still written to: a nested container or that of a parent class.
+    /// A complete value, or an encoder that is still in use, for a nested container or a parent class.
     fileprivate enum Part {
         case value(JSONValue)
         case encoder(JSONValueEncoder)
@@ -54,7 +54,7 @@ package final class JSONValueEncoder: Encoder {
 
     package func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    /// Of two kinds of containers the one that is opened last counts.
+    /// Starts a container. If a type opens containers of two kinds, the last one counts.
     private func begin(_ kind: Kind) {
         guard self.kind != kind else { return }
         self.kind = kind
@@ -62,7 +62,7 @@ package final class JSONValueEncoder: Encoder {
         elements = []
     }
 
-    /// A type that writes nothing is an empty object.
+    /// The encoded value. A type that writes nothing is an empty object.
     private var value: JSONValue {
         switch kind {
         case .nothing: .object(JSONMembers())
@@ -75,7 +75,7 @@ package final class JSONValueEncoder: Encoder {
 
 // MARK: - Values
 
-/// The keys on the way to a value. Made for each nested value, and turned into an array only after an error.
+/// The keys that lead to a value. Created for each nested value, and converted to an array only after an error.
 private final class Path: Sendable {
     private let parent: Path?
     private let key: any CodingKey
@@ -101,7 +101,7 @@ extension JSONValueEncoder {
         JSONValueEncoder(key().map { Path(path, $0) } ?? path, rules)
     }
 
-    /// - Parameter key: the place of the value; `nil` where it is that of the encoder.
+    /// Returns the document of `value`. `key` returns its key, or `nil` for the encoder's own value.
     fileprivate func encoded<T: Encodable>(_ value: T, _ key: () -> (any CodingKey)?) throws -> JSONValue {
         if T.self == String.self, let value = value as? String { return .string(value) }
         if T.self == Date.self, rules.dates != .seconds, let value = value as? Date {
@@ -116,7 +116,7 @@ extension JSONValueEncoder {
         return child.value
     }
 
-    /// A fraction with the shortest text that reads as the same number, and without `.0`.
+    /// Returns a number with the shortest text that reads as the same value, without `.0`.
     fileprivate func number<T: BinaryFloatingPoint & CustomStringConvertible>(
         _ value: T, _ key: () -> (any CodingKey)?
     ) throws -> JSONValue {

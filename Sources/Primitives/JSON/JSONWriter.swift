@@ -1,14 +1,19 @@
 import Foundation
 
 extension JSONValue {
-    /// The document as UTF-8 bytes without white space, members in their order.
+    /// Returns the document as UTF-8 bytes without white space, with members in their order.
     public func encoded() -> [UInt8] {
         var writer = JSONWriter()
         writer.write(self)
         return writer.bytes
     }
 
-    /// The document as text; `pretty` indents by two spaces, `sortedKeys` orders members by name.
+    /// Returns the document as text.
+    ///
+    /// - Parameters:
+    ///   - pretty: Whether to indent by two spaces.
+    ///   - sortedKeys: Whether to order members by name.
+    /// - Returns: The text.
     public func text(pretty: Bool = false, sortedKeys: Bool = false) -> String {
         var writer = JSONWriter(pretty: pretty, sortedKeys: sortedKeys)
         writer.write(self)
@@ -17,10 +22,11 @@ extension JSONValue {
 }
 
 extension JSONValue: CustomStringConvertible {
+    /// The document as text.
     public var description: String { text() }
 }
 
-/// Writes JSON straight into a byte buffer.
+/// A writer of JSON to a byte buffer.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private let pretty: Bool
@@ -58,7 +64,7 @@ package struct JSONWriter {
         }
     }
 
-    /// A string in quotes, escaped as RFC 8259 section 7 demands.
+    /// Writes a string in quotes, escaped as RFC 8259 section 7 requires.
     package mutating func write(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
@@ -91,7 +97,7 @@ package struct JSONWriter {
         }
     }
 
-    /// Punctuation for whoever writes members one by one.
+    /// Writes punctuation, for callers that write the members one by one.
     package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     private mutating func list(_ open: String, _ close: String, isEmpty: Bool, _ body: (inout JSONWriter) -> Void) {

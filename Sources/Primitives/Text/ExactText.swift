@@ -1,29 +1,34 @@
 import Foundation
 
-/// Text that identifies something. Two values are equal when their UTF-8 bytes are equal.
+/// An identifier as text. Two values are equal when their UTF-8 bytes are equal.
 ///
 /// Swift compares a `String` by canonical equivalence: the composed "é" equals "e" with a combining accent. A database,
-/// a URL and a signature compare bytes. An identifier must mean the same in all of them, so it conforms to this protocol
-/// and gets `==`, `hash(into:)` and `<` over its bytes. The order is that of SQLite's collation BINARY.
+/// a URL and a signature compare bytes. An identifier must mean the same in all of them. So it conforms to this
+/// protocol and gets `==`, `hash(into:)` and `<` over its bytes. The order is that of SQLite's collation BINARY.
 ///
 ///     struct Room: ExactText { let rawValue: String }
 ///     Room(rawValue: "caf\u{E9}") == Room(rawValue: "cafe\u{301}")     // false
 public protocol ExactText: RawRepresentable, Hashable, Comparable, Sendable where RawValue == String {}
 
 extension ExactText {
+    /// Returns whether both values have the same bytes.
     @inlinable public static func == (left: Self, right: Self) -> Bool {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
-    // The standard library has operators for every `RawRepresentable`, which would compare the strings.
+    // Overrides the operator of the standard library for `RawRepresentable`, which compares the strings.
+    /// Returns whether the values have different bytes.
     @inlinable public static func != (left: Self, right: Self) -> Bool {
         !left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
+    /// Returns whether the bytes of `left` come before those of `right`.
     @inlinable public static func < (left: Self, right: Self) -> Bool { left.rawValue.bytesPrecede(right.rawValue) }
 
+    /// Hashes the bytes.
     @inlinable public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
+    /// The hash of the bytes.
     public var hashValue: Int {
         var hasher = Hasher()
         hash(into: &hasher)
@@ -31,7 +36,7 @@ extension ExactText {
     }
 }
 
-/// A string that is compared, hashed and ordered by its bytes: the key of a dictionary or set of names from outside.
+/// A string that is compared, hashed and ordered by its bytes. Use it for dictionaries and sets of external names.
 ///
 ///     var seen: Set<ExactString> = []
 ///     seen.insert(ExactString(name))
@@ -46,7 +51,10 @@ package struct ExactString: ExactText, ExpressibleByStringLiteral, CustomStringC
 }
 
 extension String {
-    /// Whether both strings have the same UTF-8 bytes.
+    /// Returns whether both strings have the same UTF-8 bytes.
+    ///
+    /// - Parameter other: The string to compare with.
+    /// - Returns: Whether the bytes are equal.
     @inlinable public func hasSameBytes(as other: String) -> Bool {
         utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
@@ -58,7 +66,7 @@ extension String {
         }.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether the UTF-8 bytes of this string come before those of `other`.
+    /// Returns whether the UTF-8 bytes of this string come before those of `other`.
     @usableFromInline func bytesPrecede(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
     @inlinable func hashBytes(into hasher: inout Hasher) {
@@ -66,21 +74,27 @@ extension String {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
         }
         if isHashed == nil { for byte in utf8 { hasher.combine(byte) } }
-        // No byte of UTF-8: it ends the text, so that texts that follow one another cannot be divided in two ways.
+        // Ends the string with a byte that UTF-8 does not contain, so that consecutive strings cannot be divided in two
+        // ways.
         hasher.combine(0xFF as UInt8)
     }
 }
 
 extension String? {
-    /// Whether there is a string, and it has the bytes of `other`.
+    /// Returns whether there is a string with the same UTF-8 bytes as another one.
+    ///
+    /// - Parameter other: The string to compare with.
+    /// - Returns: Whether the bytes are equal.
     public func hasSameBytes(as other: String) -> Bool { map { $0.hasSameBytes(as: other) } ?? false }
 }
 
 extension Dictionary where Key == String {
-    /// The value whose key has the bytes of `key`. The ordinary subscript also finds a key in another Unicode form.
+    /// The value whose key has the bytes of `key`. The normal subscript also finds a key in another Unicode form.
     ///
-    /// A key is a name. One of more than 1024 bytes is not looked up: hashing a string that is not ASCII takes time in
-    /// proportion to the square of its length.
+    /// A key is a name. Keys of more than 1024 bytes are not found, because hashing a string that is not ASCII takes
+    /// time in proportion to the square of its length.
+    ///
+    /// - Parameter key: The key to find.
     public subscript(exactly key: String) -> Value? {
         guard key.utf8.count <= 1024, let index = index(forKey: key), keys[index].hasSameBytes(as: key) else {
             return nil

@@ -1,6 +1,6 @@
-/// One value of an open set: a string, with names for the values that are known.
+/// A value of an open set: a string, with names for the known values.
 ///
-/// `Owner` is the type that the values belong to, so that values of different sets are different types. Each set has a
+/// `Owner` is the type that the values belong to, so that values of different sets have different types. Each set has a
 /// name inside its owner, and its known values are static members:
 ///
 ///     extension HTTPError {
@@ -11,12 +11,14 @@
 ///         public static var invalidURL: Self { Self(rawValue: "invalidURL") }
 ///     }
 ///
-/// A value that is not known is kept as it is. It is coded as its string.
+/// An unknown value is kept. A value is encoded as its string.
 public struct OpenEnum<Owner>: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The string of the value.
     public let rawValue: String
 
-    /// Creates a value, known or unknown.
+    /// Creates a known or unknown value from `rawValue`.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The string of the value.
     public var description: String { rawValue }
 }

@@ -1,7 +1,7 @@
 extension String {
-    /// The text that these bytes are in UTF-8; `nil` when they are not.
+    /// Decodes UTF-8. Returns `nil` when the bytes are not valid UTF-8.
     ///
-    /// `String(validating:as:)` on systems that have it; iOS 17 and macOS 14 do not.
+    /// This is `String(validating:as:)`, which iOS 17 and macOS 14 do not have.
     package init?(utf8 bytes: some Collection<UInt8>) {
         guard #available(iOS 18, macOS 15, visionOS 2, *) else {
             guard let text = Self.comparing(bytes) else { return nil }
@@ -12,7 +12,7 @@ extension String {
         self = text
     }
 
-    /// Decodes with repairs and looks whether there were any: what is put in the place of a wrong byte differs from it.
+    /// Decodes with repairs, and returns `nil` when the result has different bytes.
     static func comparing(_ bytes: some Collection<UInt8>) -> String? {
         let text = String(decoding: bytes, as: UTF8.self)
         return text.utf8.elementsEqual(bytes) ? text : nil
