@@ -1,4 +1,4 @@
-// The JSON vocabulary of payloads, so that `import PluginHub` alone is enough to write a plugin.
+// Re-exports the JSON types of payloads, so that plugins need only `import PluginHub`.
 @_exported import struct Primitives.JSONMembers
 @_exported import struct Primitives.JSONNumber
 @_exported import typealias Primitives.JSONObject

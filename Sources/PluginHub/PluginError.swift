@@ -1,18 +1,29 @@
 import Foundation
 
-/// Why the hub, or a plugin, refused. Two are equal when their codes are.
+/// An error of the hub or of a plugin. Errors are equal when their codes are equal.
 ///
-/// What a receiver throws reaches the sender as it is, whatever its type; what the hub itself refuses is one of these.
+/// An error that a receiver throws reaches the sender unchanged, whatever its type. The hub itself throws only errors
+/// of this type.
 public struct PluginError: Error, Equatable {
+    /// The kind of error.
     public let code: Code
-    /// What is wrong and what to do about it. Never contains payloads.
+    /// A sentence that says what is wrong and what to do. It never contains payloads.
     public let sentence: String
-    /// The plugin at fault.
+    /// The plugin that caused the error.
     public let plugin: String?
-    /// The name of the message it is about.
+    /// The name of the message that the error is about.
     public let message: String?
+    /// The error of other code that caused this one.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of error.
+    ///   - sentence: A sentence that says what is wrong and what to do.
+    ///   - plugin: The plugin that caused the error.
+    ///   - message: The name of the message that the error is about.
+    ///   - underlying: The error of other code that caused this one.
     public init(
         _ code: Code, _ sentence: String, plugin: String? = nil, message: String? = nil,
         underlying: (any Error)? = nil
@@ -24,14 +35,17 @@ public struct PluginError: Error, Equatable {
         self.underlying = underlying
     }
 
+    /// Returns whether both errors have the same code.
     public static func == (left: PluginError, right: PluginError) -> Bool { left.code == right.code }
 }
 
 extension PluginError {
-    /// What kind of refusal it is. Open: a plugin may throw codes of its own.
+    /// The kind of error. The set is open: a plugin can throw its own codes.
     public struct Code: RawRepresentable, Hashable, Sendable, Codable {
+        /// The code as a string.
         public let rawValue: String
 
+        /// Creates a code from `rawValue`.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The sender's policy does not list the message.
@@ -44,31 +58,31 @@ extension PluginError {
         public static let ambiguousReceiver = Code(rawValue: "ambiguousReceiver")
         /// Two plugins have the same name.
         public static let duplicatePlugin = Code(rawValue: "duplicatePlugin")
-        /// The receiver does not handle the message, or nobody does (`requests`).
+        /// The receiver does not handle the message, or the message is of a kind that no plugin handles (`requests`).
         public static let unsupportedMessage = Code(rawValue: "unsupportedMessage")
-        /// The payload lacks a field.
+        /// The payload lacks a required field.
         public static let missingField = Code(rawValue: "missingField")
-        /// A field of the payload is not what it must be.
+        /// A field of the payload has an invalid value.
         public static let invalidField = Code(rawValue: "invalidField")
-        /// The plugin is not registered any more.
+        /// The plugin is not registered any longer.
         public static let unknownPlugin = Code(rawValue: "unknownPlugin")
-        /// The plugin is not running yet: it sent something from its initialiser or before `start()`.
+        /// The plugin is not running yet: it sent a message from its initialiser or before `start()`.
         public static let notRunning = Code(rawValue: "notRunning")
-        /// A plugin's code threw something that is no `PluginError`; see `underlying`.
+        /// The code of a plugin threw an error of another type; see `underlying`.
         public static let handlerFailed = Code(rawValue: "handlerFailed")
         /// No plugin subscribes to an event that one publishes.
         public static let nobodyListens = Code(rawValue: "nobodyListens")
-        /// A configuration file is absent or may not be read.
+        /// A configuration file is missing or cannot be read.
         public static let unreadableConfiguration = Code(rawValue: "unreadableConfiguration")
-        /// A plugin could not be made; see the sentence.
+        /// A plugin could not be created; see the sentence.
         public static let initializationFailed = Code(rawValue: "initializationFailed")
-        /// The receiver has no view to give now.
+        /// The receiver has no view at present.
         public static let viewUnavailable = Code(rawValue: "viewUnavailable")
         /// Calls are nested deeper than `Hub.Configuration.reentrancyLimit`.
         public static let reentrancyLimit = Code(rawValue: "reentrancyLimit")
-        /// A message's name or id breaks the rule.
+        /// The name or id of a message is invalid.
         public static let invalidName = Code(rawValue: "invalidName")
-        /// A policy cannot be read or names something impossible.
+        /// A policy cannot be read or contains an invalid name.
         public static let invalidPolicy = Code(rawValue: "invalidPolicy")
         /// A view document cannot be read.
         public static let invalidDocument = Code(rawValue: "invalidDocument")
@@ -76,13 +90,15 @@ extension PluginError {
 }
 
 extension PluginError: CustomStringConvertible, LocalizedError {
+    /// The code and the sentence.
     public var description: String { "\(code.rawValue): \(sentence)" }
+    /// The sentence.
     public var errorDescription: String? { sentence }
 }
 
 extension PluginError {
-    /// `error` itself if it is one of ours, else one around it.
-    static func around(_ error: any Error, plugin: String, message: String) -> PluginError {
+    /// Returns `error` itself if it is a `PluginError`, otherwise a `PluginError` that contains it.
+    static func wrapping(_ error: any Error, plugin: String, message: String) -> PluginError {
         if let error = error as? PluginError { return error }
         return PluginError(
             .handlerFailed, "The plugin \"\(plugin)\" failed on \"\(message)\": \(error).", plugin: plugin,

@@ -1,58 +1,124 @@
-/// A part of an app that talks to the others through the hub only.
+/// A part of an app that communicates with other parts only through the hub.
 ///
-/// `init` and `policy` are required. The rest have defaults that throw `unsupportedMessage`, so a plugin writes only the
-/// methods its policy needs. The hub calls on the thread the sender called on and holds no lock meanwhile; several
-/// threads may call at once.
+/// Only `init` and `policy` are required. The other methods have default implementations that throw
+/// `unsupportedMessage`, so a plugin implements only the methods that its policy needs. The hub calls a plugin on the
+/// thread of the sender and holds no lock during the call. Several threads can call a plugin at the same time.
 public protocol PluginProtocol: AnyObject, Sendable {
-    /// Made by the hub in `start()`, or at registration when the hub runs already.
+    /// Creates the plugin. The hub calls it in `start()`, or at registration if the hub is running.
     ///
     /// - Parameters:
-    ///   - messageSender: the plugin's own way into the hub; it is also a `PluginContext`. It works once the plugin runs,
-    ///     so not yet inside the initialiser.
-    ///   - configurationFiles: logical name → path, as given at registration.
-    /// - Throws: whatever keeps the plugin from working, such as a missing file. The plugin is then left out and
-    ///   reported; the others run.
+    ///   - messageSender: The plugin's own connection to the hub, which is also a `PluginContext`. It works once the
+    ///     plugin is running, so not yet inside the initialiser.
+    ///   - configurationFiles: The paths of the configuration files by logical name, as given at registration.
+    /// - Throws: Any error that keeps the plugin from working, such as a missing file. The hub then omits the plugin
+    ///   and reports the error. Other plugins run.
     init(messageSender: any MessageSending, configurationFiles: [String: String]) throws
 
-    /// What the plugin may send, receive, publish and subscribe to. Read once, at registration.
+    /// The messages that the plugin may send, receive, publish and subscribe to. The hub reads it once, at
+    /// registration.
     var policy: Policy { get }
 
-    /// The outputs of an event the policy publishes. A payload the plugin cannot use is refused by throwing; whatever
-    /// goes wrong later is a failure value.
+    /// Returns a publisher of an event that the policy publishes. Later errors are failure values.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - payload: The parameters of the event, or `nil`.
+    /// - Returns: A publisher of the outputs.
+    /// - Throws: An error when the plugin cannot use the payload.
     func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher
 
-    /// Takes the publisher of an event of `subscribeAtAppLaunch`, after every plugin was made. The default ignores it.
+    /// Receives the publisher of an event of `subscribeAtAppLaunch`, after all plugins were created. The default
+    /// implementation ignores it.
+    ///
+    /// - Parameters:
+    ///   - publisher: The publisher, merged from all plugins that publish the event.
+    ///   - event: The event.
     func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message)
 
-    /// Does something. Throwing means: not accepted. After accepting, results and failures are events with the
-    /// command's id.
+    /// Executes a command.
+    ///
+    /// To return means to accept the command. Results and later failures are events with the id of the command.
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - payload: The parameters of the command, or `nil`.
+    /// - Throws: An error when the plugin does not accept the command.
     func onReceive(command: Message, payload: JSONObject?) throws
 
-    /// Reads what is known now: quick, without side effects.
+    /// Returns known data, quickly and without side effects.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - payload: The parameters of the query, or `nil`.
+    /// - Returns: The answer.
+    /// - Throws: An error when the plugin cannot answer.
     func onReceive(query: Message, payload: JSONObject?) throws -> JSONObject
 
-    /// Describes a screen.
+    /// Returns the description of a screen.
+    ///
+    /// - Parameters:
+    ///   - viewQuery: The view query.
+    ///   - payload: The parameters of the query, or `nil`.
+    /// - Returns: The screen.
+    /// - Throws: An error when the plugin cannot show the screen.
     func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument
 }
 
 extension PluginProtocol {
+    /// Throws `unsupportedMessage`.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - payload: The parameters of the event.
+    /// - Returns: Nothing; the function always throws.
+    /// - Throws: `PluginError` with the code `unsupportedMessage`.
     public func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher {
         throw unsupported(.event, event)
     }
 
+    /// Ignores the publisher.
+    ///
+    /// - Parameters:
+    ///   - publisher: The publisher.
+    ///   - event: The event.
     public func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {}
 
+    /// Throws `unsupportedMessage`.
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - payload: The parameters of the command.
+    /// - Throws: `PluginError` with the code `unsupportedMessage`.
     public func onReceive(command: Message, payload: JSONObject?) throws { throw unsupported(.command, command) }
 
+    /// Throws `unsupportedMessage`.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - payload: The parameters of the query.
+    /// - Returns: Nothing; the function always throws.
+    /// - Throws: `PluginError` with the code `unsupportedMessage`.
     public func onReceive(query: Message, payload: JSONObject?) throws -> JSONObject {
         throw unsupported(.query, query)
     }
 
+    /// Throws `unsupportedMessage`.
+    ///
+    /// - Parameters:
+    ///   - viewQuery: The view query.
+    ///   - payload: The parameters of the query.
+    /// - Returns: Nothing; the function always throws.
+    /// - Throws: `PluginError` with the code `unsupportedMessage`.
     public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
         throw unsupported(.viewQuery, viewQuery)
     }
 
-    /// The refusal for the `default:` of a plugin's own `switch` over message names.
+    /// Returns the error for the `default:` case of a plugin's `switch` over message names.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of the message.
+    ///   - message: The message.
+    /// - Returns: An error with the code `unsupportedMessage`.
     public func unsupported(_ kind: MessageKind, _ message: Message) -> PluginError {
         let name = policy.name
         return PluginError(
@@ -62,38 +128,78 @@ extension PluginProtocol {
     }
 }
 
-/// The way into the hub. Each plugin has its own, and only that plugin may be the `sender` or `subscriber`.
+/// A connection to the hub. Each plugin has its own, and only that plugin may be the `sender` or `subscriber`.
 ///
-/// Every call is checked against both policies, default deny, and throws `PluginError`: `senderMismatch`, `notAllowed`
-/// (the sender's policy), `noReceiver` (nobody's policy takes it), `reentrancyLimit`, `notRunning`, `unknownPlugin`; or
-/// what the receiver threw. Calls run on the caller's thread and return when the receiver has.
+/// The hub checks each call against the policies of both sides and denies what they do not list. A call throws the
+/// error of the receiver, or `PluginError` with one of these codes:
+///
+/// - `senderMismatch`: the sender is another plugin.
+/// - `notAllowed`: the policy of the sender does not list the message.
+/// - `noReceiver`: no policy receives the message.
+/// - `reentrancyLimit`, `notRunning` and `unknownPlugin`.
+///
+/// Calls run on the thread of the caller and return when the receiver has returned.
 public protocol MessageSending: AnyObject, Sendable {
-    /// The outputs of an event. Several plugins that publish it are merged, each in its own order.
+    /// Returns a publisher of an event. If several plugins publish it, their outputs are merged, each in its own order.
+    ///
+    /// - Parameters:
+    ///   - event: The event, with the id for its outputs.
+    ///   - payload: The parameters of the event, or `nil`.
+    ///   - subscriber: The plugin that calls.
+    /// - Returns: A publisher of the outputs.
+    /// - Throws: `PluginError`, or the error of the publishing plugin.
     func publisher(
         forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol
     ) throws -> EventPublisher
-    /// Returning means: accepted.
+    /// Sends a command. To return means that the receiver accepted it.
+    ///
+    /// - Parameters:
+    ///   - command: The command, with the id for its events.
+    ///   - payload: The parameters of the command, or `nil`.
+    ///   - sender: The plugin that calls.
+    /// - Throws: `PluginError`, or the error of the receiver.
     func send(command: Message, payload: JSONObject?, sender: any PluginProtocol) throws
+    /// Sends a query and returns its answer.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - payload: The parameters of the query, or `nil`.
+    ///   - sender: The plugin that calls.
+    /// - Returns: The answer.
+    /// - Throws: `PluginError`, or the error of the receiver.
     func send(query: Message, payload: JSONObject?, sender: any PluginProtocol) throws -> JSONObject
+    /// Sends a view query and returns the screen.
+    ///
+    /// - Parameters:
+    ///   - viewQuery: The view query.
+    ///   - payload: The parameters of the query, or `nil`.
+    ///   - sender: The plugin that calls.
+    /// - Returns: The screen.
+    /// - Throws: `PluginError`, or the error of the receiver.
     func send(viewQuery: Message, payload: JSONObject?, sender: any PluginProtocol) throws -> ViewDocument
 }
 
-/// What the hub's own `MessageSending` can do besides: keep work and subscriptions for as long as the plugin stays.
+/// A connection to the hub that also owns the tasks and subscriptions of a plugin until the plugin leaves.
 ///
 ///     messageSender.context?.run { [infos] in
 ///         infos.send(.success(await fetch(), correlationId: command.id))
 ///     }
 public protocol PluginContext: MessageSending {
-    /// Runs `work` as a task of the plugin's scope, called from the initialiser once the plugin runs. When the plugin
-    /// leaves, the task is cancelled and waited for. Returns `false`, and runs nothing, once the plugin has left.
+    /// Runs a task in the scope of the plugin. A task from the initialiser starts once the plugin is running. When the
+    /// plugin leaves, the hub cancels the task and waits for it.
+    ///
+    /// - Parameter work: The work of the task.
+    /// - Returns: `false`, without running the task, when the plugin has left.
     @discardableResult func run(_ work: @escaping @Sendable () async -> Void) -> Bool
 
-    /// Keeps `subscription` until the plugin leaves, then cancels it; at once if it has left.
+    /// Keeps a subscription until the plugin leaves, and then cancels it. Cancels it at once if the plugin has left.
+    ///
+    /// - Parameter subscription: The subscription to keep.
     func keep(_ subscription: EventSubscription)
 }
 
 extension MessageSending {
-    /// This sender as a context; `nil` for one that is not the hub's own, such as one a test wrote. `context?.run { … }`
-    /// then runs nothing: in tests, register the plugin with a `Hub`.
+    /// This connection as a context, or `nil` if it is not the hub's own. A connection that a test implements has none,
+    /// and `context?.run { … }` then runs nothing. In such tests, register the plugin with a `Hub`.
     public var context: (any PluginContext)? { self as? any PluginContext }
 }

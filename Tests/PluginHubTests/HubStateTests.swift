@@ -22,9 +22,10 @@ import Testing
 
     @Test func `nobody runs after a stop that comes during the start`() throws {
         var state = HubState(isPartialSet: false)
-        let era = try required(state.beginStarting())
+        let generation = try required(state.beginStarting())
         expect(state.removeAll().count, 0)
-        let change = try required(state.finishStarting([member(Policy(name: "One"))], failures: [], era: era))
+        let change = try required(
+            state.finishStarting([member(Policy(name: "One"))], failures: [], generation: generation))
         #expect(change.admitted.isEmpty)
         #expect(change.refused.map(\.name) == ["One"])
         #expect(state.report.running.isEmpty)
@@ -32,42 +33,42 @@ import Testing
 
     @Test func `a start that was stopped leaves what was registered afterwards to the next`() throws {
         var state = HubState(isPartialSet: false)
-        let era = try required(state.beginStarting())
+        let generation = try required(state.beginStarting())
         _ = state.removeAll()
         expect(state.register(registration), nil)
-        expect(state.takePending(era: era).count, 0)
+        expect(state.takePending(generation: generation).count, 0)
         let next = try required(state.beginStarting())
-        expect(state.takePending(era: next).count, 1)
+        expect(state.takePending(generation: next).count, 1)
     }
 
     @Test func `a late registration that a stop overtakes does not run`() throws {
         var state = HubState(isPartialSet: false)
         let start = try required(state.beginStarting())
-        _ = state.finishStarting([], failures: [], era: start)
-        let era = try required(state.register(registration))
+        _ = state.finishStarting([], failures: [], generation: start)
+        let generation = try required(state.register(registration))
         _ = state.removeAll()
-        expect(state.admit([member(Policy(name: "One"))], failures: [], era: era).refused.count, 1)
+        expect(state.admit([member(Policy(name: "One"))], failures: [], generation: generation).refused.count, 1)
         #expect(state.report.running.isEmpty)
     }
 
     @Test func `a start goes on while there is more to make`() throws {
         var state = HubState(isPartialSet: false)
-        let era = try required(state.beginStarting())
+        let generation = try required(state.beginStarting())
         expect(state.beginStarting(), nil)
         expect(state.register(registration), nil)
-        expect(state.finishStarting([], failures: [], era: era) == nil, true)
-        expect(state.takePending(era: era).count, 1)
-        expect(state.finishStarting([], failures: [], era: era) == nil, false)
-        expect(state.register(registration), era)
+        expect(state.finishStarting([], failures: [], generation: generation) == nil, true)
+        expect(state.takePending(generation: generation).count, 1)
+        expect(state.finishStarting([], failures: [], generation: generation) == nil, false)
+        expect(state.register(registration), generation)
     }
 
     @Test func `a channel keeps the newest routes, in whatever order they come`() throws {
         var state = HubState(isPartialSet: true)
-        let era = try required(state.beginStarting())
+        let generation = try required(state.beginStarting())
         let client = member(.sending("Client", .command, "a"))
-        let first = try required(state.finishStarting([client], failures: [], era: era))
+        let first = try required(state.finishStarting([client], failures: [], generation: generation))
         let server = member(.taking("Server", .command, "a"))
-        let second = state.admit([server], failures: [], era: era)
+        let second = state.admit([server], failures: [], generation: generation)
         for routes in second.routes + first.routes { routes.owner.channel.take(routes) }
         // With the older routes there would be no receiver; the newer ones lead to the script, which has no handler.
         #expect(throws: PluginError(.unsupportedMessage, "")) {
@@ -79,8 +80,8 @@ import Testing
 
     @Test func `the trace is switched by the first and the last reader only`() throws {
         var state = HubState(isPartialSet: false)
-        let era = try required(state.beginStarting())
-        _ = state.finishStarting([member(Policy(name: "One"))], failures: [], era: era)
+        let generation = try required(state.beginStarting())
+        _ = state.finishStarting([member(Policy(name: "One"))], failures: [], generation: generation)
         expect(state.countTraceReaders(1).routes.map(\.isTraced), [true])
         expect(state.countTraceReaders(1).routes.count, 0)
         expect(state.countTraceReaders(-1).routes.count, 0)
@@ -89,10 +90,10 @@ import Testing
 
     @Test func `the same failure again is one finding`() throws {
         var state = HubState(isPartialSet: false)
-        let era = try required(state.beginStarting())
+        let generation = try required(state.beginStarting())
         let finding = Hub.Finding(severity: .error, code: .initializationFailed, sentence: "No.")
-        _ = state.finishStarting([], failures: [finding, finding], era: era)
-        _ = state.admit([], failures: [finding], era: era)
+        _ = state.finishStarting([], failures: [finding, finding], generation: generation)
+        _ = state.admit([], failures: [finding], generation: generation)
         #expect(state.report.findings == [finding])
     }
 }

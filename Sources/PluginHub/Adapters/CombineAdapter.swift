@@ -4,20 +4,21 @@ import Primitives
     import Combine
 
     extension EventPublisher {
-        /// The same outputs for code written with Combine. Each subscriber gets what it demands; what comes before it
-        /// demands more waits.
+        /// The same outputs as a Combine publisher. Outputs wait until the subscriber demands them.
         public var anyPublisher: AnyPublisher<EventOutput, Never> { AnyPublisher(CombineEvents(events: self)) }
 
-        /// The outputs of a Combine publisher, which is subscribed to anew for each subscription, on whatever thread
-        /// subscribes.
+        /// Creates a publisher of the outputs of a Combine publisher. Each subscription subscribes to the Combine
+        /// publisher, on the thread that subscribes.
+        ///
+        /// - Parameter publisher: The Combine publisher.
         public init(_ publisher: AnyPublisher<EventOutput, Never>) {
-            // Combine's types do not say so, but its publishers are subscribed to, and cancelled, from any thread.
+            // Combine's publishers are not Sendable, but can be subscribed to and cancelled on any thread.
             nonisolated(unsafe) let publisher = publisher
             self.init(subscribe: { observer in
-                let row = Broadcast<EventOutput>()
-                let detach = row.attach(observer)
+                let broadcast = OrderedBroadcast<EventOutput>()
+                let detach = broadcast.attach(observer)
                 nonisolated(unsafe) let source = publisher.sink(
-                    receiveCompletion: { _ in row.finish() }, receiveValue: { row.send($0) })
+                    receiveCompletion: { _ in broadcast.finish() }, receiveValue: { broadcast.send($0) })
                 return EventSubscription {
                     detach()
                     source.cancel()
@@ -27,10 +28,18 @@ import Primitives
     }
 
     extension MessageSending {
-        /// As the method that gives an `EventPublisher`, which is the one meant where no type is written:
+        /// Returns a Combine publisher of an event, like the method that returns an `EventPublisher`. That method is
+        /// called unless the type is stated:
         ///
         ///     let infos: AnyPublisher<EventOutput, Never> = try hub.publisher(
         ///         forEvent: "info", payload: nil, subscriber: self)
+        ///
+        /// - Parameters:
+        ///   - event: The event, with the id for its outputs.
+        ///   - payload: The parameters of the event, or `nil`.
+        ///   - subscriber: The plugin that calls.
+        /// - Returns: A publisher of the outputs.
+        /// - Throws: `PluginError`, or the error of the publishing plugin.
         @_disfavoredOverload
         public func publisher(
             forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol
@@ -40,25 +49,52 @@ import Primitives
         }
     }
 
-    /// A plugin whose events come from Combine, and go to it.
+    /// A plugin that publishes and receives events as Combine publishers.
     public protocol CombinePlugin: PluginProtocol {
-        /// As the method of `PluginProtocol` that gives an `EventPublisher`.
+        /// Returns a Combine publisher of an event that the policy publishes.
+        ///
+        /// - Parameters:
+        ///   - event: The event.
+        ///   - payload: The parameters of the event, or `nil`.
+        /// - Returns: A publisher of the outputs.
+        /// - Throws: An error when the plugin cannot use the payload.
         func publisher(forEvent event: Message, payload: JSONObject?) throws -> AnyPublisher<EventOutput, Never>
 
-        /// As the method of `PluginProtocol` that takes an `EventPublisher`. The default ignores it.
+        /// Receives the Combine publisher of an event of `subscribeAtAppLaunch`. The default implementation ignores it.
+        ///
+        /// - Parameters:
+        ///   - publisher: The publisher, merged from all plugins that publish the event.
+        ///   - event: The event.
         func subscribe(toPublisher publisher: AnyPublisher<EventOutput, Never>, forEvent event: Message)
     }
 
     extension CombinePlugin {
+        /// Returns the Combine publisher as an `EventPublisher`.
+        ///
+        /// - Parameters:
+        ///   - event: The event.
+        ///   - payload: The parameters of the event, or `nil`.
+        /// - Returns: A publisher of the outputs.
+        /// - Throws: The error of the plugin.
         public func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher {
             let publisher: AnyPublisher<EventOutput, Never> = try publisher(forEvent: event, payload: payload)
             return EventPublisher(publisher)
         }
 
+        /// Passes the publisher on as a Combine publisher.
+        ///
+        /// - Parameters:
+        ///   - publisher: The publisher.
+        ///   - event: The event.
         public func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {
             subscribe(toPublisher: publisher.anyPublisher, forEvent: event)
         }
 
+        /// Ignores the publisher.
+        ///
+        /// - Parameters:
+        ///   - publisher: The publisher.
+        ///   - event: The event.
         public func subscribe(toPublisher publisher: AnyPublisher<EventOutput, Never>, forEvent event: Message) {}
     }
 
@@ -77,8 +113,7 @@ import Primitives
     }
 
     private final class CombineSubscription: Subscription, Sendable {
-        // Sendable: a subscriber, which Combine does not promise to be, is called by whoever `DemandQueue` lets deliver,
-        // one at a time.
+        // Sendable: `DemandQueue` lets one thread at a time call the subscriber, which need not be Sendable.
         struct Reader: @unchecked Sendable {
             let receive: (EventOutput) -> Subscribers.Demand
             let finish: () -> Void
@@ -153,22 +188,22 @@ import Primitives
     }
 #endif
 
-/// What is sent to a reader that says how much it wants: who delivers next and what, without doing it.
+/// The elements for a reader with a limited demand. It decides which caller delivers next, and does not deliver itself.
 struct DemandQueue<Element: Sendable>: Sendable {
     enum Step: Sendable { case element(Element), finished }
 
     private var elements: [Element] = []
-    /// How many more are wanted; `nil` for any number.
+    /// The remaining demand; `nil` is unlimited.
     private var wanted: Int? = 0
     private var isDelivering = false
     private var isFinished = false
-    private var hasToldFinish = false
+    private var hasDeliveredFinish = false
 
     mutating func append(_ element: Element) { elements.append(element) }
 
     mutating func finish() { isFinished = true }
 
-    /// `nil` demands everything.
+    /// Increases the demand; `nil` makes it unlimited.
     mutating func demand(_ count: Int?) {
         guard let present = wanted else { return }
         wanted = count.flatMap { more in
@@ -177,7 +212,8 @@ struct DemandQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// What the caller is to deliver now, and then say `delivered`; `nil` if there is nothing, or another is at it.
+    /// Returns the step that the caller delivers before it calls `delivered`, or `nil` if there is none or another
+    /// caller is delivering.
     mutating func next() -> Step? {
         guard !isDelivering else { return nil }
         if let element = elements.first, wanted != 0 {
@@ -186,8 +222,8 @@ struct DemandQueue<Element: Sendable>: Sendable {
             isDelivering = true
             return .element(element)
         }
-        guard isFinished, elements.isEmpty, !hasToldFinish else { return nil }
-        hasToldFinish = true
+        guard isFinished, elements.isEmpty, !hasDeliveredFinish else { return nil }
+        hasDeliveredFinish = true
         isDelivering = true
         return .finished
     }

@@ -7,13 +7,27 @@
 
     /// A plugin that draws its screens with SwiftUI.
     ///
-    /// Whoever asks for a `ViewDocument` gets one with a title and nothing else; off the main actor the query is refused
+    /// A sender that expects a `ViewDocument` receives one with a title only. Off the main actor the query is refused
     /// with `viewUnavailable`.
     public protocol SwiftUIPlugin: PluginProtocol {
+        /// Returns a screen as a view.
+        ///
+        /// - Parameters:
+        ///   - viewQuery: The view query.
+        ///   - payload: The parameters of the query, or `nil`.
+        /// - Returns: The screen.
+        /// - Throws: An error when the plugin cannot show the screen.
         @MainActor func onReceive(viewQuery: Message, payload: JSONObject?) throws -> any View
     }
 
     extension SwiftUIPlugin {
+        /// Returns a document that carries the view.
+        ///
+        /// - Parameters:
+        ///   - viewQuery: The view query.
+        ///   - payload: The parameters of the query, or `nil`.
+        /// - Returns: The document.
+        /// - Throws: The error of the plugin, or `PluginError` with the code `viewUnavailable` off the main actor.
         public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
             try NativeView.document(for: viewQuery) {
                 SwiftUIScreen(view: try onReceive(viewQuery: viewQuery, payload: payload))
@@ -21,17 +35,25 @@
         }
     }
 
-    // Sendable: made and looked into on the main actor only, which the types of SwiftUI belong to.
+    // Sendable: created and read only on the main actor.
     struct SwiftUIScreen: @unchecked Sendable {
         let view: any View
     }
 
     extension MessageSending {
-        /// The screen as a view: the one its plugin drew, or its document as a form whose actions go back through the hub
-        /// as commands of `sender`. Throws as the method that gives a `ViewDocument`, which is the one meant where no
-        /// type is written.
+        /// Sends a view query and returns the screen as a view: the plugin's own view, or a form for its document. The
+        /// actions of the form become commands of `sender`.
+        ///
+        /// The method that returns a `ViewDocument` is called unless the type is stated:
         ///
         ///     let screen: any View = try hub.send(viewQuery: "info.show", payload: nil, sender: self)
+        ///
+        /// - Parameters:
+        ///   - viewQuery: The view query.
+        ///   - payload: The parameters of the query, or `nil`.
+        ///   - sender: The plugin that calls.
+        /// - Returns: The view.
+        /// - Throws: `PluginError`, or the error of the receiver.
         @MainActor @_disfavoredOverload
         public func send(
             viewQuery: Message, payload: JSONObject?, sender: any PluginProtocol
@@ -44,7 +66,10 @@
     }
 
     extension ViewDocument {
-        /// The document as a view; `perform` gets what the user does, and what it throws is shown.
+        /// Returns the document as a view.
+        ///
+        /// - Parameter perform: A function that executes an action of the user. The view displays its error.
+        /// - Returns: The view.
         @MainActor public func view(perform: @escaping @MainActor (Action) throws -> Void) -> any View {
             if let screen = native.view as? SwiftUIScreen { return screen.view }
             #if canImport(UIKit) && !os(watchOS)
@@ -61,12 +86,18 @@
         @State private var refusal = ""
         @State private var isRefused = false
 
-        /// - Parameter perform: gets what the user does. What it throws is shown, and the control goes back.
+        /// Creates a form.
+        ///
+        /// - Parameters:
+        ///   - document: The document to show.
+        ///   - perform: A function that executes an action of the user. The form displays its error and resets the
+        ///     control.
         public init(_ document: ViewDocument, perform: @escaping @MainActor (ViewDocument.Action) throws -> Void) {
             self.document = document
             self.perform = perform
         }
 
+        /// The form.
         public var body: some View {
             Form {
                 ForEach(document.sections.indices, id: \.self) { index in section(document.sections[index]) }
@@ -77,7 +108,7 @@
 
         private func section(_ section: ViewDocument.Section) -> some View {
             Section(section.title ?? "") {
-                // A row that changes is another row: its control shows the new value.
+                // A changed row has another identity, so that its control shows the new value.
                 ForEach(section.rows.indices.map { Place(index: $0, row: section.rows[$0]) }, id: \.self) { place in
                     row(place.row)
                 }
@@ -146,21 +177,21 @@
         }
     }
 
-    /// A control and what it is set to. A value that is refused goes back to the last one that was not.
+    /// A control with its value. A refused value is reset to the last accepted one.
     @MainActor private struct Setting<Value: Equatable, Control: View>: View {
-        enum Moment { case changed, submitted }
+        enum Trigger { case changed, submitted }
 
-        private let moment: Moment
+        private let trigger: Trigger
         private let set: @MainActor (Value) -> Bool
         private let control: @MainActor (Binding<Value>) -> Control
         @State private var value: Value
         @State private var accepted: Value
 
         init(
-            _ value: Value, when moment: Moment, set: @escaping @MainActor (Value) -> Bool,
+            _ value: Value, when trigger: Trigger, set: @escaping @MainActor (Value) -> Bool,
             @ViewBuilder control: @escaping @MainActor (Binding<Value>) -> Control
         ) {
-            self.moment = moment
+            self.trigger = trigger
             self.set = set
             self.control = control
             _value = State(initialValue: value)
@@ -168,13 +199,13 @@
         }
 
         var body: some View {
-            switch moment {
-            case .changed: control($value).onChange(of: value) { settle() }
-            case .submitted: control($value).onSubmit { settle() }
+            switch trigger {
+            case .changed: control($value).onChange(of: value) { submit() }
+            case .submitted: control($value).onSubmit { submit() }
             }
         }
 
-        private func settle() {
+        private func submit() {
             guard value != accepted else { return }
             if set(value) { accepted = value } else { value = accepted }
         }

@@ -2,12 +2,26 @@
     import SwiftUI
     import UIKit
 
-    /// A plugin that draws its screens with UIKit. What `SwiftUIPlugin` says of documents and of the main actor holds here.
+    /// A plugin that draws its screens with UIKit. The rules of `SwiftUIPlugin` for documents and the main actor apply.
     public protocol UIKitPlugin: PluginProtocol {
+        /// Returns a screen as a view controller.
+        ///
+        /// - Parameters:
+        ///   - viewQuery: The view query.
+        ///   - payload: The parameters of the query, or `nil`.
+        /// - Returns: The screen.
+        /// - Throws: An error when the plugin cannot show the screen.
         @MainActor func onReceive(viewQuery: Message, payload: JSONObject?) throws -> UIViewController
     }
 
     extension UIKitPlugin {
+        /// Returns a document that carries the view controller.
+        ///
+        /// - Parameters:
+        ///   - viewQuery: The view query.
+        ///   - payload: The parameters of the query, or `nil`.
+        /// - Returns: The document.
+        /// - Throws: The error of the plugin, or `PluginError` with the code `viewUnavailable` off the main actor.
         public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
             try NativeView.document(for: viewQuery) {
                 let controller: UIViewController = try onReceive(viewQuery: viewQuery, payload: payload)
@@ -17,9 +31,17 @@
     }
 
     extension MessageSending {
-        /// The screen as a view controller: the one its plugin made, or its document as a form whose actions go back
-        /// through the hub as commands of `sender`. Throws as the method that gives a `ViewDocument`, which is the one
-        /// meant where no type is written.
+        /// Sends a view query and returns the screen as a view controller: the plugin's own, or a form for its
+        /// document. The actions of the form become commands of `sender`.
+        ///
+        /// The method that returns a `ViewDocument` is called unless the type is stated.
+        ///
+        /// - Parameters:
+        ///   - viewQuery: The view query.
+        ///   - payload: The parameters of the query, or `nil`.
+        ///   - sender: The plugin that calls.
+        /// - Returns: The view controller.
+        /// - Throws: `PluginError`, or the error of the receiver.
         @MainActor @_disfavoredOverload
         public func send(
             viewQuery: Message, payload: JSONObject?, sender: any PluginProtocol
@@ -32,7 +54,10 @@
     }
 
     extension ViewDocument {
-        /// The document as a view controller; `perform` gets what the user does, and what it throws is shown.
+        /// Returns the document as a view controller.
+        ///
+        /// - Parameter perform: A function that executes an action of the user. The screen displays its error.
+        /// - Returns: The view controller.
         @MainActor public func viewController(
             perform: @escaping @MainActor (Action) throws -> Void
         ) -> UIViewController {
@@ -43,7 +68,7 @@
         }
     }
 
-    /// A plugin's view controller where a SwiftUI view is asked for.
+    /// A SwiftUI view that contains the view controller of a plugin.
     struct ControllerView: UIViewControllerRepresentable {
         let controller: UIViewController
 

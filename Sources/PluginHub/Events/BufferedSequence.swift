@@ -1,17 +1,23 @@
 import Primitives
 
-/// What is kept for a reader that is slower than what it reads.
+/// The buffer for a reader that is slower than its source.
 public struct Buffering: Sendable {
     enum Limit: Sendable { case none, newest(Int), oldest(Int) }
     let limit: Limit
 
-    /// Everything.
+    /// A buffer without a limit.
     public static let unbounded = Buffering(limit: .none)
 
-    /// The latest `count`; an older one is dropped.
+    /// Returns a buffer that keeps the newest elements and drops older ones.
+    ///
+    /// - Parameter count: The number of elements to keep.
+    /// - Returns: The buffer.
     public static func newest(_ count: Int) -> Buffering { Buffering(limit: .newest(Swift.max(0, count))) }
 
-    /// The first `count`; what comes while they wait is dropped.
+    /// Returns a buffer that keeps the oldest elements and drops new ones while it is full.
+    ///
+    /// - Parameter count: The number of elements to keep.
+    /// - Returns: The buffer.
     public static func oldest(_ count: Int) -> Buffering { Buffering(limit: .oldest(Swift.max(0, count))) }
 
     func policy<Element>(of: Element.Type) -> AsyncStream<Element>.Continuation.BufferingPolicy {
@@ -23,9 +29,10 @@ public struct Buffering: Sendable {
     }
 }
 
-/// What is sent from the moment this was made, for one reader. Ends its subscription when it and its iterators are
-/// released, or when the reading task is cancelled.
+/// The elements sent since the creation of the sequence, for one reader. The subscription ends when the sequence and
+/// its iterators are released, or when the task of the reader is cancelled.
 public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
+    /// The sequence does not fail.
     public typealias Failure = Never
     private let reading: Reading
 
@@ -57,7 +64,7 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
         reading = Reading(buffering, subscribe)
     }
 
-    /// How many elements did not fit so far and will never be read. Grows while reading:
+    /// The number of elements that did not fit in the buffer so far. It can grow during reading:
     ///
     ///     let outputs = publisher.values(.newest(16))
     ///     for await output in outputs {
@@ -65,17 +72,19 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
     ///     }
     public var droppedCount: Int { reading.dropped.withLock { $0 } }
 
-    /// Stops collecting. What was collected can still be read. An output that another thread is still delivering may not
-    /// be among it.
+    /// Stops collecting elements. Collected elements can still be read. An element that another thread is just
+    /// delivering may be missing.
     public func cancel() {
         reading.subscription.cancel()
         reading.continuation.finish()
     }
 
+    /// Returns an iterator over the collected elements.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reading: reading, base: reading.stream.makeAsyncIterator())
     }
 
+    /// An iterator over the elements of a sequence.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let reading: Reading
         private var base: AsyncStream<Element>.AsyncIterator
@@ -85,11 +94,13 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
             self.base = base
         }
 
-        /// How many elements did not fit so far, as the sequence's own count.
+        /// The number of elements that did not fit in the buffer so far.
         public var droppedCount: Int { reading.dropped.withLock { $0 } }
 
+        /// Waits for the next element and returns it, or `nil` at the end.
         public mutating func next() async -> Element? { await base.next() }
 
+        /// Waits for the next element on `actor` and returns it, or `nil` at the end.
         @available(macOS 15, iOS 18, *)
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await base.next(isolation: actor)

@@ -1,24 +1,36 @@
 import Primitives
 
 extension EventPublisher {
-    /// Only what the message with this id caused.
+    /// Returns only the outputs that one message caused.
+    ///
+    /// - Parameter correlationId: The id of the message.
+    /// - Returns: A publisher of these outputs.
     public func filter(correlationId: MessageID) -> EventPublisher {
         filter { $0.correlationId == correlationId }
     }
 
-    /// Only the outputs `isIncluded` says yes to.
+    /// Returns only the outputs that satisfy a predicate.
+    ///
+    /// - Parameter isIncluded: The predicate.
+    /// - Returns: A publisher of these outputs.
     public func filter(_ isIncluded: @escaping @Sendable (EventOutput) -> Bool) -> EventPublisher {
         through { output, receive in
             if isIncluded(output) { receive(output) }
         }
     }
 
-    /// Each output changed by `transform`.
+    /// Returns the outputs changed by a function.
+    ///
+    /// - Parameter transform: The function that changes an output.
+    /// - Returns: A publisher of the changed outputs.
     public func map(_ transform: @escaping @Sendable (EventOutput) -> EventOutput) -> EventPublisher {
         through { output, receive in receive(transform(output)) }
     }
 
-    /// Each output changed by `transform`, without those it makes `nil`.
+    /// Returns the outputs changed by a function, without those for which it returns `nil`.
+    ///
+    /// - Parameter transform: The function that changes an output.
+    /// - Returns: A publisher of the changed outputs.
     public func compactMap(_ transform: @escaping @Sendable (EventOutput) -> EventOutput?) -> EventPublisher {
         through { output, receive in
             if let changed = transform(output) { receive(changed) }
@@ -33,10 +45,17 @@ extension EventPublisher {
         })
     }
 
-    /// The outputs of this publisher and of `others`, each in its own order; finishes when all have.
+    /// Returns the outputs of this publisher and of others, each in its own order. It finishes when all have finished.
+    ///
+    /// - Parameter others: The other publishers.
+    /// - Returns: A publisher of all outputs.
     public func merge(with others: EventPublisher...) -> EventPublisher { .merge([self] + others) }
 
-    /// The outputs of all `publishers`, each in its own order; finishes when all have, at once if there are none.
+    /// Returns the outputs of several publishers, each in its own order. It finishes when all have finished, or at once
+    /// if there are none.
+    ///
+    /// - Parameter publishers: The publishers.
+    /// - Returns: A publisher of all outputs.
     public static func merge(_ publishers: [EventPublisher]) -> EventPublisher {
         switch publishers.count {
         case 0: empty
@@ -46,22 +65,22 @@ extension EventPublisher {
     }
 }
 
-/// One subscription to several publishers. What they send at once is put in a row by a broadcast with one observer.
+/// One subscription to several publishers. A broadcast with one observer orders concurrent outputs.
 private struct Merging {
     let subscription: EventSubscription
 
     init(_ publishers: [EventPublisher], into observer: Observer<EventOutput>) {
-        let row = Broadcast<EventOutput>()
+        let broadcast = OrderedBroadcast<EventOutput>()
         let left = Locked(publishers.count)
-        let detach = row.attach(observer)
+        let detach = broadcast.attach(observer)
         let part = Observer<EventOutput>(
-            receive: { row.send($0) },
+            receive: { broadcast.send($0) },
             finish: {
                 let isLast = left.withLock { left in
                     left -= 1
                     return left == 0
                 }
-                if isLast { row.finish() }
+                if isLast { broadcast.finish() }
             })
         let parts = publishers.map { $0.subscribe(part) }
         subscription = EventSubscription {

@@ -1,29 +1,34 @@
-/// The outputs of an event: a value, free to copy, that any number may subscribe to.
+/// The outputs of an event, for any number of subscribers. It is a value and can be copied.
 ///
-/// With a callback, or as an asynchronous sequence:
+/// Subscribe with a callback, or read it as an asynchronous sequence:
 ///
 ///     subscription = publisher.filter(correlationId: id).sink { output in … }
 ///     for await output in publisher { … }
 ///
-/// Callbacks of one subscription are never concurrent or nested, and run on the thread that sends; keep them short. A
-/// callback may cancel its own subscription, subscribe, and send (its output waits its turn, see `EventSubject`). One who
-/// subscribes during a delivery sees what is sent after that.
+/// The callbacks of one subscription are never concurrent or nested. They run on the thread of the sender, so keep them
+/// short. A callback may cancel its own subscription, subscribe, and send; its output is then queued (see
+/// `EventSubject`). A subscriber that subscribes during a delivery sees later outputs only.
 public struct EventPublisher: AsyncSequence, Sendable {
+    /// An output of the event.
     public typealias Element = EventOutput
+    /// The sequence does not fail. Failures are outputs.
     public typealias Failure = Never
+    /// The iterator of the sequence.
     public typealias AsyncIterator = BufferedSequence<EventOutput>.AsyncIterator
 
     let subscribe: @Sendable (Observer<EventOutput>) -> EventSubscription
 
     init(subscribe: @escaping @Sendable (Observer<EventOutput>) -> EventSubscription) { self.subscribe = subscribe }
 
-    /// A publisher over a source of one's own: `start` is called for each subscription with where its outputs go, from any
-    /// thread, and returns what ends it.
+    /// Creates a publisher of a custom source.
+    ///
+    /// - Parameter start: A function that starts the source for a subscription and returns a subscription that ends it.
+    ///   It receives the function that sends outputs. It is called on any thread.
     public init(_ start: @escaping @Sendable (_ send: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription) {
         self.init(subscribe: { observer in
-            let row = Broadcast<EventOutput>()
-            let detach = row.attach(observer)
-            let source = start { row.send($0) }
+            let broadcast = OrderedBroadcast<EventOutput>()
+            let detach = broadcast.attach(observer)
+            let source = start { broadcast.send($0) }
             return EventSubscription {
                 detach()
                 source.cancel()
@@ -37,28 +42,42 @@ public struct EventPublisher: AsyncSequence, Sendable {
         return EventSubscription()
     })
 
-    /// Calls `receive` with each output until the subscription is cancelled or released, so keep what this returns.
+    /// Calls a function with each output until the subscription is cancelled or released.
+    ///
+    /// - Parameter receive: The function to call.
+    /// - Returns: The subscription, which the caller must keep.
     public func sink(_ receive: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription {
         subscribe(Observer(receive: receive, finish: {}))
     }
 
-    /// As `sink(_:)`, and calls `finished` once if the publisher ends: its subject is gone or its plugin left.
+    /// Calls a function with each output until the subscription is cancelled or released.
+    ///
+    /// - Parameters:
+    ///   - finished: A function that is called once if the publisher ends, because its subject is gone or its plugin
+    ///     left.
+    ///   - receive: The function to call.
+    /// - Returns: The subscription, which the caller must keep.
     public func sink(
         finished: @escaping @Sendable () -> Void, _ receive: @escaping @Sendable (EventOutput) -> Void
     ) -> EventSubscription {
         subscribe(Observer(receive: receive, finish: finished))
     }
 
-    /// Subscribes now and keeps up to what `buffering` says for a reader that is slower; what did not fit is counted in
-    /// `droppedCount`. Subscribe before you send the command whose answer you want:
+    /// Subscribes now and returns the outputs in a buffered sequence. `droppedCount` counts the outputs that did not
+    /// fit.
+    ///
+    /// Subscribe before you send the command whose answer you expect:
     ///
     ///     let answers = publisher.filter(correlationId: id).values(.newest(16))
     ///     try messageSender.send(command: command, payload: nil, sender: self)
     ///     for await answer in answers { … }
+    ///
+    /// - Parameter buffering: The buffer for outputs that are not read yet.
+    /// - Returns: The sequence.
     public func values(_ buffering: Buffering = .unbounded) -> BufferedSequence<EventOutput> {
         BufferedSequence(buffering) { subscribe($0) }
     }
 
-    /// Subscribes now, keeping every output that is not read yet.
+    /// Subscribes now. Keeps every output that is not read yet.
     public func makeAsyncIterator() -> AsyncIterator { values().makeAsyncIterator() }
 }

@@ -1,35 +1,39 @@
-/// Where the outputs of an event enter: a plugin keeps one per event it publishes.
+/// The source of the outputs of an event. A plugin has one for each event that it publishes.
 ///
 ///     private let infos = EventSubject()
 ///     func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher { infos.publisher }
 ///     …
 ///     infos.send(.success(["info": "new"], correlationId: command.id))
 ///
-/// Outputs are delivered one at a time in the order sent, each to those who were subscribed when it was sent, on the
-/// sending thread. If one is being delivered already (a callback sends, or another thread does), the new one waits its
-/// turn, `send` returns at once, and whoever is delivering goes on with it. Without replay, unless the subject keeps a
-/// current value. When the subject is released, its publishers finish.
+/// Outputs are delivered one at a time, in the order of `send`, on the thread of the sender. Each goes to the
+/// subscribers at the time of `send`. If a delivery is in progress, because a callback or another thread sends, the new
+/// output is queued and `send` returns at once. The delivering thread then delivers it. Outputs are not replayed,
+/// unless the subject keeps a current value. When the subject is released, its publishers finish.
 public final class EventSubject: Sendable {
-    private let broadcast: Broadcast<EventOutput>
+    private let broadcast: OrderedBroadcast<EventOutput>
 
-    /// Later subscribers do not see earlier outputs.
-    public init() { broadcast = Broadcast() }
+    /// Creates a subject whose later subscribers do not see earlier outputs.
+    public init() { broadcast = OrderedBroadcast() }
 
-    /// For events that are a state: each subscriber first receives the output sent last, before any was sent `current`
-    /// (nothing, if that is `nil`). It does so before `sink` returns, unless an output is just being delivered.
-    public init(current: EventOutput?) { broadcast = Broadcast(keepsLatest: true, latest: current) }
+    /// Creates a subject for an event that is a state. Each subscriber first receives the most recent output, before
+    /// `sink` returns unless a delivery is in progress.
+    ///
+    /// - Parameter current: The output for subscribers before the first `send`, or `nil` for none.
+    public init(current: EventOutput?) { broadcast = OrderedBroadcast(keepsLatest: true, latest: current) }
 
     deinit { broadcast.finish() }
 
+    /// Sends `output` to all subscribers.
     public func send(_ output: EventOutput) { broadcast.send(output) }
 
-    /// Ends the publishers: their asynchronous sequences return `nil` after what was sent. Later outputs are ignored.
+    /// Finishes the publishers: their asynchronous sequences return `nil` after the earlier outputs. Later outputs are
+    /// ignored.
     public func finish() { broadcast.finish() }
 
-    /// Whether anybody is subscribed.
+    /// Whether there are subscribers.
     public var isObserved: Bool { broadcast.isObserved }
 
-    /// Stays usable, but silent, after the subject is gone.
+    /// The outputs. The publisher stays valid after the subject is gone, but sends nothing.
     public var publisher: EventPublisher {
         let broadcast = broadcast
         return EventPublisher(subscribe: { EventSubscription(onCancel: broadcast.attach($0)) })

@@ -1,17 +1,20 @@
 import Primitives
 
-/// Keeps a `sink` alive. Cancels when released.
+/// Keeps a `sink` active. Cancels it when released.
 ///
-/// After `cancel()` the callback does not begin again, not even for outputs that were sent before; a call that another
-/// thread is just making ends on its own. Cancelling twice, or from within the callback, is fine.
+/// After `cancel()` the callback is not called again, not even for outputs that were sent before. A call that another
+/// thread is just making continues to its end. You can cancel twice, and within the callback.
 public final class EventSubscription: Sendable {
     private let ending: Locked<(@Sendable () -> Void)?>
 
-    /// A subscription that runs `onCancel` once, when it is cancelled or released.
+    /// Creates a subscription.
+    ///
+    /// - Parameter onCancel: A function that is called once, when the subscription is cancelled or released.
     public init(onCancel: @escaping @Sendable () -> Void = {}) { ending = Locked(onCancel) }
 
     deinit { cancel() }
 
+    /// Ends the subscription.
     public func cancel() {
         let ending = ending.withLock { ending in
             let present = ending

@@ -1,16 +1,17 @@
 import Primitives
 
 extension HubGraph {
-    /// The graph as an AsyncAPI 3.0 document of the whole hub.
+    /// Returns the graph as an AsyncAPI 3.0 document.
     ///
-    /// A channel is a message. Each plugin that sends, receives, publishes or subscribes has an operation on it, tagged
-    /// with the plugin: `send` for who sends or publishes, `receive` for who receives or subscribes, with a `reply` where
-    /// the message is a query. Correlation ids travel in the header `correlationId`. What only a hub knows stands in
-    /// members that begin with `x-hub-`.
+    /// Each message is a channel. Each plugin that sends, receives, publishes or subscribes has an operation on it,
+    /// tagged with the plugin. Senders and publishers have the action `send`, receivers and subscribers `receive`. The
+    /// operation of a query has a `reply`. Correlation ids are in the header `correlationId`. Facts that AsyncAPI has
+    /// no place for are in members that begin with `x-hub-`.
     ///
     /// - Parameters:
-    ///   - title: of the application the hub is in.
-    ///   - version: of that application.
+    ///   - title: The title of the application.
+    ///   - version: The version of the application.
+    /// - Returns: The document.
     public func asyncAPI(title: String = "Plugin hub", version: String = "1.0.0") -> JSONValue {
         var document = AsyncAPIDocument(graph: self)
         for channel in channels { document.add(channel) }
@@ -18,7 +19,7 @@ extension HubGraph {
     }
 }
 
-/// Collects the parts of the document.
+/// A builder of the document.
 private struct AsyncAPIDocument {
     private let graph: HubGraph
     private let pluginKeys: [String]
@@ -42,7 +43,7 @@ private struct AsyncAPIDocument {
         if let schema = channel.kind.replySchema {
             let replyKey = channelKeys.key(for: "\(key).reply")
             messages[replyKey] = message(channel.message, title: "answer", payload: schema)
-            // The hub returns the answer to the caller; it has no address of its own.
+            // The hub returns the answer to the caller, so it has no address.
             channels[replyKey] = self.channel(replyKey, address: .null, nil)
             reply = [
                 "channel": reference("channels", replyKey),
@@ -63,8 +64,8 @@ private struct AsyncAPIDocument {
         ]
         guard let channel else { return json }
         json["tags"] = [["name": .string(channel.kind.noun)]]
-        if channel.senders.isEmpty { json["x-hub-unconnected"] = "nobody sends it" }
-        if channel.receivers.isEmpty { json["x-hub-unconnected"] = "nobody receives it" }
+        if channel.senders.isEmpty { json["x-hub-unconnected"] = "no plugin sends it" }
+        if channel.receivers.isEmpty { json["x-hub-unconnected"] = "no plugin receives it" }
         return json
     }
 
@@ -103,7 +104,7 @@ private struct AsyncAPIDocument {
             "info": [
                 "title": .string(title), "version": .string(version),
                 "description":
-                    "What the plugins of a hub say to each other, read from their policies. Messages travel inside one process.",
+                    "The messages between the plugins of a hub, from their policies. Messages stay inside one process.",
                 "tags": .array(graph.plugins.map { reference("components", "tags", pluginKeys[$0.id]) }),
             ],
             "defaultContentType": "application/json",
@@ -114,7 +115,8 @@ private struct AsyncAPIDocument {
                 "schemas": Self.schemas,
                 "correlationIds": [
                     "correlationId": [
-                        "description": "Chosen by whoever sends a command; every event it causes carries the same.",
+                        "description":
+                            "The sender of a command chooses it; every event that the command causes has the same id.",
                         "location": "$message.header#/correlationId",
                     ]
                 ],
@@ -128,17 +130,17 @@ private struct AsyncAPIDocument {
             "type": "object",
             "properties": ["correlationId": ["type": "string", "minLength": 1, "maxLength": 255]],
         ],
-        "payload": ["type": "object", "description": "What the message needs; nothing, if it needs nothing."],
+        "payload": ["type": "object", "description": "The parameters of the message; no payload if it has none."],
         "output": [
             "type": "object",
-            "description": "The payload of a success. An output that is a failure carries an error instead.",
+            "description": "The payload of a success. A failure contains an error instead.",
         ],
         "viewDocument": ViewDocument.schema,
     ]
 }
 
-/// Keys that are legal in every part of a document and need no escaping in references. Different names get different
-/// keys, the same in every run.
+/// Unique keys that are valid in every part of a document and need no escaping in references. They are the same in
+/// every run.
 private struct Keys {
     private var taken: Set<String> = []
 

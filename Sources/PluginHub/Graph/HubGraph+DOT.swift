@@ -1,9 +1,9 @@
 extension HubGraph {
-    /// The graph in Graphviz's DOT language; `dot -Tsvg` draws it.
+    /// Returns the graph in Graphviz's DOT language, which `dot -Tsvg` draws.
     ///
-    /// Nodes are called as the plugins. A solid arrow is a command, a bold one a query, a bold one with a ring a view
-    /// query, a dashed one an event. A message whose other end is missing ends at a point, in red. With more than
-    /// 150 arrows they are straight, and Graphviz is told to look less long for the best places.
+    /// Nodes have the names of the plugins. A solid arrow is a command, a bold one a query, a bold one with a ring a
+    /// view query, and a dashed one an event. A message without a sender or receiver ends at a red point. With more
+    /// than 150 arrows, arrows are straight and Graphviz spends less time on the layout.
     public func dot() -> String {
         var lines = [
             "digraph hub {", "    rankdir=LR;", "    charset=\"UTF-8\";",
@@ -19,7 +19,7 @@ extension HubGraph {
                 if let end {
                     ends.append(Self.quoted([plugins[end].label]))
                 } else {
-                    let name = freeName("nobody \(number)")
+                    let name = freeName("missing \(number)")
                     lines.append("    \(Self.quoted([name])) [shape=point, label=\"\", color=\"#c0392b\"];")
                     ends.append(Self.quoted([name]))
                     attributes.append("color=\"#c0392b\", fontcolor=\"#c0392b\"")
@@ -30,10 +30,11 @@ extension HubGraph {
         return lines.joined(separator: "\n") + "\n}\n"
     }
 
-    /// Sixty plugins with 360 arrows took Graphviz a minute with curves, and half a second with lines.
+    /// The number of arrows from which lines are straight. Graphviz took a minute for sixty plugins with 360 curves,
+    /// and half a second with lines.
     private static let mostCurves = 150
 
-    /// `name`, made longer until no plugin has it.
+    /// Returns `name`, extended until no plugin has it.
     private func freeName(_ name: String) -> String {
         let taken = Set(plugins.map(\.label))
         var name = name
@@ -41,8 +42,8 @@ extension HubGraph {
         return name
     }
 
-    /// A string in quotes, one line for each of `lines`. Graphviz reads backslashes and character references in labels,
-    /// so both are written as what they are.
+    /// Returns a quoted string with one line for each of `lines`. Escapes backslashes and character references, which
+    /// Graphviz would interpret in labels.
     private static func quoted(_ lines: [String]) -> String {
         let escaped = lines.map { line in
             line.unicodeScalars.reduce(into: "") { out, scalar in

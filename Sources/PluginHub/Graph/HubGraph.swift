@@ -1,21 +1,23 @@
-/// Who says what to whom in a hub, read from the policies of its plugins alone.
+/// The plugins of a hub and the messages between them, read from their policies.
 ///
 ///     let graph = HubGraph(policies: policies)
 ///     print(graph.mermaid())
 ///
-/// The order of the policies does not matter: plugins are ordered by name, channels by kind and name, so that the same
-/// hub gives the same text every time.
+/// Plugins are ordered by name, and channels by kind and name. So the result does not depend on the order of the
+/// policies, and the same hub always gives the same text.
 public struct HubGraph: Sendable, Equatable {
-    /// In the order of their names.
+    /// The plugins, ordered by name.
     public let plugins: [Plugin]
-    /// Every message that a policy names, in the order of its kind and name.
+    /// Every message that a policy lists, ordered by kind and name.
     public let channels: [Channel]
-    /// What does not fit, as `Policy.findings(among:isPartialSet:)` says it.
+    /// The problems that `Policy.findings(among:isPartialSet:)` reports.
     public let findings: [Hub.Finding]
 
+    /// Creates the graph of a set of policies.
+    ///
     /// - Parameters:
-    ///   - policies: one for each plugin.
-    ///   - isPartialSet: whether partners may be missing because other policies are not at hand.
+    ///   - policies: One policy for each plugin.
+    ///   - isPartialSet: Whether partners can be missing because their policies are not in the set.
     public init(policies: [Policy], isPartialSet: Bool = false) {
         let ordered = policies.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
             .map(\.element)
@@ -26,35 +28,43 @@ public struct HubGraph: Sendable, Equatable {
 }
 
 extension HubGraph {
-    /// One plugin. Its `id` is its place among `plugins`.
+    /// A plugin of the graph.
     public struct Plugin: Sendable, Hashable, Identifiable {
+        /// The index of the plugin in `plugins`.
         public let id: Int
+        /// The name from the policy.
         public let name: String
-        /// The name, with a number where another plugin has the same.
+        /// The name, followed by a number if another plugin has the same name.
         public let label: String
     }
 
-    /// One message and those who exchange it.
+    /// A message with its senders and receivers.
     public struct Channel: Sendable, Hashable {
+        /// The kind of the message.
         public let kind: MessageKind
+        /// The name of the message.
         public let message: String
-        /// Who sends it; of an event, who publishes it.
+        /// The senders, or for an event the publishers.
         public let senders: [Plugin.ID]
-        /// Who receives it; of an event, who subscribes to it.
+        /// The receivers, or for an event the subscribers.
         public let receivers: [Plugin.ID]
-        /// The subscribers to whom the hub hands the event at launch.
+        /// The subscribers that receive the event's publisher at launch.
         public let receiversAtLaunch: [Plugin.ID]
 
-        /// Whether it goes from somebody to somebody.
+        /// Whether the message has a sender and a receiver.
         public var isConnected: Bool { !senders.isEmpty && !receivers.isEmpty }
     }
 
-    /// One message from one plugin to another, in the direction it travels: a call from sender to receiver, an event from
-    /// publisher to subscriber. Where nobody stands on the other side, that end is `nil`.
+    /// A message from one plugin to another, in its direction: from sender to receiver, or from publisher to
+    /// subscriber. A missing plugin is `nil`.
     public struct Link: Sendable, Hashable {
+        /// The kind of the message.
         public let kind: MessageKind
+        /// The name of the message.
         public let message: String
+        /// The sender or publisher.
         public let from: Plugin.ID?
+        /// The receiver or subscriber.
         public let to: Plugin.ID?
     }
 
@@ -69,15 +79,19 @@ extension HubGraph {
         }
     }
 
-    /// What one plugin says to another in messages of one kind: one arrow of a picture.
+    /// The messages of one kind from one plugin to another, as one arrow of a diagram.
     public struct Arrow: Sendable, Hashable {
+        /// The kind of the messages.
         public let kind: MessageKind
+        /// The sender or publisher.
         public let from: Plugin.ID?
+        /// The receiver or subscriber.
         public let to: Plugin.ID?
+        /// The names of the messages.
         public let messages: [String]
     }
 
-    /// The links, those with the same kind and ends as one arrow.
+    /// The links, combined by kind and plugins.
     public var arrows: [Arrow] {
         let grouped = Dictionary(grouping: links) { Ends(kind: $0.kind, from: $0.from, to: $0.to) }
         return grouped.sorted { $0.key < $1.key }.map { ends, links in
@@ -97,7 +111,8 @@ extension HubGraph {
 }
 
 extension HubGraph {
-    /// The first with a name keeps it; the others get a number, and never another plugin's name.
+    /// Assigns labels. The first plugin with a name keeps it. Others get a number, but never the name of another
+    /// plugin.
     private static func plugins(named names: [String]) -> [Plugin] {
         var taken = Set(names)
         var seen: Set<String> = []
@@ -119,7 +134,7 @@ extension HubGraph {
         var receivers: [String: [Plugin.ID]] = [:]
         var atLaunch: [String: [Plugin.ID]] = [:]
         for (id, policy) in policies.enumerated() {
-            // A policy lists what a plugin asks for and what it offers; an event travels from the offer to the asking.
+            // An event travels from the plugin that lists it as incoming to the plugin that lists it as outgoing.
             for message in policy.outgoing(kind).unique {
                 if kind == .event {
                     receivers[message, default: []].append(id)
@@ -146,6 +161,6 @@ extension HubGraph {
 }
 
 extension MessageKind {
-    /// Its place in every list of kinds.
+    /// The position of the kind in all lists.
     var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How many hub calls are nested on the current thread, one in another.
+/// The number of nested hub calls on the current thread.
 ///
-/// Kept per thread because calls are synchronous: a task that a handler starts begins at zero, as it nests nothing.
+/// It is kept per thread because calls are synchronous. A task that a handler starts is not nested and begins at zero.
 enum CallDepth {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()

@@ -1,23 +1,31 @@
 import Foundation
 
 extension Hub {
-    /// What a hub can be told; the defaults are for apps.
+    /// The settings of a hub. The defaults suit apps.
     public struct Configuration: Sendable {
-        /// How many calls may nest, one in another on one thread, before the next is refused with `reentrancyLimit`.
-        /// Events sent by a callback count as nested in it. At least 1.
+        /// The number of calls that can be nested on one thread. The hub refuses the next one with `reentrancyLimit`.
+        /// Events that a callback sends count as nested in it. At least 1.
         public var reentrancyLimit: Int
-        /// The registered plugins are part of a larger set: a message nobody receives and an event nobody publishes are
-        /// warnings instead of errors.
+        /// Whether the registered plugins are part of a larger set. Then a message without a receiver, or an event
+        /// without a publisher, is a warning instead of an error.
         public var isPartialSet: Bool
-        /// How long a query or view query may take before the trace says that it was slow: it must only read what is
-        /// known. By default 16 ms, a frame of a screen.
+        /// The duration after which the trace marks a query or view query as slow. Queries should only read known data.
+        /// The default is 16 ms, one frame of a screen.
         public var queryBudget: Duration
-        /// Whether there is a file at a path that may be read: asked about the `configurationFiles` of a plugin whose
-        /// initialiser threw, to say whether that is why.
+        /// Returns whether a path is a readable file. If the initialiser of a plugin throws, the hub checks the
+        /// plugin's `configurationFiles` with it to find the reason.
         public var isReadableFile: @Sendable (String) -> Bool
-        /// The reading of a clock that never goes back; durations in the trace are differences of it.
+        /// Returns the reading of a clock that never goes back. The durations in the trace are differences of it.
         public var elapsed: @Sendable () -> Duration
 
+        /// Creates a configuration.
+        ///
+        /// - Parameters:
+        ///   - reentrancyLimit: The number of calls that can be nested on one thread.
+        ///   - isPartialSet: Whether the registered plugins are part of a larger set.
+        ///   - queryBudget: The duration after which the trace marks a query as slow.
+        ///   - isReadableFile: A function that returns whether a path is a readable file.
+        ///   - elapsed: A function that returns the reading of a clock that never goes back.
         public init(
             reentrancyLimit: Int = 64, isPartialSet: Bool = false, queryBudget: Duration = .milliseconds(16),
             isReadableFile: @escaping @Sendable (String) -> Bool = Self.isReadableFile(at:),
@@ -30,7 +38,10 @@ extension Hub {
             self.elapsed = elapsed
         }
 
-        /// Whether the file system has a file, not a directory, at `path` that this process may read.
+        /// Returns whether a path is a file, not a directory, that this process can read.
+        ///
+        /// - Parameter path: The path.
+        /// - Returns: Whether the file can be read.
         @Sendable public static func isReadableFile(at path: String) -> Bool {
             var isDirectory: ObjCBool = false
             let files = FileManager.default
@@ -38,7 +49,7 @@ extension Hub {
                 && files.isReadableFile(atPath: path)
         }
 
-        /// The time since some instant before the first call, from the system's continuous clock.
+        /// Returns the time since an instant before the first call, from the continuous clock of the system.
         @Sendable public static func monotonic() -> Duration { origin.duration(to: .now) }
 
         private static let origin = ContinuousClock.now

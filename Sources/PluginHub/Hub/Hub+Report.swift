@@ -1,39 +1,61 @@
 extension Hub {
-    /// What became of the registrations.
+    /// The result of the registrations.
     public struct Report: Sendable {
-        /// In the order found. An error kept its plugin from running; a warning did not. What is said of a refused plugin
-        /// stays until one of its name, or of the type that could not be made, runs or leaves.
+        /// The problems, in the order found.
+        ///
+        /// An error kept its plugin from running; a warning did not. A finding about a refused plugin stays until a
+        /// plugin with its name, or with the type that could not be created, runs or leaves.
         public let findings: [Finding]
-        /// The names of the plugins that run, in the order registered.
+        /// The names of the running plugins, in the order of registration.
         public let running: [String]
 
+        /// Creates a report.
+        ///
+        /// - Parameters:
+        ///   - findings: The problems.
+        ///   - running: The names of the running plugins.
         public init(findings: [Finding], running: [String]) {
             self.findings = findings
             self.running = running
         }
 
+        /// Whether a finding is an error.
         public var hasErrors: Bool { findings.contains { $0.severity == .error } }
     }
 
-    /// One thing that is wrong with a plugin or between plugins.
+    /// A problem of a plugin or between plugins.
     ///
-    /// Errors: `initializationFailed`, `unreadableConfiguration`, `invalidPolicy`, `duplicatePlugin`,
-    /// `ambiguousReceiver`, `noReceiver` (also for an event nobody publishes). Warnings: `noReceiver` in a partial set or
-    /// once the partner is gone, `nobodyListens`, `unsupportedMessage` for `requests`, and the code of what a publisher
-    /// threw at launch.
+    /// These codes are errors: `initializationFailed`, `unreadableConfiguration`, `invalidPolicy`, `duplicatePlugin`,
+    /// `ambiguousReceiver`, and `noReceiver`, also for an event without a publisher.
+    ///
+    /// These are warnings: `noReceiver` in a partial set or after the partner has left, `nobodyListens`,
+    /// `unsupportedMessage` for `requests`, and the code of the error that a publisher threw at launch.
     public struct Finding: Sendable, Codable, Equatable {
+        /// The severity of a finding.
         public enum Severity: String, Sendable, Codable { case error, warning }
 
+        /// The severity.
         public let severity: Severity
+        /// The kind of problem.
         public let code: PluginError.Code
-        /// The plugin it is about; for one that could not be made, the name of its type if that is known.
+        /// The name of the plugin. For a plugin that could not be created, the name of its type if it is known.
         public let plugin: String?
-        /// The name of the message it is about.
+        /// The name of the message.
         public let message: String?
-        /// The field of the plugin's policy it is about, such as `name` or `send.commands`.
+        /// The field of the plugin's policy, such as `name` or `send.commands`.
         public let field: String?
+        /// A sentence that says what is wrong and what to do.
         public let sentence: String
 
+        /// Creates a finding.
+        ///
+        /// - Parameters:
+        ///   - severity: The severity.
+        ///   - code: The kind of problem.
+        ///   - plugin: The name of the plugin.
+        ///   - message: The name of the message.
+        ///   - field: The field of the plugin's policy.
+        ///   - sentence: A sentence that says what is wrong and what to do.
         public init(
             severity: Severity, code: PluginError.Code, plugin: String? = nil, message: String? = nil,
             field: String? = nil, sentence: String
@@ -49,5 +71,6 @@ extension Hub {
 }
 
 extension Hub.Finding: CustomStringConvertible {
+    /// The severity and the sentence.
     public var description: String { "\(severity.rawValue): \(sentence)" }
 }

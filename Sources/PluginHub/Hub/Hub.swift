@@ -1,6 +1,7 @@
 import Primitives
 
-/// Carries messages between plugins that do not know each other, as far as both their policies allow.
+/// A router of messages between plugins that do not depend on each other. It passes the messages that both policies
+/// allow.
 ///
 ///     let hub = Hub()
 ///     hub.register(JourneyPlugin.self, configurationFiles: ["policy": "journey.policy.json"])
@@ -8,15 +9,19 @@ import Primitives
 ///     let report = hub.start()
 ///     for finding in report.findings { print(finding) }
 ///
-/// A command, query or view query goes to the one plugin that receives it, an event comes from all that publish it.
-/// Calls run on the caller's thread; the hub holds no lock while a plugin's code runs. The hub keeps its plugins until
-/// they are deregistered, it is stopped, or it is released; releasing it cancels their tasks without waiting for them,
-/// `stop()` waits.
+/// A command, query or view query goes to the one plugin that receives it. An event comes from all plugins that publish
+/// it. Calls run on the thread of the caller, and the hub holds no lock while the code of a plugin runs.
+///
+/// The hub keeps its plugins until they are deregistered, or the hub is stopped or released. Releasing it cancels their
+/// tasks without waiting for them; `stop()` waits.
 public final class Hub: Sendable {
     private let configuration: Configuration
     private let state: Locked<HubState>
     private let traceReaders = TraceReaders()
 
+    /// Creates a hub without plugins.
+    ///
+    /// - Parameter configuration: The settings.
     public init(configuration: Hub.Configuration = .init()) {
         self.configuration = configuration
         state = Locked(HubState(isPartialSet: configuration.isPartialSet))
@@ -29,10 +34,14 @@ public final class Hub: Sendable {
 
     // MARK: - Plugins come
 
-    /// Registers a plugin made by its initialiser with its own sender and `configurationFiles`: logical name → path.
+    /// Registers a plugin that its initialiser creates.
     ///
-    /// Before `start()` it is made there; after, at once, and then those it sends to and subscribes to must run already
-    /// unless the configuration says `isPartialSet`. What is wrong with it stands in `report`.
+    /// Before `start()`, the plugin is created in `start()`. After it, the plugin is created at once. Its partners must
+    /// then be running, unless the configuration sets `isPartialSet`. Problems appear in `report`.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the plugin.
+    ///   - configurationFiles: The paths of the configuration files by logical name.
     public func register<Plugin: PluginProtocol>(_ type: Plugin.Type, configurationFiles: [String: String] = [:]) {
         register(
             HubState.Registration(typeName: String(describing: type), configurationFiles: configurationFiles) {
@@ -40,7 +49,11 @@ public final class Hub: Sendable {
             })
     }
 
-    /// Registers a plugin made by `make`, for one that needs more than its initialiser is given.
+    /// Registers a plugin that a function creates, for a plugin that needs more than the parameters of its initialiser.
+    ///
+    /// - Parameters:
+    ///   - configurationFiles: The paths of the configuration files by logical name.
+    ///   - make: A function that creates the plugin from its connection and the paths.
     public func register(
         configurationFiles: [String: String] = [:],
         _ make: @escaping @Sendable (any MessageSending, [String: String]) throws -> any PluginProtocol
@@ -49,32 +62,35 @@ public final class Hub: Sendable {
     }
 
     private func register(_ registration: HubState.Registration) {
-        guard let era = state.withLock({ $0.register(registration) }) else { return }
+        guard let generation = state.withLock({ $0.register(registration) }) else { return }
         var newcomers: [Member] = []
         var failures: [Finding] = []
         make(registration, &newcomers, &failures)
-        settle(state.withLock { $0.admit(newcomers, failures: failures, era: era) })
+        apply(state.withLock { $0.admit(newcomers, failures: failures, generation: generation) })
     }
 
-    /// Makes the registered plugins in their order, checks their policies against each other, lets those run that have
-    /// no error, and then hands out the events of `subscribeAtAppLaunch`: to one subscriber after the other in the order
-    /// registered, each its events in the order of its list, each event from its publishers in the order registered.
+    /// Creates the registered plugins in their order, checks their policies together, and runs those without errors.
     ///
-    /// Policies and configuration files are read once, here or where the plugin is made: what changes in them later
-    /// has no effect before the plugin is registered again.
-    /// A plugin registered meanwhile, as by another's initialiser, belongs to the start. Starting again changes nothing.
-    /// - Returns: all findings, as `report` does.
+    /// Then it passes the publishers of the `subscribeAtAppLaunch` events to the plugins. It does so for each
+    /// subscriber in the order of registration, and for each event in the order of the subscriber's list. The
+    /// publishers of an event are merged in the order of registration.
+    ///
+    /// Policies and configuration files are read once. Later changes have no effect until the plugin is registered
+    /// again. A plugin that is registered during the start, for example by another plugin's initialiser, is part of the
+    /// start. A second call changes nothing.
+    ///
+    /// - Returns: All findings, like `report`.
     @discardableResult public func start() -> Hub.Report {
-        guard let era = state.withLock({ $0.beginStarting() }) else { return report }
+        guard let generation = state.withLock({ $0.beginStarting() }) else { return report }
         var newcomers: [Member] = []
         var failures: [Finding] = []
         while true {
-            for registration in state.withLock({ $0.takePending(era: era) }) {
+            for registration in state.withLock({ $0.takePending(generation: generation) }) {
                 make(registration, &newcomers, &failures)
             }
-            let change = state.withLock { $0.finishStarting(newcomers, failures: failures, era: era) }
+            let change = state.withLock { $0.finishStarting(newcomers, failures: failures, generation: generation) }
             guard let change else { continue }
-            settle(change)
+            apply(change)
             return report
         }
     }
@@ -90,8 +106,8 @@ public final class Hub: Sendable {
         }
     }
 
-    /// Carries out what was decided under the lock.
-    private func settle(_ change: HubState.Change) {
+    /// Applies a change that was decided under the lock.
+    private func apply(_ change: HubState.Change) {
         for member in change.refused { member.channel.close() }
         publish(change)
         subscribeAtLaunch(change)
@@ -101,8 +117,8 @@ public final class Hub: Sendable {
         for routes in change.routes { routes.owner.channel.take(routes) }
     }
 
-    /// Gives each subscriber what its `subscribeAtAppLaunch` names: a newcomer from all publishers, one that runs
-    /// already from the newcomers.
+    /// Passes the publishers of `subscribeAtAppLaunch` events: to a new plugin from all publishers, to a running plugin
+    /// from the new ones.
     private func subscribeAtLaunch(_ change: HubState.Change) {
         let newcomers = Set(change.admitted.map(\.identity))
         for subscriber in change.members {
@@ -129,10 +145,15 @@ public final class Hub: Sendable {
 
     // MARK: - Plugins go
 
-    /// Takes the plugin out. No call begins for it any more, its subscriptions and those to its events end, its tasks are
-    /// cancelled; returns when they have ended. Called from one of those tasks, it does not wait for that one; called from
-    /// a task of a plugin that is leaving itself, it waits for none, so that no two wait for each other. A call that is
-    /// just being handled on another thread ends on its own. An unknown name changes nothing.
+    /// Removes a plugin and waits for its tasks. An unknown name has no effect.
+    ///
+    /// No new call reaches the plugin. Its subscriptions and the subscriptions to its events end, and its tasks are
+    /// cancelled. A call that runs on another thread continues to its end.
+    ///
+    /// If one of those tasks calls this function, it does not wait for that task. If a task of a plugin that is leaving
+    /// calls it, it waits for none, so that no two tasks wait for each other.
+    ///
+    /// - Parameter name: The name of the plugin.
     public func deregister(_ name: String) async {
         let (removed, isLeaving) = state.withLock { state in
             let isLeaving = TaskScope.callerIsLeaving
@@ -144,8 +165,8 @@ public final class Hub: Sendable {
         if !isLeaving { await member.channel.scope.drain() }
     }
 
-    /// Takes all plugins out, in the opposite of the order registered, and waits for their tasks as `deregister` does.
-    /// The hub then is as new: register and start again.
+    /// Removes all plugins, in the reverse order of registration, and waits for their tasks like `deregister`.
+    /// Afterwards the hub is empty and can be used again.
     public func stop() async {
         let (leaving, isLeaving) = state.withLock { state in
             let isLeaving = TaskScope.callerIsLeaving
@@ -158,20 +179,23 @@ public final class Hub: Sendable {
 
     // MARK: - Looking
 
-    /// The running plugin called `named`.
+    /// Returns a running plugin.
+    ///
+    /// - Parameter named: The name of the plugin.
+    /// - Returns: The plugin, or `nil` if none with this name is running.
     public func plugin(named: String) -> (any PluginProtocol)? {
         state.withLock { state in state.members.first { $0.name.hasSameBytes(as: named) } }?.plugin
     }
 
-    /// What runs and what is wrong, now.
+    /// The running plugins and the current problems.
     public var report: Hub.Report { state.withLock { $0.report } }
 
-    /// Who says what to whom among the plugins that run, now; as text in several formats, see `HubGraph`.
+    /// The running plugins and the messages between them. `HubGraph` converts it to text in several formats.
     public var graph: HubGraph {
         HubGraph(policies: state.withLock { $0.members.map(\.policy) }, isPartialSet: configuration.isPartialSet)
     }
 
-    /// Every decision, from the moment somebody reads; costs nothing while nobody does.
+    /// The decisions of the hub, from the start of reading. It costs nothing without readers.
     public var trace: HubTrace {
         HubTrace { [weak self, traceReaders] observer in
             guard let self else {

@@ -1,15 +1,15 @@
 import Primitives
 
-/// Which plugins are registered and which run: a value, changed under the hub's lock, that calls nobody.
+/// The registered and running plugins: a value that changes under the hub's lock and calls no other code.
 struct HubState: Sendable {
-    /// How a plugin is made.
+    /// The function that creates a plugin, with its configuration files.
     struct Registration: Sendable {
-        /// The name of its type, if known, for when it cannot be made.
+        /// The name of the type, if known, for the case that the plugin cannot be created.
         let typeName: String?
         let configurationFiles: [String: String]
         let make: @Sendable (any MessageSending, [String: String]) throws -> any PluginProtocol
 
-        /// What to report when making it threw `error`.
+        /// Returns the finding for an error of the plugin's initialiser.
         func finding(_ error: any Error, isReadableFile: (String) -> Bool) -> Hub.Finding {
             let subject = typeName.map { "The plugin \($0)" } ?? "A plugin"
             func finding(_ rule: FindingRule, _ reason: String) -> Hub.Finding {
@@ -19,7 +19,7 @@ struct HubState: Sendable {
                 let isFile = error.code == .unreadableConfiguration
                 return finding(isFile ? .unreadableConfiguration : .cannotBeMade, error.sentence)
             }
-            // Whatever it threw: there are many ways to read a file, and as many errors.
+            // A missing file can cause any error, so the hub checks the files themselves.
             let unreadable = configurationFiles.sorted { $0.key < $1.key }.filter { !isReadableFile($0.value) }
             let reason = "\(error)"
             guard let file = unreadable.first(where: { reason.contains($0.value) }) ?? unreadable.first else {
@@ -32,22 +32,22 @@ struct HubState: Sendable {
         }
     }
 
-    /// Routes to publish once the lock is free.
+    /// A change of the running plugins, with the routes to publish after the lock is released.
     struct Change: Sendable {
-        var routes: [RouteTable] = []
-        /// Those who run from now on.
+        var routes: [MessageRoutes] = []
+        /// The plugins that run from now on.
         var admitted: [Member] = []
-        /// Those who do not.
+        /// The plugins that do not run.
         var refused: [Member] = []
-        /// All who run, in the order registered.
+        /// All running plugins, in the order of registration.
         var members: [Member] = []
     }
 
     enum Phase: Sendable { case idle, starting, running }
 
     private(set) var phase = Phase.idle
-    /// Counts the calls of `stop()`, so that a start or a registration under way when it comes admits nobody.
-    private(set) var era = 0
+    /// The number of calls of `stop()`. A start or registration that began before `stop()` admits no plugins.
+    private(set) var generation = 0
     private var pending: [Registration] = []
     private(set) var members: [Member] = []
     private var refusals: [Hub.Finding] = []
@@ -61,39 +61,39 @@ struct HubState: Sendable {
             running: members.map(\.name))
     }
 
-    /// The era to make the plugin in at once; `nil` if it waits for the start.
+    /// Returns the generation in which to create the plugin at once, or `nil` if it waits for the start.
     mutating func register(_ registration: Registration) -> Int? {
-        if phase == .running { return era }
+        if phase == .running { return generation }
         pending.append(registration)
         return nil
     }
 
-    /// The era that begins; `nil` if it has begun already.
+    /// Returns the generation of the start, or `nil` if the start has begun already.
     mutating func beginStarting() -> Int? {
         guard phase == .idle else { return nil }
         phase = .starting
-        return era
+        return generation
     }
 
-    /// What is to be made; empty once nothing waits.
-    mutating func takePending(era: Int) -> [Registration] {
-        guard era == self.era else { return [] }
+    /// Returns the registrations to create, or none if none are pending.
+    mutating func takePending(generation: Int) -> [Registration] {
+        guard generation == self.generation else { return [] }
         let taken = pending
         pending = []
         return taken
     }
 
-    /// Lets those of `newcomers` run that fit; `nil`, changing nothing, if more was registered meanwhile.
-    mutating func finishStarting(_ newcomers: [Member], failures: [Hub.Finding], era: Int) -> Change? {
-        guard era == self.era else { return Change(refused: newcomers) }
+    /// Admits the new plugins. Returns `nil`, without any change, if there are new registrations.
+    mutating func finishStarting(_ newcomers: [Member], failures: [Hub.Finding], generation: Int) -> Change? {
+        guard generation == self.generation else { return Change(refused: newcomers) }
         guard pending.isEmpty else { return nil }
         phase = .running
-        return admit(newcomers, failures: failures, era: era)
+        return admit(newcomers, failures: failures, generation: generation)
     }
 
-    mutating func admit(_ newcomers: [Member], failures: [Hub.Finding], era: Int) -> Change {
-        guard era == self.era else { return Change(refused: newcomers) }
-        // One that could not be made may be the partner others lack: that is no reason to stop them too.
+    mutating func admit(_ newcomers: [Member], failures: [Hub.Finding], generation: Int) -> Change {
+        guard generation == self.generation else { return Change(refused: newcomers) }
+        // A plugin that could not be created may be the partner that others lack. That must not stop the others.
         let review = PolicyReview(
             candidates: newcomers.map(\.policy), members: members.map(\.policy),
             mayLackPartners: isPartialSet || !failures.isEmpty)
@@ -114,7 +114,7 @@ struct HubState: Sendable {
         return change
     }
 
-    /// The plugin that leaves, and what changes for the others.
+    /// Removes a plugin. Returns it with the change for the others.
     mutating func remove(_ name: String) -> (Member, Change)? {
         guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
         let member = members.remove(at: index)
@@ -126,11 +126,11 @@ struct HubState: Sendable {
         return (member, change)
     }
 
-    /// Everyone leaves; the hub is as new, and may be started again.
+    /// Removes all plugins. The hub is then empty and can be started again.
     mutating func removeAll() -> [Member] {
         let leaving = members
         for member in leaving { member.channel.scope.leave() }
-        era += 1
+        generation += 1
         phase = .idle
         pending = []
         members = []
@@ -139,13 +139,13 @@ struct HubState: Sendable {
         return leaving
     }
 
-    /// Something a running plugin did not manage; forgotten when it leaves.
+    /// Records a problem of a running plugin until the plugin leaves.
     mutating func warn(_ finding: Hub.Finding) {
         guard members.contains(where: { $0.name == finding.plugin }), !warnings.contains(finding) else { return }
         warnings.append(finding)
     }
 
-    /// One reader of the trace more or less.
+    /// Changes the number of readers of the trace.
     mutating func countTraceReaders(_ difference: Int) -> Change {
         let wasTraced = traceReaders > 0
         traceReaders += difference
@@ -154,7 +154,7 @@ struct HubState: Sendable {
         return change
     }
 
-    /// Those who run at last are not what was refused before, under their name or, when it could not be made, their type.
+    /// Removes the findings about earlier refusals of the admitted plugins, by name or by type.
     private mutating func forgetRefusals(of admitted: [Member]) {
         let names = Set(admitted.flatMap { [$0.name, String(describing: type(of: $0.plugin))] })
         refusals.removeAll { names.contains($0.plugin ?? "") }
@@ -169,7 +169,7 @@ struct HubState: Sendable {
         change.members = members
         let policies = members.map(\.policy)
         change.routes = members.map {
-            RouteTable(
+            MessageRoutes(
                 owner: $0, members: members, policies: policies, version: version, isTraced: traceReaders > 0)
         }
     }

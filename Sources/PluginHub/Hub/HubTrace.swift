@@ -1,38 +1,55 @@
 import Primitives
 
-/// One decision of the hub, or one event that passed it: who wanted what, and the outcome. Payloads are not in it.
+/// A decision of the hub, or an event that passed it: the plugins, the message and the outcome. It does not contain
+/// payloads.
 ///
-/// An event has two kinds of entries. When a plugin asks for it, `sender` is the subscriber, `receivers` are the
-/// publishers, and `verdict` is `subscribed`. Each output that follows is an entry for each subscriber: `sender` is the
+/// An event has two kinds of entries. When a plugin subscribes, `sender` is the subscriber, `receivers` are the
+/// publishers, and `verdict` is `subscribed`. Each later output has an entry for each subscriber: `sender` is the
 /// publisher, `receivers` is the subscriber, and `verdict` is `delivered`.
 public struct TraceEntry: Sendable {
+    /// The outcome of a message.
     public enum Verdict: String, Sendable, Codable {
-        /// Allowed, and the receiver accepted it. For an event: an output reached a subscriber.
+        /// The receiver accepted the message. For an event: an output reached a subscriber.
         case delivered
-        /// Allowed, and the sender is subscribed to the event from now on.
+        /// The sender is subscribed to the event from now on.
         case subscribed
-        /// The hub said no; `reason` says why.
+        /// The hub refused the message; see `reason`.
         case refused
-        /// Allowed, but the receiver threw; `reason` says what.
+        /// The receiver threw an error; see `reason`.
         case failed
     }
 
+    /// The kind of the message.
     public let kind: MessageKind
-    /// Of an event that was delivered, with the correlation id of the output.
+    /// The message. For a delivered event, it has the correlation id of the output.
     public let message: Message
-    /// The plugin whose sender was used, or that published; `nil` for one that does not run.
+    /// The plugin that sent or published the message, or `nil` if it is not running.
     public let sender: String?
-    /// The plugins that were called, or that received.
+    /// The plugins that were called, or that received the output.
     public let receivers: [String]
+    /// The outcome.
     public let verdict: Verdict
+    /// The error of a refused or failed message.
     public let reason: PluginError?
-    /// When it began, by `Hub.Configuration.elapsed`.
+    /// The start of the call, by `Hub.Configuration.elapsed`.
     public let began: Duration
-    /// How long checking and handling took.
+    /// The duration of the checks and the call.
     public let duration: Duration
-    /// Whether it is a query or view query that took longer than `Hub.Configuration.queryBudget`.
+    /// Whether a query or view query took longer than `Hub.Configuration.queryBudget`.
     public let isOverBudget: Bool
 
+    /// Creates an entry.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of the message.
+    ///   - message: The message.
+    ///   - sender: The plugin that sent or published the message.
+    ///   - receivers: The plugins that were called, or that received the output.
+    ///   - verdict: The outcome.
+    ///   - reason: The error of a refused or failed message.
+    ///   - began: The start of the call.
+    ///   - duration: The duration of the checks and the call.
+    ///   - isOverBudget: Whether a query took longer than the budget.
     public init(
         kind: MessageKind, message: Message, sender: String?, receivers: [String], verdict: Verdict,
         reason: PluginError?, began: Duration, duration: Duration, isOverBudget: Bool = false
@@ -49,31 +66,39 @@ public struct TraceEntry: Sendable {
     }
 }
 
-/// The hub's decisions as they are made. Nothing is recorded while nobody reads.
+/// The decisions of a hub as they happen. The hub records nothing without readers.
 ///
 ///     for await entry in hub.trace { print(entry.sender ?? "?", entry.message, entry.verdict) }
 ///
-/// Reading does not slow the callers down: what does not fit the buffer is dropped and counted. The entry of a call is in
-/// the buffer when the call returns or throws. A reader that itself sends messages through the hub sees those too.
+/// Reading does not slow the senders: entries that do not fit in the buffer are dropped and counted. The entry of a
+/// call is in the buffer when the call returns or throws. A reader that sends messages through the hub also sees its
+/// own.
 public struct HubTrace: AsyncSequence, Sendable {
+    /// A decision of the hub.
     public typealias Element = TraceEntry
+    /// The sequence does not fail.
     public typealias Failure = Never
+    /// The iterator of the sequence.
     public typealias AsyncIterator = BufferedSequence<TraceEntry>.AsyncIterator
 
     let subscribe: @Sendable (Observer<TraceEntry>) -> EventSubscription
 
-    /// Starts to record now. `droppedCount` of what is returned says how many entries did not fit.
+    /// Starts to record and returns the entries. `droppedCount` counts the entries that did not fit.
+    ///
+    /// - Parameter buffering: The buffer for entries that are not read yet.
+    /// - Returns: The entries as a sequence.
     public func values(_ buffering: Buffering = .newest(1024)) -> BufferedSequence<TraceEntry> {
         BufferedSequence(buffering, subscribe: subscribe)
     }
 
+    /// Starts to record. Keeps the newest 1024 entries that are not read yet.
     public func makeAsyncIterator() -> AsyncIterator { values().makeAsyncIterator() }
 }
 
-/// The buffers of those who read the trace.
+/// The buffers of the readers of the trace.
 ///
-/// Not a `Broadcast`: there a thread may leave its element to another thread that is delivering, and a reader that cancels
-/// then misses what was sent before. Buffers call nothing back, so each thread fills them itself.
+/// `OrderedBroadcast` is not suitable: a thread can leave its element to another thread that is delivering, and a
+/// reader that cancels then misses it. Buffers call no other code, so each thread fills them itself.
 final class TraceReaders: Sendable {
     private struct State: Sendable {
         var readers: [UInt64: Observer<TraceEntry>] = [:]
@@ -84,15 +109,15 @@ final class TraceReaders: Sendable {
     private let state = Locked(State())
     private let wasRead = OneWayFlag()
 
-    /// Whether the trace is read now. Most hubs are never traced, so that a flag answers before the lock.
+    /// Whether the trace has no readers. Most hubs are never traced, so a flag is checked before the lock.
     var isEmpty: Bool { !wasRead.isSet || state.withLock(\.readers.isEmpty) }
 
-    /// Fills every buffer before it returns.
+    /// Adds an entry to every buffer before it returns.
     func send(_ entry: TraceEntry) {
         for reader in state.withLock({ $0.readers }).values { reader.receive(entry) }
     }
 
-    /// Ends every reader, and later ones at once.
+    /// Ends all readers. Later ones end at once.
     func finish() {
         let readers = state.withLock { state in
             state.isFinished = true
@@ -102,7 +127,7 @@ final class TraceReaders: Sendable {
         for reader in readers.values { reader.finish() }
     }
 
-    /// Detach with the returned closure.
+    /// Adds a reader. The returned closure removes it.
     func attach(_ reader: Observer<TraceEntry>) -> @Sendable () -> Void {
         wasRead.set()
         let number: UInt64? = state.withLock { state in
@@ -116,7 +141,6 @@ final class TraceReaders: Sendable {
             return {}
         }
         return { [self] in
-            // Released out of the lock.
             let left = state.withLock { $0.readers.removeValue(forKey: number) }
             withExtendedLifetime(left) {}
         }

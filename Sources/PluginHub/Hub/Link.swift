@@ -1,12 +1,13 @@
 import Primitives
 
-/// One subscription of one plugin to a publisher of another. It ends when either leaves.
+/// A subscription of one plugin to a publisher of another. It ends when either plugin leaves.
 final class Link: Sendable {
     private let ends: [LinkSet]
     private let state: Locked<State>
 
     private struct State: Sendable {
-        /// `nil` once over: a callback that holds its own subscription would otherwise never be released.
+        /// The observer, or `nil` after the end. Otherwise a callback that keeps its own subscription would never be
+        /// released.
         var observer: Observer<EventOutput>?
         var upstream: EventSubscription?
     }
@@ -16,7 +17,7 @@ final class Link: Sendable {
         state = Locked(State(observer: observer))
     }
 
-    /// `publisher` for as long as both plugins, whose links are in `ends`, stay.
+    /// Returns a publisher that ends when one of the two plugins, whose links are in `ends`, leaves.
     static func publisher(_ publisher: EventPublisher, between ends: [LinkSet]) -> EventPublisher {
         EventPublisher(subscribe: { observer in
             let link = Link(observer, ends)
@@ -30,7 +31,7 @@ final class Link: Sendable {
         })
     }
 
-    /// Stops, telling the observer that nothing more comes.
+    /// Ends the link and notifies the observer.
     func end() { over(finishing: true) }
 
     private func hold(_ upstream: EventSubscription) {
@@ -55,7 +56,7 @@ final class Link: Sendable {
     }
 }
 
-/// The links, and other subscriptions, of one plugin.
+/// The links and other subscriptions of one plugin.
 final class LinkSet: Sendable {
     private let state = Locked(State())
 
@@ -65,7 +66,7 @@ final class LinkSet: Sendable {
         var kept: [EventSubscription] = []
     }
 
-    /// `false` once closed.
+    /// Adds a link, or returns `false` if the set is closed.
     func insert(_ link: Link) -> Bool {
         state.withLock { state in
             if !state.isClosed { state.links[ObjectIdentifier(link)] = link }
@@ -77,7 +78,7 @@ final class LinkSet: Sendable {
         _ = state.withLock { $0.links.removeValue(forKey: ObjectIdentifier(link)) }
     }
 
-    /// Keeps `subscription` until closed; cancels it at once if that was before.
+    /// Keeps a subscription until the set is closed. Cancels it at once if the set is closed.
     func keep(_ subscription: EventSubscription) {
         let isClosed = state.withLock { state in
             if !state.isClosed { state.kept.append(subscription) }
@@ -86,7 +87,7 @@ final class LinkSet: Sendable {
         if isClosed { subscription.cancel() }
     }
 
-    /// Ends all.
+    /// Ends all links and subscriptions.
     func close() {
         let ending = state.withLock { state in
             let present = state

@@ -1,6 +1,6 @@
 import Primitives
 
-/// One plugin's way into the hub. It knows whose it is, so nobody can speak for another.
+/// The connection of one plugin to the hub. It knows its plugin, so a plugin cannot send in the name of another.
 final class PluginChannel: PluginContext {
     private let configuration: Hub.Configuration
     private let trace: TraceReaders
@@ -10,7 +10,7 @@ final class PluginChannel: PluginContext {
 
     private enum State: Sendable {
         case waiting
-        case running(RouteTable)
+        case running(MessageRoutes)
         case closed(name: String?)
     }
 
@@ -19,9 +19,9 @@ final class PluginChannel: PluginContext {
         self.trace = trace
     }
 
-    /// Takes newer routes; ignores older ones, and all after the plugin has left.
-    func take(_ routes: RouteTable) {
-        // The old table is given out of the lock: releasing it may release plugins.
+    /// Replaces the routes by newer ones. Ignores older routes, and all routes after the plugin has left.
+    func take(_ routes: MessageRoutes) {
+        // The old routes are released outside of the lock, because that can release plugins.
         let old: State = state.withLock { state in
             let old = state
             switch old {
@@ -35,8 +35,8 @@ final class PluginChannel: PluginContext {
         withExtendedLifetime(old) {}
     }
 
-    /// The plugin leaves: nothing is sent for it any more, its subscriptions end, its tasks are cancelled. Await them
-    /// with `scope.drain()`.
+    /// Ends the plugin's connection: no further messages, subscriptions or tasks. Wait for cancelled tasks with
+    /// `scope.drain()`.
     func close() {
         let old: State = state.withLock { state in
             let old = state
@@ -103,19 +103,19 @@ final class PluginChannel: PluginContext {
         return try nested(routes, event) { try collect(publishers, event, payload) }
     }
 
-    /// The publishers that accept, merged; what the first one threw if none does.
+    /// Merges the publishers of all members that accept. If none does, throws the error of the first.
     private func collect(_ members: [Member], _ event: Message, _ payload: JSONObject?) throws -> EventPublisher {
         let answers = members.map { ask($0, event, payload) }
         let publishers = answers.compactMap { try? $0.get() }
         guard !publishers.isEmpty else { return try answers[0].get() }
         for (member, answer) in zip(members, answers) {
-            // The caller does not see these; whoever reads the trace does.
+            // Only readers of the trace see these errors.
             if case .failure(let error) = answer { recordFailure(of: member, event, error) }
         }
         return .merge(publishers)
     }
 
-    /// What the hub hands to the plugin at launch: the publishers that accept, merged, and why the others did not.
+    /// Returns the publishers for a plugin at launch, merged, and the errors of the members that did not accept.
     func collectAtLaunch(
         _ event: Message, from members: [Member]
     ) -> (publisher: EventPublisher?, failures: [(publisher: Member, error: PluginError)]) {
@@ -126,7 +126,7 @@ final class PluginChannel: PluginContext {
             do {
                 publishers.append(try ask(member, event, nil).get())
             } catch {
-                let error = PluginError.around(error, plugin: member.name, message: event.name)
+                let error = PluginError.wrapping(error, plugin: member.name, message: event.name)
                 failures.append((member, error))
                 recordFailure(of: member, event, error)
             }
@@ -144,7 +144,7 @@ final class PluginChannel: PluginContext {
         }
     }
 
-    /// The same outputs. While the trace is read, each one that reaches this plugin has an entry.
+    /// Returns the same outputs. While the trace has readers, it has an entry for each output that reaches this plugin.
     private func traced(_ publisher: EventPublisher, of member: Member, _ event: Message) -> EventPublisher {
         let (trace, sender) = (trace, member.name)
         return EventPublisher(subscribe: { observer in
@@ -162,7 +162,7 @@ final class PluginChannel: PluginContext {
 
     // MARK: - Checks
 
-    private func check(_ sender: any PluginProtocol, _ routes: RouteTable, _ message: Message) throws(PluginError) {
+    private func check(_ sender: any PluginProtocol, _ routes: MessageRoutes, _ message: Message) throws(PluginError) {
         guard ObjectIdentifier(sender) == routes.owner.identity else {
             let name = routes.owner.name
             throw PluginError(
@@ -173,7 +173,7 @@ final class PluginChannel: PluginContext {
     }
 
     private func nested<Answer>(
-        _ routes: RouteTable, _ message: Message, _ body: () throws -> Answer
+        _ routes: MessageRoutes, _ message: Message, _ body: () throws -> Answer
     ) throws -> Answer {
         let depth = CallDepth.current
         guard depth < configuration.reentrancyLimit else {
@@ -190,16 +190,17 @@ final class PluginChannel: PluginContext {
 
     // MARK: - Trace
 
-    /// The long way: for a plugin that does not run, and while somebody reads the trace.
+    /// Makes a call with an entry in the trace. It is used for a plugin that is not running, and while the trace has
+    /// readers.
     private func recorded<Answer>(
         _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol, as verdict: TraceEntry.Verdict,
-        find: (RouteTable) throws(PluginError) -> [Member], deliver: ([Member]) throws -> Answer
+        find: (MessageRoutes) throws(PluginError) -> [Member], deliver: ([Member]) throws -> Answer
     ) throws -> Answer {
         let began = configuration.elapsed()
         var receivers: [Member] = []
         var wasCalled = false
         do {
-            let routes: RouteTable
+            let routes: MessageRoutes
             switch state.withLock({ $0 }) {
             case .running(let present): routes = present
             case .waiting: throw notRunning(message)
@@ -214,14 +215,14 @@ final class PluginChannel: PluginContext {
             record(kind, message, name, receivers.map(\.name), verdict, nil, began)
             return answer
         } catch {
-            let reason = PluginError.around(error, plugin: receivers.first?.name ?? "", message: message.name)
+            let reason = PluginError.wrapping(error, plugin: receivers.first?.name ?? "", message: message.name)
             record(kind, message, name, receivers.map(\.name), wasCalled ? .failed : .refused, reason, began)
             throw error
         }
     }
 
     private func recordFailure(of member: Member, _ event: Message, _ error: any Error) {
-        let reason = PluginError.around(error, plugin: member.name, message: event.name)
+        let reason = PluginError.wrapping(error, plugin: member.name, message: event.name)
         record(.event, event, name, [member.name], .failed, reason, configuration.elapsed())
     }
 
@@ -238,7 +239,7 @@ final class PluginChannel: PluginContext {
                 isOverBudget: isQuery && duration > configuration.queryBudget))
     }
 
-    /// The plugin's name; `nil` before it runs and if it never did.
+    /// The name of the plugin, or `nil` if it has not run yet.
     private var name: String? {
         switch state.withLock({ $0 }) {
         case .waiting: nil

@@ -1,11 +1,11 @@
 import Primitives
 
-/// The tasks of one plugin: begun when it runs, cancelled and awaited together when it leaves.
+/// The tasks of one plugin. They start when the plugin runs. When it leaves, they are cancelled and awaited together.
 final class TaskScope: Sendable {
     private let state = Locked(State())
 
     private enum Phase: Sendable {
-        /// Not open yet: what is to run waits here.
+        /// The scope is not open yet. It holds the work to start.
         case waiting([@Sendable () async -> Void])
         case open
         case closed
@@ -14,29 +14,30 @@ final class TaskScope: Sendable {
     private struct State: Sendable {
         var phase = Phase.waiting([])
         var next = 0
-        /// `nil` between the moment a task is counted and the moment its handle is known.
+        /// The running tasks, with `nil` until the handle of a counted task is known.
         var tasks: [Int: Task<Void, Never>?] = [:]
         var waiting: [Waiter] = []
     }
 
     private struct Waiter: Sendable {
         let continuation: CheckedContinuation<Void, Never>
-        /// How many tasks it does not wait for: one if it is itself called from a task of this scope.
+        /// The number of tasks that it does not wait for: one if a task of this scope is the caller, otherwise none.
         let allowance: Int
     }
 
-    /// The scopes the current task, or one that started it, belongs to.
+    /// The scopes of the current task and of the tasks that started it.
     @TaskLocal private static var enclosing: [TaskScope] = []
 
     private let hasLeft = OneWayFlag()
 
-    /// The plugin is taken out of its hub: set under the hub's lock, so that of two who take out each other one is first.
+    /// Records that the plugin was removed from its hub. Set under the hub's lock, so that of two plugins that remove
+    /// each other one is first.
     func leave() { hasLeft.set() }
 
-    /// Whether the current task belongs to a plugin that was taken out: then somebody may be waiting for this very task.
+    /// Whether the current task belongs to a plugin that was removed. Then another task may wait for this one.
     static var callerIsLeaving: Bool { enclosing.contains { $0.hasLeft.isSet } }
 
-    /// Starts `work`, once the scope is open; `false` if it is closed.
+    /// Starts `work`, or keeps it until the scope opens. Returns `false` if the scope is closed.
     func run(_ work: @escaping @Sendable () async -> Void) -> Bool {
         enum Answer: Sendable { case start(Int), wait, refuse }
         let answer: Answer = state.withLock { state in
@@ -70,7 +71,7 @@ final class TaskScope: Sendable {
         if isClosed { task.cancel() }
     }
 
-    /// The plugin runs: what waited begins.
+    /// Starts the work that was kept until the plugin runs.
     func open() {
         let works: [@Sendable () async -> Void] = state.withLock { state in
             guard case .waiting(let works) = state.phase else { return [] }
@@ -80,7 +81,7 @@ final class TaskScope: Sendable {
         for work in works { _ = run(work) }
     }
 
-    /// Refuses further work and cancels what runs.
+    /// Refuses further work and cancels the running tasks.
     func close() {
         let (tasks, old): ([Task<Void, Never>], Phase) = state.withLock { state in
             let old = state.phase
@@ -91,7 +92,7 @@ final class TaskScope: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Returns when all tasks have ended. Called from one of them, it waits for the others only.
+    /// Returns when all tasks have ended. If one of them calls it, it waits only for the others.
     func drain() async {
         let allowance = Self.enclosing.contains { $0 === self } ? 1 : 0
         await withCheckedContinuation { continuation in

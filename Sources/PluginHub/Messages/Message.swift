@@ -1,21 +1,30 @@
 import Foundation
 import Primitives
 
-/// What is said: a name, by convention in parts joined with dots, and an id when the sender wants to recognise the answers.
+/// The name of a message, with an optional id to recognise its answers. By convention the parts of a name are joined
+/// with dots.
 ///
-/// Routing looks at the name alone, and so does `case "info.refresh":` in a `switch`; `==` compares the ids too. The id
-/// comes back as the `correlationId` of every event the message causes, so a sender makes it first:
+/// Only the name decides about routing, and about `case "info.refresh":` in a `switch`; `==` also compares the ids. The
+/// id is the `correlationId` of every event that the message causes, so a sender creates it first:
 ///
 ///     let id = MessageID.unique()
 ///     subscription = infos.filter(correlationId: id).sink { show($0) }
 ///     try messageSender.send(command: Message("info.refresh", id: id), payload: nil, sender: self)
 ///
-/// A name is 1 to 255 bytes of UTF-8 in Unicode's form NFC, without control characters. The throwing initialiser refuses another with
-/// `PluginError` code `invalidName`; a literal that breaks the rule is a programming error and stops the program.
+/// A name has 1 to 255 bytes of UTF-8 in Unicode's form NFC, without control characters. The throwing initialiser
+/// refuses any other name with the code `invalidName`. An invalid literal is a programming error and stops the program.
 public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The name.
     public let name: String
+    /// The id, or `nil` if the sender does not need to recognise the answers.
     public let id: MessageID?
 
+    /// Creates a message.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - id: The id for the events that the message causes.
+    /// - Throws: `PluginError` with the code `invalidName` when the name is invalid.
     public init(_ name: String, id: MessageID? = nil) throws {
         if let fault = NameRule.fault(of: name) {
             throw PluginError(.invalidName, "A message's name \(fault).")
@@ -24,6 +33,7 @@ public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
         self.id = id
     }
 
+    /// Creates a message without an id from the literal `name`.
     public init(stringLiteral name: String) {
         let fault = NameRule.fault(of: name)
         precondition(fault == nil, "A message's name \(fault ?? "").")
@@ -31,7 +41,10 @@ public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
         id = nil
     }
 
-    /// The same message under another id.
+    /// Returns the same message with another id.
+    ///
+    /// - Parameter id: The new id, or `nil`.
+    /// - Returns: The message.
     public func with(id: MessageID?) -> Message { Message(checked: name, id: id) }
 
     init(checked name: String, id: MessageID?) {
@@ -40,25 +53,39 @@ public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// `case "info.refresh":` in a `switch` over a message: whether it has that name, whatever its id. A pattern with an id of
-/// its own asks for that id too.
+/// Returns whether a message has the name of a pattern, for `case "info.refresh":` in a `switch`. If the pattern has an
+/// id, the message must have the same.
+///
+/// - Parameters:
+///   - pattern: The pattern.
+///   - message: The message.
+/// - Returns: Whether the message matches.
 public func ~= (pattern: Message, message: Message) -> Bool {
     pattern.name == message.name && (pattern.id == nil || pattern.id == message.id)
 }
 
 extension Message: CustomStringConvertible {
+    /// The name and the id.
     public var description: String { id.map { "\(name)#\($0)" } ?? name }
 }
 
 extension Message: Codable {
     private enum CodingKeys: String, CodingKey { case name, id }
 
+    /// Decodes a message.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: `DecodingError`, or `PluginError` with the code `invalidName`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(
             container.decode(String.self, forKey: .name), id: container.decodeIfPresent(MessageID.self, forKey: .id))
     }
 
+    /// Encodes the message.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
@@ -66,31 +93,42 @@ extension Message: Codable {
     }
 }
 
-/// Ties the events a message causes to that message. Chosen by the sender; the hub neither checks nor changes it.
+/// The id that connects events to the message that caused them. The sender chooses it; the hub neither checks nor
+/// changes it.
 ///
-/// No two messages that cause the same event may have the same id, whoever sends them: an answer to another plugin's `abc`
-/// looks like one to yours. One from `unique()` is nobody else's. The rule for its text is the one of `Message.name`.
+/// Two messages that can cause the same event must have different ids, even from different senders. Otherwise an answer
+/// to another plugin's message looks like one to yours. `unique()` returns an id that no other message has. The rule
+/// for the text is that of `Message.name`.
 public struct MessageID: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The text of the id.
     public let text: String
 
+    /// Creates an id.
+    ///
+    /// - Parameter text: The text of the id.
+    /// - Throws: `PluginError` with the code `invalidName` when the text is invalid.
     public init(_ text: String) throws {
         if let fault = NameRule.fault(of: text) { throw PluginError(.invalidName, "A message's id \(fault).") }
         self.text = text
     }
 
+    /// Creates an id from the literal `text`.
     public init(stringLiteral text: String) {
         let fault = NameRule.fault(of: text)
         precondition(fault == nil, "A message's id \(fault ?? "").")
         self.text = text
     }
 
-    /// An id nobody else has: 128 random bits in hexadecimal, from the system's generator.
+    /// Returns a unique id: 128 random bits of the system in hexadecimal.
     public static func unique() -> MessageID {
         var generator = SystemRandomNumberGenerator()
         return unique(using: &generator)
     }
 
-    /// An id made of 128 bits of `generator`, for tests that want to know it beforehand.
+    /// Returns an id of 128 bits from a generator, for tests that need to know it in advance.
+    ///
+    /// - Parameter generator: The generator.
+    /// - Returns: The id.
     public static func unique(using generator: inout some RandomNumberGenerator) -> MessageID {
         let digits = [generator.next(), generator.next()].map { (half: UInt64) in
             let text = String(half, radix: 16)
@@ -101,32 +139,41 @@ public struct MessageID: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension MessageID: CustomStringConvertible {
+    /// The text.
     public var description: String { text }
 }
 
 extension MessageID: Codable {
+    /// Decodes an id.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: `DecodingError`, or `PluginError` with the code `invalidName`.
     public init(from decoder: any Decoder) throws {
         try self.init(decoder.singleValueContainer().decode(String.self))
     }
 
+    /// Encodes the id.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }
 }
 
-/// What every name that crosses the hub must be.
+/// The rule for the names and ids in the hub.
 enum NameRule {
     static let longest = 255
 
-    /// What is wrong with `name`, as the end of a sentence; `nil` when nothing is.
+    /// Returns the violation of the rule as the end of a sentence, or `nil` for a valid name.
     static func fault(of name: String) -> String? {
         let count = name.utf8.count
         if count == 0 { return "must not be empty" }
         if count > longest { return "must not be longer than \(longest) bytes (it has \(count))" }
         let hasControl = name.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
         if hasControl { return "must not contain control characters" }
-        // Of names that look the same one is allowed, so that comparing strings is comparing bytes.
+        // Only one form of names that look the same is valid, so strings are equal when their bytes are.
         return name.isInNormalFormC ? nil : "must be in Unicode's form NFC: compose its letters with their accents"
     }
 }

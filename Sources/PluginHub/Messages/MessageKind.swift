@@ -1,17 +1,17 @@
-/// The four ways to say something through the hub.
+/// The kind of a message.
 public enum MessageKind: String, Sendable, Codable, CaseIterable {
-    /// Do something. One way: refusals are thrown, results come as events.
+    /// Starts an action and returns nothing. A refusal is thrown; results are events.
     case command
-    /// Read something that is known already.
+    /// Returns known data.
     case query
-    /// Give me a screen.
+    /// Returns a screen.
     case viewQuery
-    /// Tell me when something happens.
+    /// Reports that something happened.
     case event
 
-    /// As in a sentence.
+    /// The kind as a noun.
     var noun: String { self == .viewQuery ? "view query" : rawValue }
 
-    /// With its article.
+    /// The noun with its article.
     var phrase: String { self == .event ? "an event" : "a \(noun)" }
 }

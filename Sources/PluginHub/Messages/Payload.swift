@@ -2,18 +2,23 @@ import Foundation
 import Primitives
 
 extension JSONObject {
-    /// The member called `field` as one of the caller's types.
-    ///
-    /// Throws `PluginError`: `missingField` when it, or a field within it, is absent or null, `invalidField` when that is
-    /// something else. The sentence names the field by its path, as in `items[2].price`.
+    /// Returns a field as a type of the caller.
     ///
     ///     let productID = try payload.require("productID", as: String.self)
+    ///
+    /// - Parameters:
+    ///   - field: The name of the field.
+    ///   - type: The type to decode.
+    /// - Returns: The decoded value.
+    /// - Throws: `PluginError` with the code `missingField` when the field, or a field within it, is missing or null,
+    ///   and `invalidField` when a value has another type. The sentence contains the path of the field, such as
+    ///   `items[2].price`.
     public func require<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
         guard let value = self[field], !value.isNull || type == JSONValue.self else {
             throw PluginError(
                 .missingField, "The payload must have the field \"\(field)\": \(PayloadCoding.phrase(type)).")
         }
-        // The kinds most payloads are made of, without the way through an encoder.
+        // The most frequent types, without a decoder.
         let plain: Any? =
             if type == String.self {
                 value.stringValue
@@ -36,7 +41,13 @@ extension JSONObject {
 }
 
 extension JSONObject? {
-    /// As on `JSONObject`; no payload at all has no field.
+    /// Returns a field as a type of the caller. A missing payload has no fields.
+    ///
+    /// - Parameters:
+    ///   - field: The name of the field.
+    ///   - type: The type to decode.
+    /// - Returns: The decoded value.
+    /// - Throws: `PluginError` with the code `missingField` or `invalidField`.
     public func require<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
         try (self ?? [:]).require(field, as: type)
     }

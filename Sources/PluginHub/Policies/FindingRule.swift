@@ -1,4 +1,4 @@
-/// The one table of what a registration can find, and how bad it is. The guide shows it to plugin authors.
+/// The problems that a registration can have, and their severities. The guide has this table for plugin authors.
 enum FindingRule: CaseIterable {
     case cannotBeMade
     case unreadableConfiguration
@@ -7,11 +7,11 @@ enum FindingRule: CaseIterable {
     case twoReceivers
     case noReceiver
     case noPublisher
-    case nobodyListens
+    case noSubscriber
     case requests
     case launchRefused
 
-    /// `nil` for the code of whatever the plugin threw.
+    /// The code of the finding; `nil` for the code of the plugin's own error.
     var code: PluginError.Code? {
         switch self {
         case .cannotBeMade: .initializationFailed
@@ -20,27 +20,27 @@ enum FindingRule: CaseIterable {
         case .duplicatePlugin: .duplicatePlugin
         case .twoReceivers: .ambiguousReceiver
         case .noReceiver, .noPublisher: .noReceiver
-        case .nobodyListens: .nobodyListens
+        case .noSubscriber: .nobodyListens
         case .requests: .unsupportedMessage
         case .launchRefused: nil
         }
     }
 
-    /// In a whole set of plugins, all of which could be made.
+    /// The severity in a complete set of plugins, all of which could be created.
     var severity: Hub.Finding.Severity {
         switch self {
         case .cannotBeMade, .unreadableConfiguration, .invalidPolicy, .duplicatePlugin, .twoReceivers, .noReceiver,
             .noPublisher:
             .error
-        case .nobodyListens, .requests, .launchRefused: .warning
+        case .noSubscriber, .requests, .launchRefused: .warning
         }
     }
 
-    /// In a partial set, where what is missing may be elsewhere; `nil` for what is then not reported at all.
+    /// The severity in a partial set, where partners can be elsewhere; `nil` for a problem that is not reported then.
     var partialSeverity: Hub.Finding.Severity? {
         switch self {
         case .noReceiver, .noPublisher: .warning
-        case .nobodyListens: nil
+        case .noSubscriber: nil
         default: severity
         }
     }

@@ -1,7 +1,7 @@
-/// The name somebody may have meant.
+/// Suggestions for misspelt names.
 package enum NearestName {
-    /// Of `candidates` the one that looks most like a slip of `name`: at most one edit in four characters, and three in
-    /// all. Letter case is no edit. Looked for only when something is refused.
+    /// Returns the candidate that is most similar to `name`. It differs by at most one edit in four characters, and
+    /// three in total. Letter case does not count. Computed only when a message is refused.
     package static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         var nearest: (distance: Int, name: String)?
@@ -16,12 +16,12 @@ package enum NearestName {
         return nearest?.name
     }
 
-    /// As the end of a sentence's successor; empty when nothing is near.
+    /// Returns a sentence that suggests a name, or an empty string if no candidate is similar.
     package static func hint(_ name: String, among candidates: some Sequence<String>) -> String {
         to(name, among: candidates).map { " Did you mean \"\($0)\"?" } ?? ""
     }
 
-    /// How many insertions, deletions, replacements and swaps of neighbours lead from one to the other.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours from one string to the other.
     private static func distance(_ one: [Unicode.Scalar], _ other: [Unicode.Scalar]) -> Int {
         guard !one.isEmpty, !other.isEmpty else { return max(one.count, other.count) }
         var beforeLast: [Int] = []

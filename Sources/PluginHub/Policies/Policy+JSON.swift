@@ -2,7 +2,10 @@ import Foundation
 import Primitives
 
 extension Policy {
-    /// Reads a policy file's bytes. Throws `PluginError` code `invalidPolicy`, whose sentence says what is wrong where.
+    /// Creates a policy from the bytes of a policy file.
+    ///
+    /// - Parameter bytes: The JSON document.
+    /// - Throws: `PluginError` with the code `invalidPolicy`, whose sentence says what is wrong and where.
     public init(json bytes: some Sequence<UInt8>) throws {
         do {
             self = try JSONValue(parsing: bytes).decode(Policy.self)
@@ -11,10 +14,12 @@ extension Policy {
         }
     }
 
-    /// Reads the policy file at `path`, as a plugin does with one of its `configurationFiles`.
+    /// Creates a policy from a policy file, such as one of a plugin's `configurationFiles`. Later changes of the file
+    /// have no effect until the plugin is registered again.
     ///
-    /// Throws `PluginError` code `unreadableConfiguration` when the file cannot be read, `invalidPolicy` when it is no
-    /// policy. What becomes of the file later has no effect before the plugin is registered again.
+    /// - Parameter path: The path of the file.
+    /// - Throws: `PluginError` with the code `unreadableConfiguration` when the file cannot be read, and
+    ///   `invalidPolicy` when it is not a policy.
     public init(contentsOfFile path: String) throws {
         let bytes: Data
         do {

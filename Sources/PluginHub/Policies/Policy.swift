@@ -1,23 +1,36 @@
 import Primitives
 
-/// What a plugin may say and hear. Whatever it does not list is denied.
+/// The messages that a plugin may send and receive. Messages that it does not list are denied.
 ///
-/// As JSON it has the seed's shape: `name`; `send` and `receive`, each with `commands`, `queries`,
-/// `viewControllerQueries`, `requests`; `publish`, `subscribe` and `subscribeAtAppLaunch`, each with `events`. A missing
-/// list is empty, an unknown key is ignored. `requests` is read and warned about: there are none.
+/// The JSON form has these members: `name`; `send` and `receive`, each with `commands`, `queries`,
+/// `viewControllerQueries` and `requests`; `publish`, `subscribe` and `subscribeAtAppLaunch`, each with `events`. A
+/// missing list is empty, and an unknown member is ignored. `requests` has no effect and causes a warning.
 ///
 ///     Policy(name: "Journey", send: .init(commands: ["info.refresh"]), subscribe: ["info"])
 public struct Policy: Sendable, Codable, Equatable {
-    /// The plugin's name, unique in its hub.
+    /// The name of the plugin, which is unique in its hub.
     public var name: String
+    /// The messages that the plugin may send.
     public var send: Exchange
+    /// The messages that the plugin receives.
     public var receive: Exchange
+    /// The events that the plugin publishes.
     public var publish: Events
-    /// Events the plugin may ask for with `publisher(forEvent:payload:subscriber:)`.
+    /// The events that the plugin may subscribe to with `publisher(forEvent:payload:subscriber:)`.
     public var subscribe: Events
-    /// Events the hub hands to the plugin once all are made; implies `subscribe`.
+    /// The events whose publishers the hub passes to the plugin once all plugins are created. Includes the permission
+    /// to subscribe.
     public var subscribeAtAppLaunch: Events
 
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the plugin.
+    ///   - send: The messages that the plugin may send.
+    ///   - receive: The messages that the plugin receives.
+    ///   - publish: The events that the plugin publishes.
+    ///   - subscribe: The events that the plugin may subscribe to.
+    ///   - subscribeAtAppLaunch: The events whose publishers the plugin receives at launch.
     public init(
         name: String, send: Exchange = .init(), receive: Exchange = .init(), publish: Events = .init(),
         subscribe: Events = .init(), subscribeAtAppLaunch: Events = .init()
@@ -30,6 +43,10 @@ public struct Policy: Sendable, Codable, Equatable {
         self.subscribeAtAppLaunch = subscribeAtAppLaunch
     }
 
+    /// Decodes a policy.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: `DecodingError` when a member has the wrong type or the name is missing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         name = try container.decode(String.self, forKey: .name)
@@ -45,13 +62,22 @@ public struct Policy: Sendable, Codable, Equatable {
 extension Policy {
     /// The messages of one direction.
     public struct Exchange: Sendable, Codable, Equatable {
+        /// The commands.
         public var commands: [String]
+        /// The queries.
         public var queries: [String]
-        /// The view queries; the key is the seed's.
+        /// The view queries. The name is that of the JSON member.
         public var viewControllerQueries: [String]
-        /// Read because the seed's policies have it; never acted on.
+        /// The requests, which some existing policies contain. They have no effect.
         public var requests: [String]
 
+        /// Creates lists of messages.
+        ///
+        /// - Parameters:
+        ///   - commands: The commands.
+        ///   - queries: The queries.
+        ///   - viewControllerQueries: The view queries.
+        ///   - requests: The requests, which have no effect.
         public init(
             commands: [String] = [], queries: [String] = [], viewControllerQueries: [String] = [],
             requests: [String] = []
@@ -62,6 +88,10 @@ extension Policy {
             self.requests = requests
         }
 
+        /// Decodes the lists.
+        ///
+        /// - Parameter decoder: The decoder.
+        /// - Throws: `DecodingError` when a list has the wrong type.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             commands = try container.decodeIfPresent([String].self, forKey: .commands) ?? []
@@ -73,12 +103,19 @@ extension Policy {
 
     /// A list of events.
     public struct Events: Sendable, Codable, Equatable, ExpressibleByArrayLiteral {
+        /// The names of the events.
         public var events: [String]
 
+        /// Creates a list of `events`.
         public init(events: [String] = []) { self.events = events }
 
+        /// Creates a list of `events`.
         public init(arrayLiteral events: String...) { self.events = events }
 
+        /// Decodes the list.
+        ///
+        /// - Parameter decoder: The decoder.
+        /// - Throws: `DecodingError` when the list has the wrong type.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             events = try container.decodeIfPresent([String].self, forKey: .events) ?? []
@@ -87,10 +124,10 @@ extension Policy {
 }
 
 extension Policy {
-    /// The messages of `kind` the plugin may send, for an event ask for.
+    /// Returns the messages of `kind` that the plugin may send, or the events that it may subscribe to.
     func outgoing(_ kind: MessageKind) -> [String] { outgoingLists(kind).flatMap(\.messages) }
 
-    /// The same, list by list.
+    /// Returns the same messages by list.
     func outgoingLists(_ kind: MessageKind) -> [(list: String, messages: [String])] {
         switch kind {
         case .command: [(kind.outgoingList, send.commands)]
@@ -101,7 +138,7 @@ extension Policy {
         }
     }
 
-    /// The messages of `kind` the plugin takes, for an event publishes.
+    /// Returns the messages of `kind` that the plugin receives, or the events that it publishes.
     func incoming(_ kind: MessageKind) -> [String] {
         switch kind {
         case .command: receive.commands
@@ -113,7 +150,7 @@ extension Policy {
 }
 
 extension MessageKind {
-    /// Where a policy lists what may be sent.
+    /// The list of a policy for outgoing messages of this kind.
     var outgoingList: String {
         switch self {
         case .command: "send.commands"
@@ -123,7 +160,7 @@ extension MessageKind {
         }
     }
 
-    /// Where a policy lists what is taken.
+    /// The list of a policy for incoming messages of this kind.
     var incomingList: String {
         switch self {
         case .command: "receive.commands"

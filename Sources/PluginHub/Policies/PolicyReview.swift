@@ -1,16 +1,19 @@
-/// Whether policies fit together: pure, so that the hub and a linter say the same.
+/// The check whether policies fit together. It is a pure value, so the hub and a linter report the same.
 struct PolicyReview {
-    /// For each candidate the findings that keep it from running, in the order given.
+    /// The errors of each candidate, in the order of the candidates.
     private(set) var errors: [[Hub.Finding]]
-    /// For each candidate what is odd but harmless.
+    /// The warnings of each candidate, in the order of the candidates.
     private(set) var warnings: [[Hub.Finding]]
 
+    /// Checks the candidates.
+    ///
     /// - Parameters:
-    ///   - members: the policies that hold already; a conflict with one is the candidate's fault.
-    ///   - mayLackPartners: a message without receiver or publisher does not keep a candidate from running.
+    ///   - candidates: The policies to check.
+    ///   - members: The policies of running plugins; a conflict with one is an error of the candidate.
+    ///   - mayLackPartners: Whether a candidate can run although a message has no receiver or publisher.
     init(candidates: [Policy], members: [Policy], mayLackPartners: Bool) {
-        errors = candidates.map(Self.flaws)
-        warnings = candidates.map(Self.oddities)
+        errors = candidates.map(Self.invalidNames)
+        warnings = candidates.map(Self.ignoredRequests)
         findConflicts(candidates, members)
         if !mayLackPartners {
             let offered = Offer(members + candidates)
@@ -20,8 +23,8 @@ struct PolicyReview {
         }
     }
 
-    /// What is odd between plugins that run: messages one sends, or asks for, and none takes, and in a whole set events
-    /// one publishes and none asks for.
+    /// Returns the problems between running plugins: messages without a receiver or publisher, and in a complete set
+    /// events without a subscriber.
     static func gaps(among policies: [Policy], isPartialSet: Bool) -> [Hub.Finding] {
         gapsOfEach(policies, isPartialSet: isPartialSet).flatMap { $0 }
     }
@@ -30,21 +33,21 @@ struct PolicyReview {
         let offered = Offer(policies)
         let wanted = Set(policies.flatMap { $0.outgoing(.event) })
         return policies.map { policy in
-            gaps(in: policy, offered, isPartialSet: true) + (isPartialSet ? [] : unheard(in: policy, wanted))
+            gaps(in: policy, offered, isPartialSet: true) + (isPartialSet ? [] : unsubscribedEvents(in: policy, wanted))
         }
     }
 
-    /// Only events: a command or query that nobody sends is an offer, and offers are free.
-    private static func unheard(in policy: Policy, _ wanted: Set<String>) -> [Hub.Finding] {
+    /// Returns the events without a subscriber. Commands and queries without a sender are not a problem.
+    private static func unsubscribedEvents(in policy: Policy, _ wanted: Set<String>) -> [Hub.Finding] {
         policy.publish.events.unique.filter { !wanted.contains($0) }.map { event in
-            FindingRule.nobodyListens.finding(
+            FindingRule.noSubscriber.finding(
                 plugin: policy.name, message: event, field: MessageKind.event.incomingList,
                 "No plugin subscribes to the event \"\(event)\" that \"\(policy.name)\" publishes: add it to subscribe.events of one that needs it, or leave it: it does no harm.\(NearestName.hint(event, among: wanted))"
             )
         }
     }
 
-    /// Names and receivers go to the plugin that was registered first.
+    /// Finds duplicate names and receivers. The plugin that was registered first keeps them.
     private mutating func findConflicts(_ candidates: [Policy], _ members: [Policy]) {
         var names = Set(members.map(\.name))
         var receivers: [MessageKind: [String: String]] = [:]
@@ -78,27 +81,27 @@ struct PolicyReview {
         }
     }
 
-    private static func flaws(of policy: Policy) -> [Hub.Finding] {
-        func flaw(_ sentence: String, message: String? = nil, field: String) -> Hub.Finding {
+    private static func invalidNames(of policy: Policy) -> [Hub.Finding] {
+        func finding(_ sentence: String, message: String? = nil, field: String) -> Hub.Finding {
             FindingRule.invalidPolicy.finding(plugin: policy.name, message: message, field: field, sentence)
         }
         var findings: [Hub.Finding] = []
         if let fault = NameRule.fault(of: policy.name) {
-            findings.append(flaw("A plugin's name \(fault).", field: "name"))
+            findings.append(finding("A plugin's name \(fault).", field: "name"))
         }
         for kind in MessageKind.allCases {
             for (list, messages) in policy.outgoingLists(kind) + [(kind.incomingList, policy.incoming(kind))] {
                 for message in messages {
                     guard let fault = NameRule.fault(of: message) else { continue }
                     findings.append(
-                        flaw("A name in \(list) of \"\(policy.name)\" \(fault).", message: message, field: list))
+                        finding("A name in \(list) of \"\(policy.name)\" \(fault).", message: message, field: list))
                 }
             }
         }
         return findings
     }
 
-    private static func oddities(of policy: Policy) -> [Hub.Finding] {
+    private static func ignoredRequests(of policy: Policy) -> [Hub.Finding] {
         [("send", policy.send.requests), ("receive", policy.receive.requests)].compactMap { side, requests in
             guard !requests.isEmpty else { return nil }
             return FindingRule.requests.finding(
@@ -124,7 +127,7 @@ struct PolicyReview {
         }
     }
 
-    /// What a set of policies takes.
+    /// The messages that a set of policies receives or publishes.
     private struct Offer {
         private var messages: [MessageKind: Set<String>] = [:]
 
@@ -139,28 +142,34 @@ struct PolicyReview {
 }
 
 extension Policy {
-    /// Everything that is wrong among `policies`, as a hub that starts plugins with them in this order would report it,
-    /// without what only follows from a plugin being left out.
+    /// Returns all problems of a set of policies, as a hub reports them that starts plugins in this order. Problems
+    /// that only follow from the omission of another plugin are not included.
+    ///
+    /// - Parameters:
+    ///   - policies: The policies, in the order of registration.
+    ///   - isPartialSet: Whether partners can be missing because their policies are not in the set.
+    /// - Returns: The problems.
     public static func findings(among policies: [Policy], isPartialSet: Bool = false) -> [Hub.Finding] {
         placedFindings(among: policies, isPartialSet: isPartialSet).map(\.finding)
     }
 
-    /// A finding, and where in the set of policies it is.
+    /// A finding with its position in the set of policies.
     package struct PlacedFinding: Sendable, Equatable {
         package let finding: Hub.Finding
-        /// Which of the policies it is about; names may be given twice.
+        /// The index of the policy, because names can be duplicate.
         package let index: Int
-        /// Where in that policy's JSON, as an RFC 6901 pointer such as `/send/commands/1`.
+        /// The position in the JSON of the policy as an RFC 6901 pointer, such as `/send/commands/1`.
         package let pointer: String
     }
 
-    /// What `findings(among:isPartialSet:)` gives, each with its place.
+    /// Returns the findings of `findings(among:isPartialSet:)` with their positions.
     package static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
         let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
         let accepted = policies.indices.filter { review.errors[$0].isEmpty }
         let leftOut = policies.indices.filter { !review.errors[$0].isEmpty }.map { policies[$0] }
         let gaps = zip(accepted, PolicyReview.gapsOfEach(accepted.map { policies[$0] }, isPartialSet: isPartialSet))
-            .map { index, findings in (index, findings.filter { finding in !leftOut.contains { $0.answers(finding) } })
+            .map { index, findings in
+                (index, findings.filter { finding in !leftOut.contains { $0.suppliesPartner(finding) } })
             }
         let found = policies.indices.map { ($0, review.errors[$0] + review.warnings[$0]) } + gaps
         return found.flatMap { index, findings in
@@ -168,8 +177,8 @@ extension Policy {
         }
     }
 
-    /// Whether this policy lists the partner that `finding` misses.
-    private func answers(_ finding: Hub.Finding) -> Bool {
+    /// Returns whether this policy lists the partner that `finding` requires.
+    private func suppliesPartner(_ finding: Hub.Finding) -> Bool {
         guard let message = finding.message, let field = finding.field else { return false }
         return MessageKind.allCases.contains { kind in
             (field == kind.incomingList && outgoing(kind).contains(message))
@@ -177,7 +186,8 @@ extension Policy {
         }
     }
 
-    /// Where in the JSON of this policy `finding` is; the first place if the message is listed twice.
+    /// Returns the position of `finding` in the JSON of this policy. If the message is listed twice, the first
+    /// position.
     private func pointer(to finding: Hub.Finding) -> String {
         guard let field = finding.field else { return "" }
         let place = "/" + field.split(separator: ".").joined(separator: "/")
@@ -196,12 +206,12 @@ extension Policy {
 }
 
 extension MessageKind {
-    /// The kinds that exactly one plugin receives.
+    /// The kinds of messages that exactly one plugin receives.
     static let calls: [MessageKind] = [.command, .query, .viewQuery]
 }
 
 extension [String] {
-    /// Each once, in the order of first appearance.
+    /// Each string once, in the order of its first occurrence.
     var unique: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }

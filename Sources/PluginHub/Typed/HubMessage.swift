@@ -1,51 +1,49 @@
-/// A type that is the payload of one message and knows that message's name, so that neither has to be spelt out to send
-/// or receive it. Which of the four kinds it is, the protocols below say.
+/// A type that is the payload of one message and has the name of that message. Conform to one of the protocols below,
+/// which state the kind of message.
 ///
 ///     struct RefreshInfo: HubCommand {
 ///         static let message: Message = "info.refresh"
 ///         var force = false
 ///     }
 ///
-/// Its fields are the payload's, as its `Codable` says; a type without any is sent without payload. It must encode as a
-/// JSON object. Dates are RFC 3339 text in UTC with milliseconds, data is base64.
+/// The type must encode as a JSON object, whose members are the fields of the payload. A type without fields is sent
+/// without payload. Dates are RFC 3339 text in UTC with milliseconds, and data is base64.
 ///
-/// This is another spelling of the untyped calls, not another way through the hub: policies, refusals and the trace see
-/// no difference, and one side may be typed while the other is not.
+/// Typed and untyped calls are equivalent: policies, errors and the trace do not differ, and one side can be typed
+/// while the other is not.
 public protocol HubMessage: Codable, Sendable {
-    /// Its name. An id in it is ignored: the one given with each call counts.
+    /// The message. Its id is ignored; each call has its own.
     static var message: Message { get }
 }
 
-/// Do something.
+/// A command, which starts an action.
 public protocol HubCommand: HubMessage {}
 
-/// Read something that is known already.
+/// A query, which returns known data.
 public protocol HubQuery: HubMessage {
-    /// What comes back; must encode as a JSON object.
+    /// The answer, which must encode as a JSON object.
     associatedtype Answer: Codable & Sendable
 }
 
-/// Give me a screen.
+/// A view query, which returns a screen.
 public protocol HubViewQuery: HubMessage {}
 
-/// Something that happened; the type is the payload of each output.
+/// An event. The type is the payload of each output.
 public protocol HubEvent: HubMessage {
-    /// The payload that asks for the event; none unless the type says so.
+    /// The parameters of a subscription; by default there are none.
     associatedtype Parameters: Codable & Sendable = NoParameters
 }
 
-/// Asks for an event without payload.
+/// The parameters of an event that needs none.
 public struct NoParameters: Codable, Sendable, Hashable {
+    /// Creates the empty parameters.
     public init() {}
 }
 
 // MARK: - Receiving
 
 extension HubMessage {
-    /// Reads a payload that came with `message`.
-    ///
-    /// Throws `PluginError`: `missingField` for one that is absent or null, `invalidField` for one of another kind; the
-    /// sentence names the field by its path, as in `items[2].price`.
+    /// Decodes a payload that came with `message`.
     ///
     ///     func onReceive(command: Message, payload: JSONObject?) throws {
     ///         switch command {
@@ -53,13 +51,18 @@ extension HubMessage {
     ///         default: throw unsupported(.command, command)
     ///         }
     ///     }
+    ///
+    /// - Parameter payload: The payload, or `nil`.
+    /// - Throws: `PluginError` with the code `missingField` when a field is missing or null, and `invalidField` when a
+    ///   value has another type. The sentence contains the path of the field, such as `items[2].price`.
     public init(payload: JSONObject?) throws {
         self = try PayloadCoding.decode(Self.self, from: payload, "payload of \"\(Self.message.name)\"", Self.message)
     }
 
-    /// What goes over the hub for it; `nil` for one without fields.
+    /// Returns the payload of the message.
     ///
-    /// Throws `PluginError` code `invalidField` for a value JSON has no word for, as an infinite number.
+    /// - Returns: The payload, or `nil` for a type without fields.
+    /// - Throws: `PluginError` with the code `invalidField` for a value that JSON cannot express, such as infinity.
     public func payload() throws -> JSONObject? {
         let object = try PayloadCoding.encode(self, "payload of \"\(Self.message.name)\"", Self.message)
         return object.isEmpty ? nil : object
@@ -69,9 +72,13 @@ extension HubMessage {
 }
 
 extension HubQuery {
-    /// An answer as `onReceive(query:payload:)` returns it.
+    /// Returns an answer in the form that `onReceive(query:payload:)` returns.
     ///
     ///     case GetInfo.self: return try GetInfo.answer(Info(title: title))
+    ///
+    /// - Parameter answer: The answer.
+    /// - Returns: The answer as a payload.
+    /// - Throws: `PluginError` with the code `invalidField` for a value that JSON cannot express.
     public static func answer(_ answer: Answer) throws -> JSONObject {
         try PayloadCoding.encode(answer, "answer to \"\(message.name)\"", message)
     }
@@ -82,12 +89,20 @@ extension HubQuery {
 }
 
 extension HubEvent {
-    /// Reads the payload somebody asked for the event with, in `publisher(forEvent:payload:)`; throws as
-    /// `init(payload:)` does.
+    /// Decodes the parameters of a subscription, in `publisher(forEvent:payload:)`.
+    ///
+    /// - Parameter payload: The payload, or `nil`.
+    /// - Returns: The parameters.
+    /// - Throws: `PluginError` with the code `missingField` or `invalidField`, like `init(payload:)`.
     public static func parameters(_ payload: JSONObject?) throws -> Parameters {
         try PayloadCoding.decode(Parameters.self, from: payload, "payload that asks for \"\(message.name)\"", message)
     }
 }
 
-/// `case RefreshInfo.self:` in a `switch` over a message: whether it has that type's name.
+/// Returns whether a message has the name of a type, for `case RefreshInfo.self:` in a `switch`.
+///
+/// - Parameters:
+///   - type: The type.
+///   - message: The message.
+/// - Returns: Whether the message matches.
 public func ~= (type: any HubMessage.Type, message: Message) -> Bool { type.message.name == message.name }

@@ -1,12 +1,13 @@
 import Foundation
 import Primitives
 
-/// Between the types of the typed layer and payloads. What does not fit is refused as `require` refuses it.
+/// Conversion between typed messages and payloads. Its errors are those of `require`.
 enum PayloadCoding {
-    /// Dates are RFC 3339 text. Seconds since 2001 are read too, because Foundation's encoder writes them by default.
+    /// The coding rules. Dates are RFC 3339 text. Seconds since 2001 are accepted too, because Foundation's encoder
+    /// writes them by default.
     static let rules = JSONCodingRules(dates: .textOrSeconds, errors: .mismatches)
 
-    /// - Parameter subject: what is read, as in a sentence, without its article.
+    /// Decodes a payload. `subject` describes it in an error message, without an article.
     static func decode<T: Decodable>(
         _ type: T.Type, from payload: JSONObject?, _ subject: @autoclosure () -> String, _ message: Message?
     ) throws -> T {
@@ -34,7 +35,7 @@ enum PayloadCoding {
         return object
     }
 
-    /// What `type` is called in JSON, with its article.
+    /// Returns the JSON name of `type` with its article.
     static func phrase(_ type: Any.Type) -> String {
         switch type {
         case is String.Type: "a text"
@@ -50,7 +51,7 @@ enum PayloadCoding {
         }
     }
 
-    /// Why a value of some type could not be read from, or written to, `subject`. Names no values.
+    /// Returns the error for a value that could not be decoded from, or encoded to, `subject`. It contains no values.
     static func refusal(
         _ error: any Error, _ subject: String, under parents: [any CodingKey] = [], _ message: Message?
     ) -> PluginError {
@@ -65,7 +66,7 @@ enum PayloadCoding {
             case DecodingError.dataCorrupted(let context):
                 (.invalidField, context.codingPath, "cannot be read")
             case EncodingError.invalidValue(_, let context):
-                (.invalidField, context.codingPath, "has a value that JSON cannot say")
+                (.invalidField, context.codingPath, "has a value that JSON cannot express")
             default: (.invalidField, [], "is refused by its type")
             }
         let place = (parents + path).dotted
@@ -76,7 +77,7 @@ enum PayloadCoding {
 }
 
 extension [any CodingKey] {
-    /// As in `items[2].price`.
+    /// The path in the form `items[2].price`.
     var dotted: String {
         reduce(into: "") { text, key in
             if let index = key.intValue {

@@ -1,4 +1,4 @@
-/// One output of an event as the event's own type.
+/// An output of an event as the type of the event.
 ///
 ///     for await info in try hub.events(InfoChanged.self, as: self) {
 ///         switch info.result {
@@ -7,59 +7,84 @@
 ///         }
 ///     }
 public struct TypedOutput<Event: HubEvent>: Sendable {
-    /// The event; or what its publisher sent as a failure; or, for a payload that is no `Event`, a `PluginError` of code
-    /// `missingField` or `invalidField`.
+    /// The event, or a failure: the failure that the publisher sent, or a `PluginError` with the code `missingField` or
+    /// `invalidField` for a payload that is not an `Event`.
     public let result: Result<Event, any Error>
+    /// The id of the message that caused the output, or `nil` if no message did.
     public let correlationId: MessageID?
 
+    /// Creates an output.
+    ///
+    /// - Parameters:
+    ///   - result: The event or the failure.
+    ///   - correlationId: The id of the message that caused the output.
     public init(result: Result<Event, any Error>, correlationId: MessageID? = nil) {
         self.result = result
         self.correlationId = correlationId
     }
 
-    /// Reads an untyped output. None is lost: what cannot be read becomes a failure.
+    /// Decodes an untyped output. An output that cannot be decoded becomes a failure.
+    ///
+    /// - Parameter output: The untyped output.
     public init(_ output: EventOutput) {
         self.init(
             result: Result { try Event(payload: output.result.get()) }, correlationId: output.correlationId)
     }
 
-    /// The event; throws the failure.
+    /// Returns the event.
+    ///
+    /// - Returns: The event of a success.
+    /// - Throws: The error of a failure.
     public func value() throws -> Event { try result.get() }
 }
 
-/// The outputs of an event as values of a type: `EventPublisher`, with the payloads read.
+/// An `EventPublisher` whose payloads are decoded to a type.
 ///
 ///     let infos = try hub.events(InfoChanged.self, as: self).filter(correlationId: id).values(.newest(1))
 ///     try hub.send(RefreshInfo(), id: id, as: self)
 ///     for await info in infos { show(info.result) }
 public struct TypedPublisher<Event: HubEvent>: AsyncSequence, Sendable {
+    /// An output of the event.
     public typealias Element = TypedOutput<Event>
+    /// The sequence does not fail. Failures are outputs.
     public typealias Failure = Never
+    /// The iterator of the sequence.
     public typealias AsyncIterator = BufferedSequence<TypedOutput<Event>>.AsyncIterator
 
-    /// The same outputs with their payloads as they came.
+    /// The publisher of the undecoded outputs.
     public let untyped: EventPublisher
 
+    /// Creates a publisher that decodes the outputs of `untyped`.
     public init(_ untyped: EventPublisher) { self.untyped = untyped }
 
-    /// Only what the message with this id caused.
+    /// Returns only the outputs that one message caused.
+    ///
+    /// - Parameter correlationId: The id of the message.
+    /// - Returns: A publisher of these outputs.
     public func filter(correlationId: MessageID) -> TypedPublisher {
         TypedPublisher(untyped.filter(correlationId: correlationId))
     }
 
-    /// Calls `receive` with each output until the subscription is cancelled or released, so keep what this returns; and
-    /// `finished` once if the publisher ends.
+    /// Calls a function with each output until the subscription is cancelled or released.
+    ///
+    /// - Parameters:
+    ///   - finished: A function that is called once if the publisher ends.
+    ///   - receive: The function to call.
+    /// - Returns: The subscription, which the caller must keep.
     public func sink(
         finished: @escaping @Sendable () -> Void = {}, _ receive: @escaping @Sendable (TypedOutput<Event>) -> Void
     ) -> EventSubscription {
         untyped.sink(finished: finished) { receive(TypedOutput($0)) }
     }
 
-    /// Subscribes now and keeps up to what `buffering` says for a slower reader, as `EventPublisher.values(_:)` does.
+    /// Subscribes now and returns the outputs in a buffered sequence, like `EventPublisher.values(_:)`.
+    ///
+    /// - Parameter buffering: The buffer for outputs that are not read yet.
+    /// - Returns: The sequence.
     public func values(_ buffering: Buffering = .unbounded) -> BufferedSequence<TypedOutput<Event>> {
         BufferedSequence(buffering) { sink(finished: $0.finish, $0.receive) }
     }
 
-    /// Subscribes now, keeping every output that is not read yet.
+    /// Subscribes now. Keeps every output that is not read yet.
     public func makeAsyncIterator() -> AsyncIterator { values().makeAsyncIterator() }
 }

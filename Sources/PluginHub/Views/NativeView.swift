@@ -1,15 +1,15 @@
 import Foundation
 
-/// A view of the platform's own kind that travels with a document through the hub, so that it passes the same checks.
-/// It is no part of the document's value: documents with and without are equal, and JSON does not have it.
+/// A platform view that travels with a document through the hub, so that the same checks apply. It is not part of the
+/// document's value: it does not affect equality, and JSON does not contain it.
 struct NativeView: Sendable, Hashable {
     var view: (any Sendable)?
 
     static func == (left: NativeView, right: NativeView) -> Bool { true }
     func hash(into hasher: inout Hasher) {}
 
-    /// The document that brings what `make` makes as the answer to `viewQuery`. Views belong to the main actor, and the
-    /// hub calls where the sender called: elsewhere there is no view to give.
+    /// Returns a document with the view that `make` creates, as the answer to `viewQuery`. Throws `viewUnavailable` off
+    /// the main actor, because the hub calls on the thread of the sender and views belong to the main actor.
     static func document(
         for viewQuery: Message, isOnMainActor: Bool = Thread.isMainThread, _ make: @MainActor () throws -> any Sendable
     ) throws -> ViewDocument {

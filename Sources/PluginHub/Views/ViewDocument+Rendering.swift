@@ -1,21 +1,28 @@
 import Primitives
 
 extension ViewDocument {
-    /// The document as JSON text, members ordered by name.
+    /// Returns the document as JSON text, with members ordered by name.
+    ///
+    /// - Parameter pretty: Whether to indent the text.
+    /// - Returns: The JSON text.
+    /// - Throws: `EncodingError` for a value that JSON cannot express, such as NaN.
     public func json(pretty: Bool = true) throws -> String {
         try JSONValue(encoding: self).text(pretty: pretty, sortedKeys: true)
     }
 
-    /// Reads what `json` wrote. Throws `PluginError` code `invalidDocument`.
+    /// Creates a document from the text that `json(pretty:)` writes.
+    ///
+    /// - Parameter text: The JSON text.
+    /// - Throws: `PluginError` with the code `invalidDocument`.
     public init(json text: String) throws {
         do {
             self = try JSONValue(parsing: text).decode(ViewDocument.self)
         } catch {
-            throw PluginError(.invalidDocument, "This is no view document: \(error).", underlying: error)
+            throw PluginError(.invalidDocument, "The text is not a view document: \(error).", underlying: error)
         }
     }
 
-    /// The document for a terminal: lines of plain text, one per row, control characters made visible.
+    /// Returns the document as plain text for a terminal, with one line for each row. Control characters are escaped.
     ///
     ///     Mock
     ///     ====
@@ -66,7 +73,7 @@ extension ViewDocument {
         }
     }
 
-    /// A terminal obeys control characters; a document must not be able to give it orders.
+    /// Escapes control characters, which a terminal would interpret.
     private static func visible(_ text: String) -> String {
         var out = ""
         for scalar in text.unicodeScalars {

@@ -1,19 +1,19 @@
 import Primitives
 
 extension ViewDocument {
-    /// One line of a screen. The kinds are closed: every renderer draws all of them.
+    /// A row of a screen. The set of kinds is closed, so every renderer draws all of them.
     public enum Row: Sendable, Hashable {
-        /// Something to read, and to tap if it has an action.
+        /// A text, which can have an action.
         case text(_ label: String, _ value: String? = nil, id: String? = nil, action: Action? = nil)
-        /// On or off.
+        /// A switch.
         case toggle(id: String, label: String, isOn: Bool, action: Action? = nil)
-        /// A text to write. The placeholder is shown while there is no value.
+        /// A text field. The placeholder is visible while the value is empty.
         case field(id: String, label: String, value: String = "", placeholder: String? = nil, action: Action? = nil)
-        /// One of several; `selected` is the value of the chosen option.
+        /// A choice between options; `selected` is the value of the selected option.
         case choice(id: String, label: String, options: [Option], selected: String? = nil, action: Action? = nil)
     }
 
-    /// Something to read, and to tap if it has an action.
+    /// A text, which can have an action.
     package struct Text: Sendable, Hashable, Codable {
         package var id: String?
         package var label: String
@@ -28,7 +28,7 @@ extension ViewDocument {
         }
     }
 
-    /// On or off.
+    /// A switch.
     package struct Toggle: Sendable, Hashable, Codable {
         package var id: String
         package var label: String
@@ -43,12 +43,12 @@ extension ViewDocument {
         }
     }
 
-    /// A text to write.
+    /// A text field.
     package struct Field: Sendable, Hashable, Codable {
         package var id: String
         package var label: String
         package var value: String
-        /// Shown while there is no value.
+        /// The text that is visible while the value is empty.
         package var placeholder: String?
         package var action: Action?
 
@@ -61,12 +61,12 @@ extension ViewDocument {
         }
     }
 
-    /// One of several.
+    /// A choice between options.
     package struct Choice: Sendable, Hashable, Codable {
         package var id: String
         package var label: String
         package var options: [Option]
-        /// The value of the chosen option.
+        /// The value of the selected option.
         package var selected: String?
         package var action: Action?
 
@@ -79,11 +79,18 @@ extension ViewDocument {
         }
     }
 
-    /// One of the things a `Choice` offers.
+    /// An option of a choice.
     public struct Option: Sendable, Hashable, Codable {
+        /// The value that an action receives.
         public var value: String
+        /// The visible text.
         public var label: String
 
+        /// Creates an option.
+        ///
+        /// - Parameters:
+        ///   - value: The value that an action receives.
+        ///   - label: The visible text; by default the value.
         public init(_ value: String, label: String? = nil) {
             self.value = value
             self.label = label ?? value
@@ -92,7 +99,7 @@ extension ViewDocument {
 }
 
 extension ViewDocument.Row {
-    /// A row as the value of its kind.
+    /// The properties of a row by its kind.
     package enum Content {
         case text(ViewDocument.Text)
         case toggle(ViewDocument.Toggle)
@@ -128,6 +135,7 @@ extension ViewDocument.Row {
         }
     }
 
+    /// The id of the row.
     public var id: String? {
         switch content {
         case .text(let row): row.id
@@ -137,6 +145,7 @@ extension ViewDocument.Row {
         }
     }
 
+    /// The label of the row.
     public var label: String {
         switch content {
         case .text(let row): row.label
@@ -146,6 +155,7 @@ extension ViewDocument.Row {
         }
     }
 
+    /// The action of the row.
     public var action: ViewDocument.Action? {
         switch content {
         case .text(let row): row.action
@@ -155,7 +165,7 @@ extension ViewDocument.Row {
         }
     }
 
-    /// Whether the row can be set to `value`; a text cannot be set.
+    /// Returns whether the row can be set to `value`. A text cannot be set.
     func accepts(_ value: JSONValue) -> Bool {
         switch content {
         case .text: false
@@ -179,6 +189,10 @@ extension ViewDocument.Row: Codable {
     private enum Kind: String, Codable { case text, toggle, field, choice }
     private enum CodingKeys: String, CodingKey { case type }
 
+    /// Decodes a row.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: `DecodingError` when the type of the row is unknown or a member is missing.
     public init(from decoder: any Decoder) throws {
         switch try decoder.container(keyedBy: CodingKeys.self).decode(Kind.self, forKey: .type) {
         case .text: self.init(.text(try ViewDocument.Text(from: decoder)))
@@ -188,6 +202,10 @@ extension ViewDocument.Row: Codable {
         }
     }
 
+    /// Encodes the row.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch content {

@@ -1,7 +1,7 @@
 import Primitives
 
 extension ViewDocument {
-    /// The JSON of a view document as a JSON Schema (draft 7, the dialect of AsyncAPI).
+    /// The JSON Schema of a view document (draft 7, the dialect of AsyncAPI).
     static let schema: JSONValue = object(
         ["title": string, "sections": list(section)], required: ["title", "sections"])
 

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A screen as a value: sections of rows. Drawn as JSON or text here, as a page or a native view elsewhere.
+/// A screen as a value: sections of rows. It can be rendered as JSON, as text, as a web page or as a native view.
 ///
 ///     ViewDocument(title: "Mock", sections: [
 ///         .init(title: "Recording", rows: [
@@ -9,33 +9,53 @@ import Primitives
 ///         ], actions: [.init("mock.clear", label: "Clear")])
 ///     ])
 ///
-/// What the user does comes back as an `Action`: through the hub as the command the action's id names, with its values as
-/// the payload, or to whoever gave the document.
+/// An input of the user is an `Action`. Through the hub, it is sent as the command that has the id of the action, with
+/// its values as the payload. Without a hub, the creator of the document receives it.
 public struct ViewDocument: Sendable, Hashable, Codable {
+    /// The title of the screen.
     public var title: String
+    /// The sections, from top to bottom.
     public var sections: [Section]
-    /// The view a plugin drew itself, where there are such; see `SwiftUIPlugin` and `UIKitPlugin`.
+    /// The platform view, if a plugin has its own; see `SwiftUIPlugin` and `UIKitPlugin`.
     var native = NativeView()
 
     private enum CodingKeys: String, CodingKey { case title, sections }
 
+    /// Creates a screen.
+    ///
+    /// - Parameters:
+    ///   - title: The title of the screen.
+    ///   - sections: The sections, from top to bottom.
     public init(title: String, sections: [Section] = []) {
         self.title = title
         self.sections = sections
     }
 
-    /// Rows that belong together, and buttons under them.
+    /// A group of rows, with buttons below them.
     public struct Section: Sendable, Hashable, Codable {
+        /// The title of the section.
         public var title: String?
+        /// The rows, from top to bottom.
         public var rows: [Row]
+        /// The buttons below the rows.
         public var actions: [Action]
 
+        /// Creates a section.
+        ///
+        /// - Parameters:
+        ///   - title: The title of the section.
+        ///   - rows: The rows, from top to bottom.
+        ///   - actions: The buttons below the rows.
         public init(title: String? = nil, rows: [Row] = [], actions: [Action] = []) {
             self.title = title
             self.rows = rows
             self.actions = actions
         }
 
+        /// Decodes a section.
+        ///
+        /// - Parameter decoder: The decoder.
+        /// - Throws: `DecodingError` when a member has the wrong type.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             title = try container.decodeIfPresent(String.self, forKey: .title)
@@ -44,19 +64,31 @@ public struct ViewDocument: Sendable, Hashable, Codable {
         }
     }
 
-    /// Something the user can do: an id, by convention a command's name, and what goes with it.
+    /// An action of the user: an id, by convention the name of a command, and values.
     public struct Action: Sendable, Hashable, Codable {
+        /// The id.
         public var id: String
-        /// On the button; the id if there is none.
+        /// The text of the button. Without it, the button shows the id.
         public var label: String?
+        /// The values, which become the payload of the command.
         public var values: JSONObject
 
+        /// Creates an action.
+        ///
+        /// - Parameters:
+        ///   - id: The id.
+        ///   - label: The text of the button.
+        ///   - values: The values.
         public init(_ id: String, label: String? = nil, values: JSONObject = [:]) {
             self.id = id
             self.label = label
             self.values = values
         }
 
+        /// Decodes an action.
+        ///
+        /// - Parameter decoder: The decoder.
+        /// - Throws: `DecodingError` when the id is missing or a member has the wrong type.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             id = try container.decode(String.self, forKey: .id)
@@ -64,13 +96,20 @@ public struct ViewDocument: Sendable, Hashable, Codable {
             values = try container.decodeIfPresent(JSONObject.self, forKey: .values) ?? [:]
         }
 
-        /// The command the action names. Throws `PluginError` code `invalidName` if its id can be no command's name.
+        /// Returns the command that has the id of the action.
+        ///
+        /// - Parameter messageID: The id of the message.
+        /// - Returns: The command.
+        /// - Throws: `PluginError` with the code `invalidName` when the id is not a valid name.
         public func command(id messageID: MessageID? = nil) throws -> Message { try Message(id, id: messageID) }
     }
 }
 
 extension ViewDocument {
-    /// The row called `id`.
+    /// Returns the row with an id.
+    ///
+    /// - Parameter id: The id of the row.
+    /// - Returns: The row, or `nil` if there is none.
     public func row(_ id: String) -> Row? {
         for section in sections {
             if let row = section.rows.first(where: { $0.id == id }) { return row }
@@ -78,11 +117,15 @@ extension ViewDocument {
         return nil
     }
 
-    /// What it means that the user set the row called `id` to `value`: the row's action, `value` added to its values
-    /// under the row's id.
+    /// Returns the action for a new value of a row: the row's action, with the value added under the row's id.
     ///
-    /// Throws `PluginError`: `unsupportedMessage` for a row that does not exist or has no action, `invalidField` for a
-    /// value the row cannot have (a toggle takes true or false, a field text, a choice the value of one of its options).
+    /// - Parameters:
+    ///   - id: The id of the row.
+    ///   - value: The new value.
+    /// - Returns: The action.
+    /// - Throws: `PluginError` with the code `unsupportedMessage` when there is no such row or it has no action. The
+    ///   code is `invalidField` when the row does not accept the value: a toggle needs a Boolean, a field a string, a
+    ///   choice the value of an option.
     public func action(setting id: String, to value: JSONValue) throws -> Action {
         guard let row = row(id), var action = row.action else {
             throw PluginError(.unsupportedMessage, "The screen \"\(title)\" has no row \"\(id)\" that can be changed.")
@@ -96,8 +139,14 @@ extension ViewDocument {
 }
 
 extension MessageSending {
-    /// Sends what the user did: the command the action's id names, with its values as the payload. Throws as
-    /// `send(command:payload:sender:)` does, and `invalidName` for an id that can be no command's name.
+    /// Sends an action as a command, with its values as the payload.
+    ///
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - id: The id for the events that the command causes.
+    ///   - sender: The plugin that calls.
+    /// - Throws: The errors of `send(command:payload:sender:)`, or `PluginError` with the code `invalidName` when the
+    ///   id of the action is not a valid name.
     public func perform(
         _ action: ViewDocument.Action, id: MessageID? = nil, as sender: any PluginProtocol
     ) throws {

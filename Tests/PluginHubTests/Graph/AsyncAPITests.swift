@@ -48,8 +48,8 @@ import Testing
             ])
         #expect(operations?["Journey-receive-event-store-featuresChanged"]?["x-hub-at-launch"] == true)
         #expect(operations?["Journey-receive-event-info"]?["x-hub-at-launch"] == nil)
-        #expect(document["channels"]?["command-log-write"]?["x-hub-unconnected"] == "nobody receives it")
-        #expect(document["channels"]?["command-store-restore"]?["x-hub-unconnected"] == "nobody sends it")
+        #expect(document["channels"]?["command-log-write"]?["x-hub-unconnected"] == "no plugin receives it")
+        #expect(document["channels"]?["command-store-restore"]?["x-hub-unconnected"] == "no plugin sends it")
         #expect(document["channels"]?["command-info-refresh"]?["x-hub-unconnected"] == nil)
         #expect(
             document["components"]?["correlationIds"]?["correlationId"]?["location"] == "$message.header#/correlationId"

@@ -67,17 +67,17 @@ struct DOTTests {
     @Test func `Graphviz draws every plugin and every edge`() async throws {
         let graph = HubGraph(policies: Drawn.all)
         let drawing = try await drawing(of: graph)
-        let boxes = drawing.nodes.filter { !$0.title.hasPrefix("nobody") }
+        let boxes = drawing.nodes.filter { !$0.title.hasPrefix("missing") }
         #expect(boxes.map(\.title).sorted() == ["Journey", "Model", "store"])
         #expect(drawing.edges.count == graph.arrows.count)
-        let connected = drawing.edges.filter { !$0.title.contains("nobody") }
+        let connected = drawing.edges.filter { !$0.title.contains("missing") }
         #expect(
             Set(connected.map { "\($0.title) \($0.texts)" }) == [
                 #"Journey->Model ["info.refresh"]"#, #"Journey->Model ["info.current"]"#,
                 #"Journey->store ["store.storefront"]"#, #"Model->Journey ["info"]"#,
                 #"store->Journey ["info", "store.featuresChanged"]"#,
             ])
-        #expect(drawing.edges.count { $0.title.contains("nobody") } == 2)
+        #expect(drawing.edges.count { $0.title.contains("missing") } == 2)
     }
 
     @Test func `names come out as they are, whatever they mean to Graphviz`() async throws {
@@ -91,13 +91,13 @@ struct DOTTests {
         #expect(messages.subtracting(drawing.edges.flatMap(\.texts)) == [])
     }
 
-    @Test func `a plugin called nobody is no loose end`() async throws {
+    @Test func `a plugin with the name of a missing one is not a loose end`() async throws {
         let graph = HubGraph(policies: [
-            Policy(name: "nobody 0", send: .init(commands: ["x"])), Policy(name: "nobody 0'"),
+            Policy(name: "missing 0", send: .init(commands: ["x"])), Policy(name: "missing 0'"),
         ])
         let drawing = try await drawing(of: graph)
         #expect(drawing.nodes.count == 3)
-        #expect(drawing.edges.map(\.title) == ["nobody 0->nobody 0''"])
+        #expect(drawing.edges.map(\.title) == ["missing 0->missing 0''"])
     }
 
     @Test func `a name with a line end cannot start a statement`() async throws {

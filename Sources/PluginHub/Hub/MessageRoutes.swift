@@ -1,4 +1,4 @@
-/// A plugin that runs.
+/// A running plugin.
 final class Member: Sendable {
     let policy: Policy
     let plugin: any PluginProtocol
@@ -15,13 +15,13 @@ final class Member: Sendable {
     var name: String { policy.name }
 }
 
-/// Where each message one plugin may send goes: immutable, made anew when plugins come or go, so that a call is one look
-/// under a short lock and one in a dictionary.
-final class RouteTable: Sendable {
+/// The receivers of each message that one plugin may send. It is immutable and is replaced when plugins come or go. So
+/// a call needs one access under a short lock and one dictionary lookup.
+final class MessageRoutes: Sendable {
     let owner: Member
     let version: Int
     let isTraced: Bool
-    /// Of all who run, for what a refusal can say.
+    /// The policies of all running plugins, for hints in error messages.
     private let policies: [Policy]
     private let commands: [String: Target]
     private let queries: [String: Target]
@@ -30,7 +30,7 @@ final class RouteTable: Sendable {
 
     enum Target: Sendable {
         case receiver(Member)
-        case nobody
+        case noReceiver
     }
 
     init(owner: Member, members: [Member], policies: [Policy], version: Int, isTraced: Bool) {
@@ -38,7 +38,7 @@ final class RouteTable: Sendable {
             Dictionary(
                 uniqueKeysWithValues: owner.policy.outgoing(kind).unique.map { message in
                     let receiver = members.first { $0.policy.incoming(kind).contains(message) }
-                    return (message, receiver.map(Target.receiver) ?? .nobody)
+                    return (message, receiver.map(Target.receiver) ?? .noReceiver)
                 })
         }
         self.owner = owner
@@ -54,7 +54,7 @@ final class RouteTable: Sendable {
             })
     }
 
-    /// The one plugin that receives `message`, both policies agreeing.
+    /// Returns the plugin that receives `message`, if both policies allow it.
     func receiver(of message: Message, _ kind: MessageKind) throws(PluginError) -> Member {
         let targets: [String: Target] =
             switch kind {
@@ -65,15 +65,15 @@ final class RouteTable: Sendable {
             }
         switch targets[message.name] {
         case .receiver(let member): return member
-        case .nobody: throw nobodyReceives(message, kind)
+        case .noReceiver: throw noReceiverError(message, kind)
         case nil: throw notAllowed(message, kind)
         }
     }
 
-    /// All plugins that publish `event`, both policies agreeing; at least one.
+    /// Returns all plugins that publish `event`, at least one, if both policies allow it.
     func publishers(of event: Message) throws(PluginError) -> [Member] {
         guard let publishers = events[event.name] else { throw notAllowed(event, .event) }
-        guard !publishers.isEmpty else { throw nobodyReceives(event, .event) }
+        guard !publishers.isEmpty else { throw noReceiverError(event, .event) }
         return publishers
     }
 
@@ -83,31 +83,32 @@ final class RouteTable: Sendable {
         let verb = kind == .event ? "subscribe to" : "send"
         return PluginError(
             .notAllowed,
-            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingList) of its policy.\(slip(message.name, kind))",
+            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingList) of its policy.\(senderHint(message.name, kind))",
             plugin: owner.name, message: message.name)
     }
 
-    /// What the sender may have meant: the message as another kind, or another that its policy or a receiver lists.
-    private func slip(_ name: String, _ kind: MessageKind) -> String {
+    /// Returns a hint about a mistake of the sender: the message as another kind, or a similar message in its policy or
+    /// a receiver's.
+    private func senderHint(_ name: String, _ kind: MessageKind) -> String {
         let other = MessageKind.allCases.first { $0 != kind && owner.policy.outgoing($0).contains(name) }
         if let other { return " It is listed as \(other.phrase)." }
         let own = NearestName.hint(name, among: owner.policy.outgoing(kind))
         return own.isEmpty ? NearestName.hint(name, among: policies.flatMap { $0.incoming(kind) }) : own
     }
 
-    private func nobodyReceives(_ message: Message, _ kind: MessageKind) -> PluginError {
+    private func noReceiverError(_ message: Message, _ kind: MessageKind) -> PluginError {
         let what =
             kind == .event
             ? "publishes the event \"\(message.name)\" that \"\(owner.name)\" subscribes to"
             : "receives the \(kind.noun) \"\(message.name)\" that \"\(owner.name)\" sends"
         return PluginError(
             .noReceiver,
-            "No running plugin \(what): register one that lists it in \(kind.incomingList).\(miss(message.name, kind))",
+            "No running plugin \(what): register one that lists it in \(kind.incomingList).\(receiverHint(message.name, kind))",
             plugin: owner.name, message: message.name)
     }
 
-    /// What a receiver may have meant by its policy.
-    private func miss(_ name: String, _ kind: MessageKind) -> String {
+    /// Returns a hint about a mistake in a receiver's policy.
+    private func receiverHint(_ name: String, _ kind: MessageKind) -> String {
         for policy in policies {
             let other = MessageKind.allCases.first { $0 != kind && policy.incoming($0).contains(name) }
             if let other { return " \"\(policy.name)\" lists it as \(other.phrase), in \(other.incomingList)." }

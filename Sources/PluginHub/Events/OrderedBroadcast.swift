@@ -1,15 +1,16 @@
 import Primitives
 
-/// Who listens to a broadcast.
+/// An observer of a broadcast.
 struct Observer<Element: Sendable>: Sendable {
     let receive: @Sendable (Element) -> Void
     let finish: @Sendable () -> Void
 
-    /// The same observer with another end. Here, where the element's type is not known, so that `receive` is handed on
-    /// as it is: taken out where the type is known, it would be wrapped twice, and each call would pay for that.
+    /// Returns the same observer with another `finish`. The closure `receive` is passed on here, where the element type
+    /// is generic. Where the type is concrete, Swift would wrap the closure twice, at a cost for each call.
     func finishing(_ finish: @escaping @Sendable () -> Void) -> Observer { Observer(receive: receive, finish: finish) }
 
-    /// The same observer. While `trace` has readers, `note` gets each element together with what hands it on.
+    /// Returns the same observer. While `trace` has readers, `note` receives each element with the closure that
+    /// delivers it.
     func noting(
         in trace: TraceReaders, _ note: @escaping @Sendable (Element, () -> Void) -> Void
     ) -> Observer {
@@ -22,12 +23,12 @@ struct Observer<Element: Sendable>: Sendable {
     }
 }
 
-/// Sends each element to all observers, one element at a time, in the order sent.
+/// Sends each element to all observers, one element at a time, in the order of `send`.
 ///
-/// An element goes to those who observe when it is *sent*. One that is sent while another is being delivered, by a
-/// callback or by another thread, waits its turn and is delivered by whoever is delivering; so callbacks are never
-/// nested or concurrent, and every observer sees the same order. No lock is held during a callback.
-final class Broadcast<Element: Sendable>: Sendable {
+/// An element goes to the observers at the time of `send`. An element that is sent during a delivery, by a callback or
+/// by another thread, is queued, and the delivering thread delivers it. So callbacks are never nested or concurrent,
+/// and every observer sees the same order. No lock is held during a callback.
+final class OrderedBroadcast<Element: Sendable>: Sendable {
     private let state: Locked<State>
 
     private final class Entry: Sendable {
@@ -56,7 +57,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         let keepsLatest: Bool
         var latest: Element?
 
-        /// `delivery` if the caller is to deliver it now; `nil` if it waits for whoever is delivering.
+        /// Returns `delivery` if the caller must deliver it, or `nil` if the delivering thread will.
         mutating func admit(_ delivery: Delivery) -> Delivery? {
             if isDelivering {
                 waiting.append(delivery)
@@ -66,7 +67,7 @@ final class Broadcast<Element: Sendable>: Sendable {
             return delivery
         }
 
-        /// What came in meanwhile; `nil` when nothing did, and the delivering is over.
+        /// Returns the deliveries that were queued meanwhile, or `nil` when the delivery ends.
         mutating func next() -> [Delivery]? {
             if waiting.isEmpty {
                 isDelivering = false
@@ -78,7 +79,8 @@ final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// - Parameter latest: given, a new observer first receives the element sent last, or this one before any was.
+    /// - Parameter latest: If given, a new observer first receives the most recent element, or this one before any was
+    ///   sent.
     init(keepsLatest: Bool = false, latest: Element? = nil) {
         state = Locked(State(keepsLatest: keepsLatest, latest: latest))
     }
@@ -87,7 +89,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     func send(_ element: Element) {
         let depth = CallDepth.current
-        // What is replaced is given out of the lock, so that nothing is released under it.
+        // The old element is released outside of the lock.
         let (delivery, replaced): (Delivery?, Element?) = state.withLock { state in
             guard !state.isFinished else { return (nil, nil) }
             var replaced: Element?
@@ -103,7 +105,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         withExtendedLifetime(replaced) {}
     }
 
-    /// Tells the observers that nothing more comes; whatever is sent later is ignored.
+    /// Notifies the observers of the end. Later elements are ignored.
     func finish() {
         let depth = CallDepth.current
         let delivery: Delivery? = state.withLock { state in
@@ -116,7 +118,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         if let delivery { deliver(delivery) }
     }
 
-    /// Cancel with the returned closure; until then it keeps the observer.
+    /// Adds an observer. The returned closure removes it.
     func attach(_ observer: Observer<Element>) -> @Sendable () -> Void {
         let entry = Entry(observer)
         let depth = CallDepth.current
@@ -148,7 +150,7 @@ final class Broadcast<Element: Sendable>: Sendable {
     }
 
     private func perform(_ delivery: Delivery) {
-        // A callback counts as called by whoever sent, even when another thread delivers.
+        // The call depth of the sender counts, even if another thread delivers.
         CallDepth.current = delivery.depth
         switch delivery.item {
         case .element(let element): forEachObserver(of: delivery.entries) { $0.receive(element) }
@@ -156,8 +158,8 @@ final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Calls those that are not cancelled. `entries` keeps them alive meanwhile, so they are looked at without being
-    /// retained and released one by one: with a hundred observers that was two thirds of the time.
+    /// Calls `body` for the observers that are not cancelled. `entries` keeps them alive, so the loop does not retain
+    /// and release each one. With a hundred observers that was two thirds of the time.
     private func forEachObserver(of entries: [Entry], _ body: (borrowing Observer<Element>) -> Void) {
         entries.withUnsafeBufferPointer { entries in
             entries.withMemoryRebound(to: Unmanaged<Entry>.self) { entries in
