@@ -1,64 +1,77 @@
 import Foundation
 import StoreModel
 
-/// What can go wrong between an app and the systems that sell to its customers. Compares by `code`; never contains a
-/// key, a receipt or a token.
+/// An error between an app and the systems that sell to its customers. Errors are equal when their codes are equal. An
+/// error never contains a key, a receipt or a token.
 public struct PurchaseError: Error, Equatable, Sendable {
-    /// The kind of failure; open, so that a plugin may bring its own.
+    /// The kind of failure. The set is open, so a plugin can add codes.
     public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The code as a string.
         public let rawValue: String
+        /// Creates an error.
+        ///
+        /// - Parameters:
+        ///   - code: The kind of failure.
+        ///   - reason: A sentence that says what happened and what to do; by default the sentence of the code.
+        ///   - isRetryable: Whether the same request can succeed later; by default true for `unreachable`, `timedOut`,
+        ///     `rateLimited` and `serverError`.
+        ///   - retryAfter: The pause that the server requires.
+        ///   - underlying: The error that caused this one.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// `setup(with:appUserId:)` was not called.
         public static let notSetUp = Code(rawValue: "notSetUp")
-        /// `setup(with:appUserId:)` was called before.
+        /// `setup(with:appUserId:)` was already called.
         public static let alreadySetUp = Code(rawValue: "alreadySetUp")
-        /// Every plugin answered `.notSupported`, or there is none.
+        /// Every plugin returned `.notSupported`, or there is none.
         public static let noSuitablePlugin = Code(rawValue: "noSuitablePlugin")
-        /// The question is about a user and nobody is logged in.
+        /// The operation needs a user, and no user is logged in.
         public static let noUserId = Code(rawValue: "noUserId")
-        /// The customer changed their mind.
+        /// The customer cancelled the purchase.
         public static let cancelledByUser = Code(rawValue: "cancelledByUser")
+        /// The product is sold only in the web shop.
         public static let webPaymentsNotSupported = Code(rawValue: "webPaymentsNotSupported")
-        /// The server does not know the API key.
+        /// The server does not accept the API key.
         public static let invalidKey = Code(rawValue: "invalidKey")
-        /// The server knows the API key, and it may not do this.
+        /// The API key has no permission for this operation.
         public static let notAllowed = Code(rawValue: "notAllowed")
-        /// Paid, but no server has acknowledged it yet; it is presented again by itself.
+        /// The purchase is paid, but no server has acknowledged it yet. The library presents it again.
         public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
-        /// No answer could be had; the same question may succeed later.
+        /// No response arrived. The same request can succeed later.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// A plugin did not answer within its deadline.
+        /// A plugin did not answer before its deadline.
         public static let timedOut = Code(rawValue: "timedOut")
-        /// The server is busy with too many requests.
+        /// The server received too many requests.
         public static let rateLimited = Code(rawValue: "rateLimited")
-        /// The server failed (status 500 and above).
+        /// The server failed (status 500 or greater).
         public static let serverError = Code(rawValue: "serverError")
         /// The server refused the content of a request.
         public static let validationError = Code(rawValue: "validationError")
-        /// The two sides do not agree on the protocol.
+        /// The two sides use incompatible protocols.
         public static let protocolError = Code(rawValue: "protocolError")
-        /// An answer is not proven to be the server's; nothing of it was used.
+        /// A response has no valid signature of the server. Nothing of it was used.
         public static let untrustedAnswer = Code(rawValue: "untrustedAnswer")
-        /// An answer does not have the shape it should have.
+        /// A response could not be decoded.
         public static let decodingError = Code(rawValue: "decodingError")
-        /// This version cannot do it.
+        /// This version does not support the operation.
         public static let unsupported = Code(rawValue: "unsupported")
-        /// A place for secrets could not be read or written.
+        /// A secure storage could not be read or written.
         public static let storageFailed = Code(rawValue: "storageFailed")
-        /// The place for secrets is locked together with the device; what is in it is whole.
+        /// The secure storage is locked together with the device. Its content is intact.
         public static let storageLocked = Code(rawValue: "storageLocked")
-        /// What was stored is damaged.
+        /// The stored value is damaged.
         public static let storageCorrupt = Code(rawValue: "storageCorrupt")
     }
 
+    /// The kind of failure.
     public let code: Code
     /// A sentence that says what happened and what to do.
     public let reason: String
-    /// The server could not be reached or was not able to answer: nothing was refused, and asking again may succeed.
+    /// Whether the server could not be reached or could not respond, so that the same request can succeed later.
     public let isRetryable: Bool
-    /// How long the server asked to wait.
+    /// The pause that the server requires.
     public let retryAfter: Duration?
+    /// The error that caused this one.
     public let underlying: (any Error)?
 
     /// - Parameters:
@@ -78,6 +91,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         self.underlying = underlying
     }
 
+    /// Returns whether both errors have the same code.
     public static func == (left: PurchaseError, right: PurchaseError) -> Bool { left.code == right.code }
 
     private static let retryableCodes: Set<Code> = [.unreachable, .timedOut, .rateLimited, .serverError]
@@ -86,7 +100,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         .notSetUp: "The purchase client is not set up; call setup(with:appUserId:) first.",
         .alreadySetUp: "The purchase client is already set up; set it up once, with all plugins.",
         .noSuitablePlugin: "No plugin can do this; set the client up with one that sells this product.",
-        .noUserId: "Nobody is logged in; call logIn(appUserId:) first.",
+        .noUserId: "No user is logged in; call logIn(appUserId:) first.",
         .cancelledByUser: "The customer cancelled the purchase.",
         .webPaymentsNotSupported: "Products of the web cannot be bought in the app; open the web shop.",
         .invalidKey: "The server does not know the API key; check it.",
@@ -100,7 +114,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         .validationError: "The server refused the request's content.",
         .protocolError: "The server answered in a way this version does not understand; update the app.",
         .untrustedAnswer:
-            "The answer is not signed by the server; somebody may be in between, or the app lacks the server's new key.",
+            "The answer is not signed by the server; a proxy may have changed it, or the app lacks the server's new key.",
         .decodingError: "The server's answer cannot be read; update the app.",
         .unsupported: "This version cannot do that.",
         .storageFailed: "The secure storage cannot be used; check the folder's permissions and free space.",
@@ -110,7 +124,8 @@ public struct PurchaseError: Error, Equatable, Sendable {
 }
 
 extension PurchaseError: CustomStringConvertible, LocalizedError {
+    /// The reason.
     public var description: String { reason }
-    /// The sentence for a customer, in their language if the app has it; `reason` where `CustomerSentences` has none.
+    /// The sentence for a customer, translated if the app has a translation, or `reason` if there is no such sentence.
     public var errorDescription: String? { CustomerSentences.sentence(for: code.rawValue) ?? reason }
 }

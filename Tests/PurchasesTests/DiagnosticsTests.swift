@@ -19,14 +19,14 @@ import Testing
     private func next(
         _ count: Int, of diagnostics: inout AsyncStream<PurchaseDiagnostic>.Iterator
     ) async -> [String] {
-        var told: [String] = []
-        while told.count < count, let event = await diagnostics.next() {
+        var reported: [String] = []
+        while reported.count < count, let event = await diagnostics.next() {
             let age = event.age.map { " \(Int($0))s" } ?? ""
             let error = (event.error as? Refusal).map { " error \($0.number)" } ?? ""
-            told.append(
+            reported.append(
                 "\(event.operation) \(event.pluginName ?? "–") \(event.origin?.source.rawValue ?? "–")\(age)\(error)")
         }
-        return told
+        return reported
     }
 
     @Test func `who was asked, from where the answer came and how old it was is told`() async throws {

@@ -144,7 +144,7 @@ import Testing
         let plugin = StubPlugin("a")
         let first = try await launch(plugin)
         var updates = first.paidFeaturesUpdates.makeAsyncIterator()
-        plugin.tell(.of("renewed"))
+        plugin.send(.of("renewed"))
         _ = await updates.next()
         await first.close()
         #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["renewed"])
@@ -232,9 +232,9 @@ import Testing
         let client = try await launch(StubPlugin.sound("a"), storage: counting)
         var diagnostics = client.diagnostics.makeAsyncIterator()
         #expect(try await client.getPaidFeatures().names == ["a", "both"])
-        var told = await diagnostics.next()
-        while let event = told, event.operation != "lastAnswers" { told = await diagnostics.next() }
-        #expect(told?.error as? PurchaseError == PurchaseError(.storageFailed))
+        var reported = await diagnostics.next()
+        while let event = reported, event.operation != "lastAnswers" { reported = await diagnostics.next() }
+        #expect(reported?.error as? PurchaseError == PurchaseError(.storageFailed))
         counting.fail(false)
         _ = try await client.getPaidFeatures()
         #expect(try await launch(unreachable("a"), storage: counting).getPaidFeatures().names == ["a", "both"])

@@ -14,7 +14,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     private static let everybody = "everybody, at once"
     private static let oneByOne = "one by one, until one takes it"
     private static let reported = "it is reported, nothing more"
-    private static let decides = "it is thrown, and nobody else is asked"
+    private static let decides = "it is thrown, and no other plugin is asked"
     private static let added = "the others' features are added"
 
     private init(
@@ -52,7 +52,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
             "nothing"),
         Row(
             .restorePurchases, "restorePurchases", everybody, "each purchase once",
-            "what the others restored stands", "best effort", "yes", "–", "nothing"),
+            "what the others restored counts", "best effort", "yes", "–", "nothing"),
         Row(
             .getPromotionalOffer, "getPromotionalOffer", oneByOne, "–", decides, "–", "yes", "–",
             "`noSuitablePlugin`"),
@@ -180,7 +180,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
         let (broken, sound) = (StubPlugin.failing("a", with: Refusal(1)), StubPlugin.sound("b"))
         let client = try await Self.client([broken, sound])
         switch row.error {
-        case "what it said last counts", "what the others restored stands":
+        case "what it said last counts", "what the others restored counts":
             #expect(try await row.perform(client, [broken]) == ["b", "both"])
         case "the next is asked", "it is reported, nothing more":
             _ = try await row.perform(client, [broken])
@@ -188,7 +188,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
         case "it is thrown":
             await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(sound.calls.count == 1)
-        case "it is thrown, and nobody else is asked":
+        case "it is thrown, and no other plugin is asked":
             await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(sound.calls.isEmpty)
         case "a rejection logs everybody out":

@@ -14,9 +14,9 @@ import Testing
         _ = try await client.getPaidFeatures()
         var updates = client.paidFeaturesUpdates.makeAsyncIterator()
         #expect(await updates.next()?.names == ["pro", "export"])
-        plugin.tell(.of("pro", "more"))
+        plugin.send(.of("pro", "more"))
         #expect(await updates.next()?.names == ["pro", "more", "export"])
-        other.tell(PaidFeatures())
+        other.send(PaidFeatures())
         #expect(await updates.next()?.names == ["pro", "more"])
         await client.close()
         #expect(await updates.next() == nil)
@@ -67,7 +67,7 @@ import Testing
         var updates = client.paidFeaturesUpdates.makeAsyncIterator()
         let reader = Task { try await client.getPaidFeatures() }
         await gate.arrivals()
-        plugin.tell(.of("new"))
+        plugin.send(.of("new"))
         #expect(await updates.next()?.names == ["new"])
         gate.open()
         #expect(try await reader.value.names == ["old"])
@@ -90,15 +90,15 @@ import Testing
     @Test func `what a plugin tells while it logs in is the new user's`() async throws {
         let client = PurchaseClient(configuration: .patient)
         var updates = client.paidFeaturesUpdates.makeAsyncIterator()
-        let told = Gate()
-        let plugin = StubPlugin("a") { $0.logIn = { _ in await told.pass() } }
+        let logIn = Gate()
+        let plugin = StubPlugin("a") { $0.logIn = { _ in await logIn.pass() } }
         try await client.setup(with: [plugin])
         let ada = ada
         let caller = Task { try await client.logIn(appUserId: ada) }
-        await told.arrivals()
-        plugin.tell(.of("pro"))
+        await logIn.arrivals()
+        plugin.send(.of("pro"))
         #expect(await updates.next()?.names == ["pro"])
-        told.open()
+        logIn.open()
         _ = try await caller.value
         plugin.change { $0.paidFeatures = { throw Refusal() } }
         #expect(try await client.getPaidFeatures().names == ["pro"])

@@ -54,10 +54,10 @@ import Testing
         _ = session.userChanged(to: ada)
         _ = session.record(gained: PaidFeatures(), from: 0, ticket: session.ticket(), at: .distantPast)
         let unanswered = session.collect(answers(members, nil, nil), ticket: session.ticket())
-        #expect(unanswered.nobodyAnswered)
+        #expect(unanswered.hasNoAnswer)
         _ = session.record(gained: .of("x"), from: 0, ticket: session.ticket(), at: .distantPast)
         let remembered = session.collect(answers(members, nil, nil), ticket: session.ticket())
-        #expect(!remembered.nobodyAnswered && remembered.collected.value.names == ["x"])
+        #expect(!remembered.hasNoAnswer && remembered.collected.value.names == ["x"])
     }
 
     @Test func `a question asked between two users is nobody's`() throws {
@@ -73,7 +73,7 @@ import Testing
         var (session, members) = try session()
         _ = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
         let second = session.collect(paidFeatures: answers(members, nil, .of("b")), ticket: session.ticket())
-        #expect(!second.nobodyAnswered)
+        #expect(!second.hasNoAnswer)
         #expect(second.revision.features.features.map(\.authority) == [.lastKnown, .device])
         let third = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
         #expect(third.revision.features.features.map(\.authority) == [.device, .device])
@@ -82,9 +82,9 @@ import Testing
     @Test func `with nothing known and nothing answered nobody answered`() throws {
         var (session, members) = try session()
         let first = session.collect(paidFeatures: answers(members, nil, nil), ticket: session.ticket())
-        #expect(first.nobodyAnswered)
+        #expect(first.hasNoAnswer)
         let none = session.collect(paidFeatures: [], ticket: session.ticket())
-        #expect(!none.nobodyAnswered)
+        #expect(!none.hasNoAnswer)
     }
 
     @Test func `the same user again keeps what is known`() throws {
@@ -112,8 +112,8 @@ import Testing
         let old = session.record(.of("old"), from: 0, at: .distantPast)
         let new = session.record(.of("new"), from: 0, at: .distantPast)
         let updates = PaidFeaturesUpdates()
-        updates.tell(new)
-        updates.tell(old)
+        updates.send(new)
+        updates.send(old)
         updates.finish()
         var readers = updates.stream().makeAsyncIterator()
         #expect(await readers.next()?.names == ["new"])

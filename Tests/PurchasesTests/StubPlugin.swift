@@ -50,7 +50,7 @@ final class StubPlugin: PurchasePlugin {
 
     func change(_ body: @Sendable (inout Answers) -> Void) { answers.withLock { body(&$0) } }
 
-    func tell(_ features: PaidFeatures) { changes.send(features) }
+    func send(_ features: PaidFeatures) { changes.send(features) }
 
     var keepsItsAnswers: Bool { answers.withLock { $0.kept != nil } }
 

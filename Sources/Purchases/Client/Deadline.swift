@@ -1,12 +1,19 @@
 import Primitives
 
-/// Waiting for code that may never come back.
+/// A timeout for code that may not return.
 enum Deadline {
-    /// What `operation` answers, or `PurchaseError.timedOut` after `deadline`, or `CancellationError` when the caller is
-    /// cancelled, whichever is first. The operation is then cancelled; one that does not heed that is left alone, and
-    /// its answer is dropped: the caller must not wait for somebody else's code.
+    /// Returns the result of `operation`.
     ///
-    /// - Parameter waiting: how often the operation waited for the app; the deadline begins anew after each time.
+    /// After the deadline, throws `PurchaseError.timedOut`; when the caller is cancelled, throws `CancellationError`.
+    /// In both cases the operation is cancelled. If it ignores the cancellation, its result is dropped, because the
+    /// caller must not wait for other code.
+    ///
+    /// - Parameters:
+    ///   - deadline: The timeout, or `nil` for none.
+    ///   - sleep: A function that waits for a duration.
+    ///   - name: The name of the plugin, for the error.
+    ///   - waiting: Returns how often the operation waits for the app. The deadline starts again after each wait.
+    ///   - operation: The work.
     static func answer<Value: Sendable>(
         within deadline: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void, asking name: String,
         waiting: @escaping @Sendable () -> AppRequests.Waiting = { AppRequests.Waiting() },
@@ -15,7 +22,7 @@ enum Deadline {
         try Task.checkCancellation()
         let answer = Promise<Value>()
         let work = Task {
-            // A caller who gave up before this task had its turn may have asked for the opposite since.
+            // If the caller was cancelled before this task began, it may have requested the opposite meanwhile.
             guard !answer.isResolved else { return }
             do {
                 answer.resolve(.success(try await operation()))

@@ -1,17 +1,17 @@
 import Foundation
 import StoreModel
 
-/// What the plugins said last to one user, as it outlives the run. Its JSON is read by later versions: members are added,
-/// never renamed.
+/// The stored last answers of the plugins for one user. Later versions read the JSON, so members are added but never
+/// renamed.
 struct KeptAnswers: Equatable, Sendable {
     struct Version: Equatable, Sendable {
-        /// Counts the changes in this run; of two the higher is newer.
+        /// The number of changes in this run. The higher version is newer.
         var change: Int
         var user: UserId?
     }
 
     var version: Version
-    /// By the plugin's name.
+    /// The answers by the name of the plugin.
     var plugins: [String: OfPlugin]
 
     struct OfPlugin: Codable, Equatable, Sendable {
@@ -25,8 +25,8 @@ struct KeptAnswers: Equatable, Sendable {
     }
 }
 
-/// The answers known of one user when a run begins, or when they log in: those in the client's storage, and those that
-/// plugins keep themselves, by their index.
+/// The known answers of one user at launch or log-in: those in the client's storage, and those that plugins store
+/// themselves, by index.
 struct RecalledAnswers: Sendable {
     struct OfPlugin: Sendable {
         var paidFeatures: PaidFeatures
@@ -56,10 +56,11 @@ extension KeptAnswers: Codable {
     }
 }
 
-/// A `Feature` on disk.
+/// A `Feature` in storage.
 struct KeptFeature: Codable, Equatable, Sendable {
     var name: String
     var start: Date
+    /// The end of an `until` payment.
     var end: Date?
 
     init(_ feature: Feature) { (name, start, end) = (feature.name, feature.startDate, feature.endDate) }
@@ -67,19 +68,19 @@ struct KeptFeature: Codable, Equatable, Sendable {
     var feature: Feature { Feature(name: name, startDate: start, endDate: end) }
 }
 
-/// A `PaidFeature` on disk.
+/// A `PaidFeature` in storage.
 struct KeptPaidFeature: Codable, Equatable, Sendable {
     var name: String
     var product: String?
     var pricePoint: String?
     var originalTransaction: String?
-    /// `web`, `appStore` or `googlePlay`.
+    /// One of `web`, `appStore` and `googlePlay`.
     var source: String
-    /// `subscription`, `oneOff`, `consumable` or `until`.
+    /// One of `subscription`, `oneOff`, `consumable` and `until`.
     var payment: String
     /// Of `until`.
     var end: Date?
-    /// Of `subscription`.
+    /// The period of a `subscription`.
     var current: KeptPeriod?
     var next: KeptPeriod?
 
@@ -103,7 +104,7 @@ struct KeptPaidFeature: Codable, Equatable, Sendable {
         }
     }
 
-    /// `nil` for what only a later version can have written.
+    /// The feature, or `nil` for a value of a later version.
     var feature: PaidFeature? {
         guard let transactionType, let paymentType else { return nil }
         return PaidFeature(
@@ -132,7 +133,7 @@ struct KeptPaidFeature: Codable, Equatable, Sendable {
     }
 }
 
-/// A `PaidFeature.Period` on disk.
+/// A `PaidFeature.Period` in storage.
 struct KeptPeriod: Codable, Equatable, Sendable {
     var id: UUID?
     var start: Date
@@ -142,7 +143,7 @@ struct KeptPeriod: Codable, Equatable, Sendable {
     var isIntroductory: Bool
     var cancellationPlugin: String?
     var cancellationValue: String?
-    /// Decimal text, as are all prices.
+    /// The price as decimal text, like all prices.
     var price: String?
     var currency: String?
     var length: SubscriptionPeriod?

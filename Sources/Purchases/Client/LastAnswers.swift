@@ -1,14 +1,14 @@
 import Foundation
 
-/// What each plugin said last about one user.
+/// The last answer of each plugin about one user.
 struct LastAnswers<Value: Sendable>: Sendable {
     struct Entry: Sendable {
         var value: Value
-        /// The number of the question.
+        /// The number of the request.
         var number: Int
-        /// The latest question was answered.
+        /// Whether the latest request was answered.
         var isFresh: Bool
-        /// From where it is taken when the plugin fails.
+        /// The origin of the value when the plugin fails.
         var origin: AnswerOrigin
     }
 
@@ -21,13 +21,13 @@ struct LastAnswers<Value: Sendable>: Sendable {
         entries[index] = Entry(value: value, number: number, isFresh: true, origin: AnswerOrigin(.memory, asOf: asOf))
     }
 
-    /// What was said in an earlier run; nothing newer gives way to it.
+    /// Adds an answer of an earlier run. It does not replace a newer one.
     mutating func recall(_ value: Value, from index: Int, asOf: Date) {
         guard entries[index] == nil else { return }
         entries[index] = Entry(value: value, number: 0, isFresh: false, origin: AnswerOrigin(.disk, asOf: asOf))
     }
 
-    /// A question was not answered; what was known before.
+    /// Records a failed request and returns the previous answer.
     mutating func failed(_ index: Int, number: Int) -> Entry? {
         if let entry = entries[index], entry.number < number {
             entries[index]?.number = number
@@ -37,7 +37,7 @@ struct LastAnswers<Value: Sendable>: Sendable {
     }
 }
 
-/// What one plugin answered.
+/// The answer of one plugin.
 struct PluginAnswer<Value: Sendable>: Sendable {
     let member: PurchaseSession.Member
     let result: Result<Value, any Error>

@@ -1,26 +1,27 @@
 import Primitives
 
-/// Tells every reader what the user paid for, whenever it is not what they were told last.
+/// Sends each change of the user's paid features to all readers.
 final class PaidFeaturesUpdates: Sendable {
     private let broadcast = Broadcast<PaidFeatures>(replaysLast: true)
-    private let told = Locked<PurchaseSession.Revision?>(nil)
+    private let last = Locked<PurchaseSession.Revision?>(nil)
 
-    /// The latest value first, if there is one. A slow reader skips values and always gets the latest.
+    /// Returns a stream that begins with the latest value, if there is one. A slow reader skips values, but always gets
+    /// the latest.
     func stream() -> AsyncStream<PaidFeatures> { broadcast.stream(keeping: 1) }
 
-    func tell(_ revision: PurchaseSession.Revision) {
-        told.withLock { told in
-            guard revision.number > told?.number ?? 0, revision.features != told?.features else { return }
-            told = revision
-            // Under the lock, so that an older revision cannot overtake; the broadcast is a leaf that calls nobody.
+    func send(_ revision: PurchaseSession.Revision) {
+        last.withLock { last in
+            guard revision.number > last?.number ?? 0, revision.features != last?.features else { return }
+            last = revision
+            // Under the lock, so that an older revision cannot overtake. The broadcast calls no other code.
             broadcast.send(revision.features)
         }
     }
 
-    /// That a new user has nothing yet is news only to those who saw the former user's features.
-    func tellChangedUser(_ revision: PurchaseSession.Revision) {
-        guard !revision.features.features.isEmpty || told.withLock({ $0 != nil }) else { return }
-        tell(revision)
+    /// Sends the features of a new user. An empty value is sent only if readers saw features of the previous user.
+    func sendUserChange(_ revision: PurchaseSession.Revision) {
+        guard !revision.features.features.isEmpty || last.withLock({ $0 != nil }) else { return }
+        send(revision)
     }
 
     func finish() { broadcast.finish() }

@@ -1,22 +1,21 @@
 import Foundation
 import Primitives
 
-/// How plugins are asked. The four helpers have the names and the tasks that seed 000 gives them; what differs between
-/// operations is in their rules.
+/// The calls of plugins. The operations differ in their rules.
 extension PurchaseClient {
     typealias Member = PurchaseSession.Member
 
-    /// Seed 000's `checkSetupFinished`: the plugins, or `PurchaseError.notSetUp`.
+    /// Returns the plugins, or throws `PurchaseError.notSetUp`.
     func members() throws -> [Member] {
         try session.withLock { session throws(PurchaseError) in try session.members() }
     }
 
-    /// Offers an operation to the plugins in the order of registration until one takes it; with no taker, and with no
-    /// plugins at all, throws `noSuitablePlugin`.
+    /// Calls the plugins in the order of registration until one handles the operation. If none does, or there is none,
+    /// throws `noSuitablePlugin`.
     ///
-    /// A plugin that has not heard of the user yet is asked after the others, so that its log-in holds nobody up. One
-    /// that cannot be asked, or does not answer in time, is passed over; its error is thrown if nobody takes the
-    /// operation.
+    /// A plugin that has not received the user's log-in yet is called after the others, so that its log-in delays none
+    /// of them. A plugin that cannot be called, or does not answer in time, is skipped. Its error is thrown if no
+    /// plugin handles the operation.
     func start<Value: Sendable>(
         _ operation: PurchaseOperation,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>
@@ -28,7 +27,7 @@ extension PurchaseClient {
         return try await with(order[...], operation, unanswered: nil, execute: execute)
     }
 
-    /// Asks the first of `members`, and the next one if it answers `.notSupported`.
+    /// Calls the first of `members`, and the next one if it returns `.notSupported`.
     func with<Value: Sendable>(
         _ members: ArraySlice<Member>, _ operation: PurchaseOperation, unanswered: (any Error)?,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>
@@ -36,39 +35,40 @@ extension PurchaseClient {
         guard let member = members.first else { throw unanswered ?? PurchaseError(.noSuitablePlugin) }
         var unanswered = unanswered
         let askedAt = configuration.clock.now()
-        func tell(_ error: (any Error)?) {
+        func sendReport(_ error: (any Error)?) {
             var report = PluginReport(pluginName: member.plugin.name, error: error)
             if error == nil { report.origin = origin(of: operation, member) }
-            self.tell(PurchaseDiagnostic(operation, report, askedAt: askedAt))
+            send(PurchaseDiagnostic(operation, report, askedAt: askedAt))
         }
         do {
             try await completeLogIn(of: member)
-            let answer = try await patiently(member, hasDeadline: operation.rule.hasDeadline) { await execute($0) }
+            let answer = try await withDeadline(member, hasDeadline: operation.rule.hasDeadline) { await execute($0) }
             switch answer {
             case .success(let value):
-                tell(nil)
+                sendReport(nil)
                 return (value, member)
-            case .failure(let error) where operation.rule.failure == .decides: throw Decided(error: error)
+            case .failure(let error) where operation.rule.failure == .decides: throw OperationFailure(error: error)
             case .failure(let error): throw error
             case .notSupported: break
             }
-        } catch let decided as Decided {
-            tell(decided.error)
-            throw decided.error
+        } catch let failure as OperationFailure {
+            sendReport(failure.error)
+            throw failure.error
         } catch {
             try Task.checkCancellation()
-            tell(error)
+            sendReport(error)
             unanswered = unanswered ?? error
         }
         return try await with(members.dropFirst(), operation, unanswered: unanswered, execute: execute)
     }
 
-    /// A plugin's own failure, told apart from that of reaching it.
-    private struct Decided: Error { let error: any Error }
+    /// A failure of the operation itself, as opposed to a failure to reach the plugin.
+    private struct OperationFailure: Error { let error: any Error }
 
-    /// Asks every plugin at once, and joins the values in the order of registration, whatever the order of answers: in
-    /// mode `strict` all, or throws the first error; in mode `bestEffort` those there are, unless there are plugins and
-    /// none of them answered.
+    /// Calls all plugins concurrently, and merges the values in the order of registration.
+    ///
+    /// In the mode `strict`, throws the first error. In the mode `bestEffort`, merges the values that there are, and
+    /// throws only if there are plugins and none has a value.
     func callAndCollect<Value: MergedAnswer>(
         _ operation: PurchaseOperation, _ mode: ReadMode,
         call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
@@ -78,11 +78,11 @@ extension PurchaseClient {
         let askedAt = configuration.clock.now()
         let answers = await askWhenLoggedIn(operation, members, call)
         try Task.checkCancellation()
-        let (collected, nobodyAnswered) = session.withLock { $0.collect(answers, ticket: ticket) }
-        return try await finish(operation, collected, mode, nobodyAnswered: nobodyAnswered, askedAt: askedAt)
+        let (collected, hasNoAnswer) = session.withLock { $0.collect(answers, ticket: ticket) }
+        return try await finish(operation, collected, mode, hasNoAnswer: hasNoAnswer, askedAt: askedAt)
     }
 
-    /// The same for paid features, of some plugins or all; readers of `paidFeaturesUpdates` get the new value.
+    /// Collects paid features of all plugins or of some. Readers of `paidFeaturesUpdates` get the new value.
     func callAndCollectPaidFeatures(
         _ mode: ReadMode, of some: [Member]? = nil,
         call: @escaping @Sendable (any PurchasePlugin) async throws -> PaidFeatures
@@ -92,20 +92,20 @@ extension PurchaseClient {
         let askedAt = configuration.clock.now()
         let answers = await askWhenLoggedIn(.getPaidFeatures, members, call)
         try Task.checkCancellation()
-        let (collected, nobodyAnswered, revision) = session.withLock {
+        let (collected, hasNoAnswer, revision) = session.withLock {
             $0.collect(paidFeatures: answers, ticket: ticket)
         }
-        if !nobodyAnswered { updates.tell(revision) }
-        return try await finish(.getPaidFeatures, collected, mode, nobodyAnswered: nobodyAnswered, askedAt: askedAt)
+        if !hasNoAnswer { updates.send(revision) }
+        return try await finish(.getPaidFeatures, collected, mode, hasNoAnswer: hasNoAnswer, askedAt: askedAt)
     }
 
     private func finish<Value: MergedAnswer>(
-        _ operation: PurchaseOperation, _ collected: Collected<Value>, _ mode: ReadMode, nobodyAnswered: Bool,
+        _ operation: PurchaseOperation, _ collected: Collected<Value>, _ mode: ReadMode, hasNoAnswer: Bool,
         askedAt: Date
     ) async throws -> Collected<Value> {
-        for report in collected.reports { tell(PurchaseDiagnostic(operation, report, askedAt: askedAt)) }
-        if Value.memory != nil, !nobodyAnswered { await keepAnswers() }
-        if let error = collected.reports.lazy.compactMap(\.error).first, mode == .strict || nobodyAnswered {
+        for report in collected.reports { send(PurchaseDiagnostic(operation, report, askedAt: askedAt)) }
+        if Value.memory != nil, !hasNoAnswer { await keepAnswers() }
+        if let error = collected.reports.lazy.compactMap(\.error).first, mode == .strict || hasNoAnswer {
             throw error
         }
         return collected
@@ -113,27 +113,27 @@ extension PurchaseClient {
 
     // MARK: - Single calls
 
-    /// Asks every one of `members` at once.
+    /// Calls all of `members` concurrently, after their log-in is complete.
     func askWhenLoggedIn<Value: Sendable>(
         _ operation: PurchaseOperation, _ members: [Member],
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
         await collectAnswers(to: operation, of: members) { [self] member in
             try await completeLogIn(of: member)
-            return try await patiently(member, call)
+            return try await withDeadline(member, call)
         }
     }
 
-    /// The same, whether or not they know the user, and telling of it.
+    /// Calls all of `members` concurrently, whether or not they have received the log-in, and reports the outcome.
     func ask<Value: Sendable>(
         _ operation: PurchaseOperation, _ members: [Member],
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
         let askedAt = configuration.clock.now()
         let answers = await collectAnswers(to: operation, of: members) { [self] member in
-            try await patiently(member, call)
+            try await withDeadline(member, call)
         }
-        for answer in answers { tell(PurchaseDiagnostic(operation, answer.report, askedAt: askedAt)) }
+        for answer in answers { send(PurchaseDiagnostic(operation, answer.report, askedAt: askedAt)) }
         return answers
     }
 
@@ -163,8 +163,9 @@ extension PurchaseClient {
         member.plugin.answerOrigin(of: operation) ?? AnswerOrigin(.plugin, asOf: configuration.clock.now())
     }
 
-    /// What the plugin answers before its deadline. A plugin that gives up without having been asked to has not answered.
-    func patiently<Value: Sendable>(
+    /// Calls a plugin with its deadline. A plugin that throws `CancellationError` without being cancelled has not
+    /// answered.
+    func withDeadline<Value: Sendable>(
         _ member: Member, hasDeadline: Bool = true,
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async throws -> Value {
@@ -177,7 +178,7 @@ extension PurchaseClient {
             ) { try await call(plugin) }
         } catch let error as CancellationError where !Task.isCancelled {
             throw PurchaseError(
-                .unreachable, "The plugin \"\(plugin.name)\" gave up before it answered.", underlying: error)
+                .unreachable, "The plugin \"\(plugin.name)\" cancelled its work without an answer.", underlying: error)
         }
     }
 }

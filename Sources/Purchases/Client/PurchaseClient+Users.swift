@@ -1,42 +1,47 @@
 import Primitives
 
-/// Whose purchases are asked about.
+/// The user of the client.
 extension PurchaseClient {
+    /// The user that is logged in, or `nil`.
     public var userId: UserId? { session.withLock { $0.userId } }
 
-    /// Logs the user in at every plugin.
+    /// Logs a user in at every plugin. Changes of the user run one after another.
     ///
-    /// When one rejects the user (throws anything that is not `isRetryable`), everybody is logged out again and the first
-    /// rejection is thrown. One that cannot be reached is named in the reports; its log-in is repeated before it is next
-    /// asked. Changes of user happen one after another.
+    /// A plugin rejects the user with an error that is not `isRetryable`. Then the client logs out everywhere and
+    /// throws the first rejection. For a plugin that cannot be reached, the reports have the error, and the log-in is
+    /// repeated before the next call.
+    ///
+    /// - Parameter appUserId: The user.
+    /// - Returns: A report of each plugin.
+    /// - Throws: The first rejection, or `PurchaseError` with the code `notSetUp`.
     @discardableResult
     public func logIn(appUserId: UserId) async throws -> [PluginReport] {
         let members = try members()
-        return try await inTurn { [self] in
+        return try await runSerially { [self] in
             try Task.checkCancellation()
             let former = await userWillChange(to: appUserId)
             let answers = await ask(.logIn, members) { try await $0.logIn(appUserId: appUserId) }
             let rejection = answers.lazy.compactMap(\.error).first { !$0.meansUnreachable }
             if rejection != nil || Task.isCancelled {
-                // Rolling back must not be stopped half way by the caller's cancellation.
+                // The cancellation of the caller must not interrupt the rollback.
                 await Task { await self.logOutEverywhere(members, former: former) }.value
                 throw rejection ?? CancellationError()
             }
             let unreached = Set(answers.filter { $0.error != nil }.map(\.member.index))
             if let former, former != appUserId { await forgetAnswers(of: [former]) }
             let kept = await recalledAnswers(of: appUserId, members.filter { !unreached.contains($0.index) })
-            updates.tellChangedUser(
+            updates.sendUserChange(
                 session.withLock { $0.userChanged(to: appUserId, unreached: unreached, recalling: kept) })
             return answers.map(\.report)
         }
     }
 
-    /// Logs out at every plugin. Does nothing before setup.
+    /// Logs the user out at every plugin. Does nothing before setup.
     public func logOut() async {
         guard let members = try? members() else { return }
-        // Whoever is cancelled while logging out still means to log out.
+        // A cancelled caller still wants to log out.
         _ = try? await Task {
-            try await self.inTurn {
+            try await self.runSerially {
                 let former = await self.userWillChange(to: nil)
                 await self.logOutEverywhere(members, former: former)
             }
@@ -45,11 +50,12 @@ extension PurchaseClient {
 
     private func logOutEverywhere(_ members: [Member], former: UserId?) async {
         _ = await ask(.logOut, members) { await $0.logOut() }
-        updates.tellChangedUser(session.withLock { $0.userChanged(to: nil) })
+        updates.sendUserChange(session.withLock { $0.userChanged(to: nil) })
         await forgetAnswers(of: [former, nil])
     }
 
-    /// After it no repeated log-in of the former user is under way. Returns who that was.
+    /// Prepares a change of the user and returns the previous user. Afterwards no repeated log-in of that user is
+    /// running.
     private func userWillChange(to user: UserId?) async -> UserId? {
         let former = session.withLock { session in
             defer { session.userWillChange(to: user) }
@@ -64,27 +70,27 @@ extension PurchaseClient {
         return former
     }
 
-    /// Runs `change` after every change of user asked for before.
-    private func inTurn<Value: Sendable>(
+    /// Runs `change` after all earlier changes of the user.
+    private func runSerially<Value: Sendable>(
         _ change: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let turn = work.withLock { work in
-            let previous = work.lastTurn
-            let turn = Task {
+        let task = work.withLock { work in
+            let previous = work.lastUserChange
+            let task = Task {
                 await previous?.value
                 return try await change()
             }
-            work.lastTurn = Task { _ = await turn.result }
-            return turn
+            work.lastUserChange = Task { _ = await task.result }
+            return task
         }
         return try await withTaskCancellationHandler {
-            try await turn.value
+            try await task.value
         } onCancel: {
-            turn.cancel()
+            task.cancel()
         }
     }
 
-    /// Makes sure that the plugin knows the user, where it could not be reached before.
+    /// Logs the user in at a plugin that could not be reached before.
     func completeLogIn(of member: Member) async throws {
         let awaited = session.withLock { session in
             session.awaitingLogIn.contains(member.index) ? session.userId : nil
@@ -96,7 +102,7 @@ extension PurchaseClient {
                 defer { self.work.withLock { $0.repeatedLogIns[member.index] = nil } }
                 // The user may have changed before this task was known to `userWillChange(to:)`.
                 guard self.session.withLock({ $0.isAwaitingLogIn(member.index, as: user) }) else { return }
-                try await self.patiently(member) { try await $0.logIn(appUserId: user) }
+                try await self.withDeadline(member) { try await $0.logIn(appUserId: user) }
                 self.session.withLock { $0.loggedIn(member.index, as: user) }
             }
             work.repeatedLogIns[member.index] = task
@@ -109,6 +115,6 @@ extension PurchaseClient {
 }
 
 extension Error {
-    /// Nobody was there to decide; anything else a plugin throws is its decision.
+    /// Whether the plugin could not be reached. Any other error of a plugin is its decision.
     fileprivate var meansUnreachable: Bool { (self as? PurchaseError)?.isRetryable ?? false }
 }

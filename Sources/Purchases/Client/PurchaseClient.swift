@@ -2,42 +2,54 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// One face for every system that sells to an app's customers: asks the plugins, and merges what they answer.
+/// A client for all systems that sell to an app's customers. It calls the plugins and merges their answers.
 ///
 ///     let client = PurchaseClient()
 ///     try await client.setup(with: [storePlugin, webPlugin], appUserId: .string("customer-1042"))
 ///     if try await client.getPaidFeatures().hasActiveFeature(with: "pro") { unlock() }
 ///
-/// Who is asked and how answers merge is one table, `PurchaseOperation.all`: operations of one plugin (`purchase`,
-/// `cancelSubscription`, …) go to the plugins in the order of registration until one does not answer `.notSupported`;
-/// questions to all (`get…`, `restorePurchases`) are asked at once and merged in that order.
+/// The table `PurchaseOperation.all` has the rule of each operation. Operations of one plugin, such as `purchase` and
+/// `cancelSubscription`, go to the plugins in the order of registration until one does not return `.notSupported`.
+/// Reads (`get…`) and `restorePurchases` go to all plugins concurrently, and their answers are merged in that order.
 ///
-/// Throws what the plugins throw, and `PurchaseError`: `notSetUp`, `alreadySetUp`, `noSuitablePlugin`, `timedOut` for a
-/// plugin that did not answer in time, which leaves the others' answers alone. Safe to use from any thread; a caller
-/// that is cancelled gets `CancellationError`, and its plugins are cancelled too.
+/// The client throws the errors of the plugins and `PurchaseError`: `notSetUp`, `alreadySetUp`, `noSuitablePlugin`, and
+/// `timedOut` for a plugin that did not answer in time, which does not affect the answers of others. You can use the
+/// client on any thread. If the caller is cancelled, it gets `CancellationError`, and its plugin calls are cancelled
+/// too.
 public final class PurchaseClient: PurchaseClientProtocol {
+    /// The settings of a client.
     public struct Configuration: Sendable {
-        /// How long a plugin may take, unless the customer has to do something meanwhile.
+        /// The deadline of a plugin for operations in which the customer does nothing.
         public var pluginDeadline: Duration
-        /// For plugins that need longer or may take less, by their names.
+        /// Other deadlines, by the names of the plugins.
         public var pluginDeadlines: [String: Duration]
-        /// How long a purchase that was made waits for what the other plugins know. Later answers are heard on
-        /// `paidFeaturesUpdates`.
+        /// The time that a completed purchase waits for the paid features of the other plugins. `paidFeaturesUpdates`
+        /// sends later answers.
         public var afterPurchaseDeadline: Duration
-        /// Where what the plugins said last is kept for a launch without a network; `nil` keeps it in memory only. No
-        /// two clients may have the same.
+        /// The storage of the last answers, for a launch without a network; `nil` keeps them only in memory. Each
+        /// client needs its own storage.
         public var storage: (any SecureStorage)?
-        /// Dates what is kept.
+        /// The clock that dates the stored answers.
         public var clock: any WallClock
-        /// What deadlines wait with.
+        /// The function that waits for a duration, for deadlines.
         public var sleep: @Sendable (Duration) async throws -> Void
-        /// Runs the completion handlers of callers that cannot be `async`; at once, on whatever thread has the answer,
-        /// unless told otherwise: `{ DispatchQueue.main.async(execute: $0) }`.
+        /// The function that runs completion handlers. The default runs them at once, on any thread. For the main
+        /// queue, use `{ DispatchQueue.main.async(execute: $0) }`.
         public var callBack: @Sendable (@escaping @Sendable () -> Void) -> Void
-        /// Gets each of the `diagnostics` at once, on any thread, as an entry for a log: by default
-        /// `LogEntry.systemLog()`. With `nil` no entry is made.
+        /// The function that receives each of the `diagnostics` as a log entry, at once and on any thread. The default
+        /// is `LogEntry.systemLog()`. With `nil`, no entries are created.
         public var log: (@Sendable (LogEntry) -> Void)? = LogEntry.systemLog()
 
+        /// Creates a configuration.
+        ///
+        /// - Parameters:
+        ///   - pluginDeadline: The deadline of a plugin.
+        ///   - pluginDeadlines: Other deadlines, by the names of the plugins.
+        ///   - afterPurchaseDeadline: The time that a completed purchase waits for the other plugins.
+        ///   - storage: The storage of the last answers, or `nil`.
+        ///   - clock: The clock that dates the stored answers.
+        ///   - sleep: The function that waits for a duration.
+        ///   - callBack: The function that runs completion handlers.
         public init(
             pluginDeadline: Duration = .seconds(30), pluginDeadlines: [String: Duration] = [:],
             afterPurchaseDeadline: Duration = .seconds(1),
@@ -59,30 +71,35 @@ public final class PurchaseClient: PurchaseClientProtocol {
     let session = Locked(PurchaseSession())
     let updates = PaidFeaturesUpdates()
     let work = Locked(Work())
-    private let shelf: AnswerShelf?
-    private let told = Broadcast<PurchaseDiagnostic>()
+    private let cache: AnswerCache?
+    private let diagnosticsBroadcast = Broadcast<PurchaseDiagnostic>()
     private let urls = Broadcast<URLToOpen>()
-    private let promoted = AsyncStream.makeStream(of: BegunPurchase.self, bufferingPolicy: .bufferingNewest(10))
+    private let promoted = AsyncStream.makeStream(
+        of: PromotedPurchaseRequest.self, bufferingPolicy: .bufferingNewest(10))
 
-    /// What runs without a caller.
+    /// The tasks that run without a caller.
     struct Work {
-        /// Each plugin's `paidFeaturesUpdates()` and `appRequests` are read by one.
+        /// The readers of each plugin's `paidFeaturesUpdates()` and `appRequests`.
         var listeners: [Task<Void, Never>] = []
-        /// Log-ins repeated for plugins that could not be reached, each shared by everybody who needs it.
+        /// The repeated log-ins of plugins that could not be reached. All callers share them.
         var repeatedLogIns: [Int: Task<Void, any Error>] = [:]
-        /// Questions that outlast their caller.
+        /// The requests that can outlast their callers.
         var questions: [UUID: Task<Void, Never>] = [:]
-        /// The last change of user; the next one waits for it.
-        var lastTurn: Task<Void, Never>?
+        /// The latest change of the user, for which the next one waits.
+        var lastUserChange: Task<Void, Never>?
     }
 
+    /// Creates a client without plugins.
+    ///
+    /// - Parameter configuration: The settings.
     public init(configuration: PurchaseClient.Configuration = .init()) {
         self.configuration = configuration
-        shelf = configuration.storage.map { [told, clock = configuration.clock, log = configuration.log] storage in
-            AnswerShelf(storage: storage) { error in
+        cache = configuration.storage.map {
+            [diagnosticsBroadcast, clock = configuration.clock, log = configuration.log] storage in
+            AnswerCache(storage: storage) { error in
                 let diagnostic = PurchaseDiagnostic.ofStorage(error, at: clock.now())
                 log?(LogEntry(diagnostic))
-                told.send(diagnostic)
+                diagnosticsBroadcast.send(diagnostic)
             }
         }
     }
@@ -92,8 +109,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
         finishStreams()
     }
 
-    /// Stops listening to the plugins, ends the client's streams, and returns when nothing of the client runs any more.
-    /// Questions can still be asked.
+    /// Stops reading from the plugins, ends the client's streams, and returns when no task of the client is running.
+    /// Reads still work afterwards.
     public func close() async {
         let (others, logIns) = work.withLock { work in
             defer { (work.listeners, work.questions, work.repeatedLogIns) = ([], [:], [:]) }
@@ -104,43 +121,46 @@ public final class PurchaseClient: PurchaseClientProtocol {
         for task in logIns { task.cancel() }
         for task in others { await task.value }
         for task in logIns { _ = await task.result }
-        await work.withLock { $0.lastTurn }?.value
+        await work.withLock { $0.lastUserChange }?.value
     }
 
     private func finishStreams() {
         updates.finish()
-        told.finish()
+        diagnosticsBroadcast.finish()
         urls.finish()
         promoted.continuation.finish()
     }
 
-    /// Gives the client its plugins, once, and logs `appUserId` in.
+    /// Adds the plugins, once, and logs the user in.
     ///
-    /// Throws `alreadySetUp`, and what `logIn(appUserId:)` throws; the client is then set up with nobody logged in.
+    /// - Parameters:
+    ///   - plugins: The plugins, in the order of precedence.
+    ///   - appUserId: The user to log in, or `nil`.
+    /// - Throws: `PurchaseError` with the code `alreadySetUp`, or an error of `logIn(appUserId:)`. After a failed
+    ///   log-in the client is set up without a user.
     public func setup(with plugins: [any PurchasePlugin], appUserId: UserId? = nil) async throws {
         let members = try session.withLock { session throws(PurchaseError) in try session.setUp(with: plugins) }
         if appUserId == nil {
             let kept = await recalledAnswers(of: nil, members)
-            if !kept.isEmpty { updates.tellChangedUser(session.withLock { $0.recall(kept, ifStillOf: nil) }) }
+            if !kept.isEmpty { updates.sendUserChange(session.withLock { $0.recall(kept, ifStillOf: nil) }) }
         }
         let listeners = members.map(listen) + members.compactMap(serve)
         work.withLock { $0.listeners += listeners }
         if let appUserId { try await logIn(appUserId: appUserId) }
     }
 
-    // MARK: - What comes by itself
+    // MARK: - Streams
 
-    /// What the user paid for: the value known now, if any, then every change, whoever caused it.
+    /// The paid features of the user: the known value, if any, and then every change.
     public var paidFeaturesUpdates: AsyncStream<PaidFeatures> { updates.stream() }
 
-    /// What was asked of each plugin from now on, from where its answer came, and how old that was.
-    public var diagnostics: AsyncStream<PurchaseDiagnostic> { told.stream() }
+    /// The requests to the plugins from now on, with the origin and age of each answer.
+    public var diagnostics: AsyncStream<PurchaseDiagnostic> { diagnosticsBroadcast.stream() }
 
-    /// Purchases that customers began outside the app, for one listener; of what it has not taken, the newest 10 are
-    /// kept.
-    public var promotedPurchases: AsyncStream<BegunPurchase> { promoted.stream }
+    /// Purchases that customers began outside the app, for one reader. Keeps the newest 10 that are not read yet.
+    public var promotedPurchases: AsyncStream<PromotedPurchaseRequest> { promoted.stream }
 
-    /// Pages that plugins need the customer to see. While nobody listens, the plugin that asks is told so.
+    /// Web pages that plugins must show to the customer. Without a reader, the plugin gets an error.
     public var urlsToOpen: AsyncStream<URLToOpen> { urls.stream() }
 
     private func listen(to member: PurchaseSession.Member) -> Task<Void, Never> {
@@ -148,7 +168,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
         return Task { [weak self, clock = configuration.clock] in
             for await features in features {
                 guard let self else { return }
-                updates.tell(session.withLock { $0.record(features, from: member.index, at: clock.now()) })
+                updates.send(session.withLock { $0.record(features, from: member.index, at: clock.now()) })
                 await keepAnswers()
             }
         }
@@ -163,7 +183,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
                 case .invalidateCaches: await self?.invalidatePaidFeaturesCache()
                 case .offer(let product, let purchase):
                     promoted.continuation.yield(
-                        BegunPurchase(product: product) { [weak self] in
+                        PromotedPurchaseRequest(product: product) { [weak self] in
                             guard let self else { throw PurchaseError(.notSetUp) }
                             return try await self.purchasePromoted(from: member, purchase)
                         })
@@ -172,13 +192,13 @@ public final class PurchaseClient: PurchaseClientProtocol {
         }
     }
 
-    func tell(_ diagnostic: PurchaseDiagnostic) {
+    func send(_ diagnostic: PurchaseDiagnostic) {
         configuration.log?(LogEntry(diagnostic))
-        told.send(diagnostic)
+        diagnosticsBroadcast.send(diagnostic)
     }
 
-    /// Runs a question that may outlast its caller, until `close()` at the latest.
-    func beside(_ question: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    /// Runs a request that can outlast its caller, until `close()` at the latest.
+    func runInBackground(_ question: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let id = UUID()
         return work.withLock { work in
             let task = Task { [weak self] in
@@ -190,11 +210,11 @@ public final class PurchaseClient: PurchaseClientProtocol {
         }
     }
 
-    // MARK: - What outlives the run
+    // MARK: - Storage
 
-    /// The answers that an earlier run kept of `user`, who is logged in at the plugins.
+    /// Returns the answers that an earlier run stored for a user who is logged in at the plugins.
     func recalledAnswers(of user: UserId?, _ members: [Member]) async -> RecalledAnswers {
-        var found = RecalledAnswers(stored: await shelf?.answers(of: user), ofPlugins: [:])
+        var found = RecalledAnswers(stored: await cache?.answers(of: user), ofPlugins: [:])
         for member in members where member.plugin.keepsItsAnswers {
             guard let kept = member.plugin.keptAnswers() else { continue }
             found.ofPlugins[member.index] = .init(
@@ -203,16 +223,16 @@ public final class PurchaseClient: PurchaseClientProtocol {
         return found
     }
 
-    /// Has the storage hold what is known now.
+    /// Stores the current answers.
     func keepAnswers() async {
-        guard let shelf, let version = session.withLock({ $0.keptVersion }) else { return }
-        await shelf.keep(version, at: configuration.clock.now()) { [session] in session.withLock { $0.kept } }
+        guard let cache, let version = session.withLock({ $0.keptVersion }) else { return }
+        await cache.keep(version, at: configuration.clock.now()) { [session] in session.withLock { $0.kept } }
     }
 
-    /// Has the storage hold nothing of users who left.
+    /// Removes the stored answers of users who left.
     func forgetAnswers(of users: Set<UserId?>) async {
-        guard let shelf else { return }
+        guard let cache else { return }
         let change = session.withLock { $0.changes }
-        for user in users { await shelf.forget(user, change: change) }
+        for user in users { await cache.forget(user, change: change) }
     }
 }

@@ -1,18 +1,27 @@
 import Foundation
 import StoreModel
 
-/// One question to one plugin, and what became of it: for logs and for whoever looks for a fault. Nothing hangs on it.
+/// A request to a plugin and its outcome, for logs and troubleshooting. It has no effect on the client.
 public struct PurchaseDiagnostic: Sendable {
-    /// The client's method, such as `getPaidFeatures`; `lastAnswers` for the storage of what was said last.
+    /// The client's method, such as `getPaidFeatures`, or `lastAnswers` for the storage of the last answers.
     public var operation: String
-    /// `nil` when no plugin was meant.
+    /// The plugin, or `nil` if the entry is not about one.
     public var pluginName: String?
+    /// The time of the request.
     public var askedAt: Date
-    /// Where the answer came from and of when it is; `nil` when there was none.
+    /// The source and date of the answer, or `nil` if there was none.
     public var origin: AnswerOrigin?
-    /// Why the plugin did not answer, or what the storage could not do.
+    /// The error of the plugin or of the storage.
     public var error: (any Error)?
 
+    /// Creates a diagnostic.
+    ///
+    /// - Parameters:
+    ///   - operation: The client's method.
+    ///   - pluginName: The plugin.
+    ///   - askedAt: The time of the request.
+    ///   - origin: The source and date of the answer.
+    ///   - error: The error of the plugin or of the storage.
     public init(
         operation: String, pluginName: String? = nil, askedAt: Date, origin: AnswerOrigin? = nil,
         error: (any Error)? = nil
@@ -24,7 +33,7 @@ public struct PurchaseDiagnostic: Sendable {
         self.error = error
     }
 
-    /// How old the answer was when it was used, in seconds.
+    /// The age of the answer at the time of its use, in seconds.
     public var age: TimeInterval? { origin.map { max(0, askedAt.timeIntervalSince($0.asOf)) } }
 
     init(_ operation: PurchaseOperation, _ report: PluginReport, askedAt: Date) {
@@ -39,7 +48,10 @@ public struct PurchaseDiagnostic: Sendable {
 }
 
 extension LogEntry {
-    /// A question to a plugin as a line of a log. What an error says is the detail, its code is not.
+    /// Creates a log entry for a request to a plugin. The code of an error is in the message, its text in the private
+    /// detail.
+    ///
+    /// - Parameter diagnostic: The request and its outcome.
     public init(_ diagnostic: PurchaseDiagnostic) {
         var message = diagnostic.operation
         if let plugin = diagnostic.pluginName { message += ", \(plugin)" }

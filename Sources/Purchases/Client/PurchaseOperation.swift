@@ -1,41 +1,60 @@
 import Primitives
 
-/// What a `PurchaseClient` can be asked or told.
+/// An operation of a `PurchaseClient`.
 ///
-/// `all` is the table of Documentation/Purchases.md: the client asks, joins and forgives as an operation's rule says.
+/// `all` is the table in Documentation/Purchases.md. The rule of an operation decides which plugins are called, how
+/// answers are merged, and what happens after an error.
 public struct PurchaseOperation: Hashable, Sendable {
     /// The name of the client's method.
     public let name: String
     let rule: MergeRule
 
-    public static let logIn = PurchaseOperation(name: "logIn", rule: .toEverybody(failure: .rollsBack))
-    public static let logOut = PurchaseOperation(name: "logOut", rule: .toEverybody(failure: .isReported))
+    /// Log in a user.
+    public static let logIn = PurchaseOperation(name: "logIn", rule: .toAllPlugins(failure: .rollsBack))
+    /// Log out the user.
+    public static let logOut = PurchaseOperation(name: "logOut", rule: .toAllPlugins(failure: .isReported))
+    /// Read the features that the user may use.
     public static let getFeatures = reading("getFeatures", Features.self, failure: .lastAnswerCounts)
+    /// Read the features that the user paid for.
     public static let getPaidFeatures = reading("getPaidFeatures", PaidFeatures.self, failure: .lastAnswerCounts)
+    /// Read the subscriptions.
     public static let getSubscriptions = reading("getSubscriptions", [Subscription].self, failure: .failsAll)
+    /// Read the products.
     public static let getProductsAndPricePoints = reading(
         "getProductsAndPricePoints", Set<Product>.self, failure: .failsAll)
+    /// Read the price points of web shops.
     public static let getWebPricePoints = reading("getWebPricePoints", [WebPricePoint].self, failure: .failsAll)
+    /// Restore earlier purchases.
     public static let restorePurchases = reading("restorePurchases", PaidFeatures.self, failure: .othersStand)
+    /// Get a signed offer.
     public static let getPromotionalOffer = PurchaseOperation(
         name: "getPromotionalOffer", rule: .ofOne(failure: .decides))
+    /// Buy a product.
     public static let purchase = PurchaseOperation(
         name: "purchase", rule: .ofOne(failure: .decides, hasDeadline: false, after: .othersFeatures))
+    /// Make a purchase that began outside the app.
     public static let promotedPurchase = PurchaseOperation(
         name: "promotedPurchases",
-        rule: .ofOne(asked: .whoAnnounced, failure: .decides, hasDeadline: false, after: .othersFeatures))
+        rule: .ofOne(asked: .announcer, failure: .decides, hasDeadline: false, after: .othersFeatures))
+    /// Turn off the renewal of a subscription.
     public static let cancelSubscription = PurchaseOperation(
         name: "cancelSubscription", rule: .ofOne(failure: .decides))
+    /// Send an email with which the customer can restore their purchases.
     public static let sendRestoreLink = PurchaseOperation(name: "sendRestoreLink", rule: .ofOne(failure: .decides))
+    /// Present the sheet for offer codes.
     public static let presentCodeRedemptionUI = PurchaseOperation(
         name: "presentCodeRedemptionUI", rule: .ofOne(failure: .passesOn, hasDeadline: false))
+    /// Pass facts about the user to the plugins.
     public static let setAttributes = PurchaseOperation(
-        name: "setAttributes", rule: .toEverybody(failure: .isReported))
+        name: "setAttributes", rule: .toAllPlugins(failure: .isReported))
+    /// Allow the plugins to identify the device.
     public static let collectDeviceIdentifiers = PurchaseOperation(
-        name: "collectDeviceIdentifiers", rule: .toEverybody(failure: .isReported))
+        name: "collectDeviceIdentifiers", rule: .toAllPlugins(failure: .isReported))
+    /// Clear the caches of the plugins.
     public static let invalidatePaidFeaturesCache = PurchaseOperation(
-        name: "invalidatePaidFeaturesCache", rule: .toEverybody(failure: .isReported))
+        name: "invalidatePaidFeaturesCache", rule: .toAllPlugins(failure: .isReported))
 
+    /// All operations.
     public static let all: [PurchaseOperation] = [
         .logIn, .logOut, .getFeatures, .getPaidFeatures, .getSubscriptions, .getProductsAndPricePoints,
         .getWebPricePoints, .restorePurchases, .getPromotionalOffer, .purchase, .promotedPurchase,
@@ -47,38 +66,38 @@ public struct PurchaseOperation: Hashable, Sendable {
         _ name: String, _: Value.Type, failure: MergeRule.Failure
     ) -> PurchaseOperation {
         let rule = MergeRule(
-            asked: .everybody, joined: Value.joining, failure: failure, hasDeadline: true, after: .nothing)
+            asked: .allPlugins, joined: Value.joining, failure: failure, hasDeadline: true, after: .nothing)
         return PurchaseOperation(name: name, rule: rule)
     }
 }
 
-/// How the answers of several plugins become one. The words of the cases are those of the documentation.
+/// The rule by which the answers of several plugins become one. The strings are those of the documentation.
 struct MergeRule: Hashable, Sendable {
     enum Asked: String {
-        case everybody = "everybody, at once"
+        case allPlugins = "everybody, at once"
         case inOrder = "one by one, until one takes it"
-        case whoAnnounced = "who announced it"
+        case announcer = "who announced it"
     }
 
-    /// What becomes of several values; always in the order of registration.
+    /// The merge of several values, always in the order of registration.
     enum Joining: String {
         case eachPurchaseOnce = "each purchase once"
         case eachOnce = "each once"
         case nothing = "–"
     }
 
-    /// What a plugin's error does.
+    /// The effect of a plugin's error.
     enum Failure: String {
         case lastAnswerCounts = "what it said last counts"
-        case othersStand = "what the others restored stands"
+        case othersStand = "what the others restored counts"
         case failsAll = "it is thrown"
-        case decides = "it is thrown, and nobody else is asked"
+        case decides = "it is thrown, and no other plugin is asked"
         case passesOn = "the next is asked"
         case rollsBack = "a rejection logs everybody out"
         case isReported = "it is reported, nothing more"
     }
 
-    /// What follows a success.
+    /// The action after a success.
     enum After: String {
         case othersFeatures = "the others' features are added"
         case nothing = "–"
@@ -87,12 +106,12 @@ struct MergeRule: Hashable, Sendable {
     let asked: Asked
     let joined: Joining
     let failure: Failure
-    /// Whether a plugin has only so long to answer; where the customer has to do something, it has not.
+    /// Whether a plugin has a deadline. Operations in which the customer does something have none.
     let hasDeadline: Bool
     let after: After
 
-    static func toEverybody(failure: Failure) -> MergeRule {
-        MergeRule(asked: .everybody, joined: .nothing, failure: failure, hasDeadline: true, after: .nothing)
+    static func toAllPlugins(failure: Failure) -> MergeRule {
+        MergeRule(asked: .allPlugins, joined: .nothing, failure: failure, hasDeadline: true, after: .nothing)
     }
 
     static func ofOne(
@@ -101,19 +120,19 @@ struct MergeRule: Hashable, Sendable {
         MergeRule(asked: asked, joined: .nothing, failure: failure, hasDeadline: hasDeadline, after: after)
     }
 
-    /// How a question is asked by who does not say: features and what was restored are best had in part, while a list
-    /// from which a plugin is missing looks complete.
+    /// The default mode of a read. Partial features and restored purchases are useful, but a list without one plugin's
+    /// entries looks complete.
     var mode: ReadMode { failure == .failsAll ? .strict : .bestEffort }
 }
 
-/// An answer that plugins give together.
+/// An answer that is merged from several plugins.
 protocol MergedAnswer: Equatable, Sendable {
     static var joining: MergeRule.Joining { get }
-    /// Where a session keeps what each plugin said last; `nil` for answers that it does not keep.
+    /// The session's store of the last answers, or `nil` for answers that are not stored.
     static var memory: WritableKeyPath<PurchaseSession, LastAnswers<Self>>? { get }
     init()
     func merged(with other: Self) -> Self
-    /// The same, as it counts when the plugin cannot be asked any more.
+    /// The answer in the form that counts while the plugin cannot be reached.
     var asLastKnown: Self { get }
 }
 
@@ -139,7 +158,7 @@ extension Set<Product>: MergedAnswer {
     func merged(with other: Set<Product>) -> Set<Product> { union(other) }
 }
 
-/// Lists are joined one after the other; of two reports of one thing the first stands.
+/// Lists are concatenated. If two entries have the same identity, the first one counts.
 extension Array: MergedAnswer where Element: ListedAnswer {
     static var joining: MergeRule.Joining { Element.joining }
 
@@ -149,11 +168,11 @@ extension Array: MergedAnswer where Element: ListedAnswer {
     }
 }
 
-/// One entry of a list that plugins give together.
+/// An entry of a list that is merged from several plugins.
 protocol ListedAnswer: Equatable, Sendable {
     associatedtype Identity: Hashable
     static var joining: MergeRule.Joining { get }
-    /// The same in two reports of one thing; `nil` when that cannot be told.
+    /// A value that two reports of the same thing share, or `nil` if it is unknown.
     var identity: Identity? { get }
 }
 

@@ -1,43 +1,43 @@
 import Foundation
 import Primitives
 
-/// What a `PurchaseClient` knows: its plugins, whose questions they answer, and what each said last. Pure: every change
-/// is one call, and nothing waits.
+/// The state of a `PurchaseClient`: its plugins, its user, and the last answer of each plugin. It is a pure value:
+/// every change is one call, and no call waits.
 struct PurchaseSession {
-    /// A plugin and its place in the order of registration.
+    /// A plugin and its index in the order of registration.
     struct Member: Sendable {
         let index: Int
         let plugin: any PurchasePlugin
     }
 
-    /// When something was asked: answers to older questions do not replace younger ones, and those of another user's
-    /// time are not kept at all.
+    /// The time of a request. The answer to an older request does not replace a newer one, and an answer for another
+    /// user is not stored.
     struct Ticket: Equatable, Sendable {
-        /// `nil` between two users.
+        /// The number of the user change, or `nil` during a change.
         fileprivate let epoch: Int?
         fileprivate let number: Int
     }
 
-    /// A state of everybody's paid features; of two, the one with the higher number is newer.
+    /// A state of the merged paid features. The higher number is newer.
     struct Revision: Equatable, Sendable {
         let number: Int
         let features: PaidFeatures
     }
 
     private var registered: [Member]?
-    /// Plugins that keep their answers from run to run themselves.
+    /// The plugins that store their answers themselves.
     private var keepingThemselves: Set<Int> = []
     private(set) var userId: UserId?
-    /// Plugins that have not heard of `userId` yet, because they could not be reached.
+    /// The plugins that have not received the log-in of `userId`, because they could not be reached.
     private(set) var awaitingLogIn: Set<Int> = []
-    /// Grows with every change of user.
+    /// The number of user changes.
     private var epoch = 0
     private var isChangingUser = false
     private var lastTicket = 0
     private var revisions = 0
     var paidFeatures = LastAnswers<PaidFeatures>()
     var features = LastAnswers<Features>()
-    /// Grows with every change of what is kept.
+    /// The number of changes of the stored answers.
     private(set) var changes = 0
 
     // MARK: - Setup and user
@@ -50,14 +50,14 @@ struct PurchaseSession {
         return members
     }
 
-    /// The plugins; this is seed 000's `checkSetupFinished`.
+    /// Returns the plugins, or throws `notSetUp`.
     func members() throws(PurchaseError) -> [Member] {
         guard let registered else { throw PurchaseError(.notSetUp) }
         return registered
     }
 
-    /// From here until `userChanged` the plugins are between two users: answers to questions are nobody's, while what
-    /// they tell by themselves is of the new one.
+    /// Begins a change of the user. Until `userChanged`, answers to requests belong to no user, and updates that a
+    /// plugin sends belong to the new user.
     mutating func userWillChange(to user: UserId?) {
         isChangingUser = true
         awaitingLogIn = []
@@ -65,7 +65,9 @@ struct PurchaseSession {
         if user == nil { userId = nil }
     }
 
-    /// - Parameter kept: what an earlier run kept of this user.
+    /// Completes a change of the user.
+    ///
+    /// - Parameter kept: The answers that an earlier run stored for this user.
     mutating func userChanged(
         to user: UserId?, unreached: Set<Int> = [], recalling kept: RecalledAnswers? = nil
     ) -> Revision {
@@ -78,7 +80,7 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// A plugin's answer differs from its last; nothing has to be stored of a plugin that keeps its answers itself.
+    /// Records a changed answer. Answers of a plugin that stores them itself need not be stored.
     private mutating func changed(_ index: Int) {
         if !keepingThemselves.contains(index) { changes += 1 }
     }
@@ -91,7 +93,7 @@ struct PurchaseSession {
 
     func isAwaitingLogIn(_ index: Int, as user: UserId) -> Bool { user == userId && awaitingLogIn.contains(index) }
 
-    /// A plugin heard of the user after all; `user` is whom it was told.
+    /// Records that a plugin has received the log-in of `user`.
     mutating func loggedIn(_ index: Int, as user: UserId) {
         if user == userId { awaitingLogIn.remove(index) }
     }
@@ -105,15 +107,15 @@ struct PurchaseSession {
 
     private func isCurrent(_ ticket: Ticket) -> Bool { !isChangingUser && ticket.epoch == epoch }
 
-    /// A plugin told all its paid features by itself.
+    /// Records an update of all paid features that a plugin sent.
     mutating func record(_ features: PaidFeatures, from index: Int, at now: Date) -> Revision {
         if paidFeatures[index]?.value != features { changed(index) }
         paidFeatures.record(features, from: index, number: ticket().number, asOf: now)
         return revise()
     }
 
-    /// A plugin sold or restored something; what it gave is added to what was known of it. Who gave nothing has not said
-    /// that there is nothing.
+    /// Adds the purchases that a plugin sold or restored to its known features. No purchases do not mean that the known
+    /// ones are gone.
     mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket, at now: Date) -> Revision {
         guard isCurrent(ticket), !features.features.isEmpty else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
@@ -122,19 +124,19 @@ struct PurchaseSession {
 
     mutating func collect(
         paidFeatures answers: [PluginAnswer<PaidFeatures>], ticket: Ticket
-    ) -> (collected: Collected<PaidFeatures>, nobodyAnswered: Bool, revision: Revision) {
-        let (collected, nobodyAnswered) = collect(answers, ticket: ticket)
-        return (collected, nobodyAnswered, revise())
+    ) -> (collected: Collected<PaidFeatures>, hasNoAnswer: Bool, revision: Revision) {
+        let (collected, hasNoAnswer) = collect(answers, ticket: ticket)
+        return (collected, hasNoAnswer, revise())
     }
 
-    /// Merges in the order of registration; who failed is represented by what it said last to the same user, where that
-    /// is kept.
+    /// Merges answers in the order of registration. For a plugin that failed, its stored last answer to the same user
+    /// counts.
     mutating func collect<Value: MergedAnswer>(
         _ answers: [PluginAnswer<Value>], ticket: Ticket
-    ) -> (collected: Collected<Value>, nobodyAnswered: Bool) {
+    ) -> (collected: Collected<Value>, hasNoAnswer: Bool) {
         let memory = isCurrent(ticket) ? Value.memory : nil
         var collected = Collected(value: Value())
-        var nobodyAnswered = !answers.isEmpty
+        var hasNoAnswer = !answers.isEmpty
         for answer in answers {
             let index = answer.member.index
             var report = answer.report
@@ -145,21 +147,21 @@ struct PurchaseSession {
                     self[keyPath: memory].record(value, from: index, number: ticket.number, asOf: origin.asOf)
                 }
                 collected.value = collected.value.merged(with: value)
-                nobodyAnswered = false
+                hasNoAnswer = false
             case .failure:
                 if let memory, let known = self[keyPath: memory].failed(index, number: ticket.number) {
                     collected.value = collected.value.merged(with: known.value.asLastKnown)
                     report.usedLastKnownAnswer = true
                     report.origin = known.origin
-                    nobodyAnswered = false
+                    hasNoAnswer = false
                 }
             }
             collected.reports.append(report)
         }
-        return (collected, nobodyAnswered)
+        return (collected, hasNoAnswer)
     }
 
-    /// Returns what a plugin said last to the user of a ticket. `nil` if it said nothing, or if the user has changed.
+    /// Returns the last answer of a plugin to the user of a ticket, or `nil` if there is none or the user has changed.
     func paidFeatures(of member: Member, ticket: Ticket) -> PaidFeatures? {
         isCurrent(ticket) ? paidFeatures(of: member) : nil
     }
@@ -176,12 +178,12 @@ struct PurchaseSession {
         return Revision(number: revisions, features: merged)
     }
 
-    // MARK: - What outlives the run
+    // MARK: - Storage
 
-    /// Of what is worth keeping for another run; `nil` between two users, when it is not certain whose it is.
+    /// The version of the answers to store, or `nil` during a change of the user.
     var keptVersion: KeptAnswers.Version? { isChangingUser ? nil : .init(change: changes, user: userId) }
 
-    /// What is worth keeping for another run.
+    /// The answers to store.
     var kept: KeptAnswers? {
         guard let version = keptVersion else { return nil }
         var plugins: [String: KeptAnswers.OfPlugin] = [:]
@@ -194,25 +196,25 @@ struct PurchaseSession {
             if let entry = features[member.index] {
                 said.features = .init(asOf: entry.origin.asOf, value: entry.value.features.map(KeptFeature.init))
             }
-            // Of two plugins with one name the first is kept.
+            // If two plugins have the same name, the first one is stored.
             if said != KeptAnswers.OfPlugin(), plugins[member.plugin.name] == nil { plugins[member.plugin.name] = said }
         }
         return KeptAnswers(version: version, plugins: plugins)
     }
 
-    /// What an earlier run kept, unless another user is there by now.
+    /// Adds the answers of an earlier run, unless the user has changed.
     mutating func recall(_ kept: RecalledAnswers, ifStillOf user: UserId?) -> Revision {
         if userId == user, !isChangingUser { recall(kept) }
         return revise()
     }
 
-    /// It counts until the plugins say something.
+    /// Adds the answers of an earlier run. They count until the plugins answer.
     private mutating func recall(_ kept: RecalledAnswers) {
         for (index, said) in kept.ofPlugins {
             paidFeatures.recall(said.paidFeatures, from: index, asOf: said.asOf)
             features.recall(said.features, from: index, asOf: said.asOf)
         }
-        // Of a plugin that keeps its answers an earlier version may have stored one here; it counts where the plugin has none.
+        // An earlier version may have stored answers here of a plugin that now stores its own.
         guard let kept = kept.stored else { return }
         var named: Set<ExactString> = []
         for member in registered ?? [] where named.insert(ExactString(member.plugin.name)).inserted {

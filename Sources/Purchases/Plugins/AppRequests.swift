@@ -90,7 +90,7 @@ public final class URLToOpen: Sendable {
 }
 
 /// A purchase that the customer began outside the app, such as on the product page of a store.
-public final class BegunPurchase: Sendable {
+public final class PromotedPurchaseRequest: Sendable {
     public let product: Product
     private let answer: Locked<Task<SuccessfulPurchase, any Error>?> = Locked(nil)
     private let perform: @Sendable () async throws -> SuccessfulPurchase

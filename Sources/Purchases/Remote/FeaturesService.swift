@@ -2,10 +2,10 @@ import StoreModel
 
 /// What a user may use, as the backend says it.
 struct FeaturesService: Sendable {
-    let inquiry: Inquiry<FeaturesResponse>
+    let requests: CachedRequests<FeaturesResponse>
 
     func features(of user: UserId, again: Bool = false) async throws -> Sourced<[FeatureInternal]> {
-        try await inquiry.answer(to: .getFeatures(.init(customerId: user)), again: again).map(\.features)
+        try await requests.answer(to: .getFeatures(.init(customerId: user)), again: again).map(\.features)
     }
 }
 

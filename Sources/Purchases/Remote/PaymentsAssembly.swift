@@ -11,7 +11,7 @@ struct PaymentsAssembly: Sendable {
 
     init(
         configuration: RemotePurchasePlugin.Configuration, transport: any HTTPTransport,
-        tell: @escaping @Sendable (RemoteAnswer) -> Void
+        report: @escaping @Sendable (RemoteAnswer) -> Void
     ) {
         let connection = ServiceConnection(
             settings: .init(
@@ -25,21 +25,21 @@ struct PaymentsAssembly: Sendable {
                     makeNonce: configuration.makeNonce)),
             transport: transport)
         let (freshness, isInBackground) = (configuration.freshness, configuration.isInBackground)
-        let surroundings = RemoteSurroundings(
+        let context = RemoteContext(
             connection: connection, environment: configuration.environment, pluginName: configuration.name,
             clock: configuration.clock,
-            freshness: { isInBackground() ? freshness.background : freshness.foreground }, tell: tell)
-        featuresService = FeaturesService(inquiry: Inquiry(surroundings))
-        subscriptionsService = SubscriptionsService(inquiry: Inquiry(surroundings))
+            freshness: { isInBackground() ? freshness.background : freshness.foreground }, report: report)
+        featuresService = FeaturesService(requests: CachedRequests(context))
+        subscriptionsService = SubscriptionsService(requests: CachedRequests(context))
         paidFeaturesService = PaidFeaturesService(features: featuresService, subscriptions: subscriptionsService)
         publicSubscriptionsService = PublicSubscriptionsService(subscriptions: subscriptionsService)
-        showcaseService = ShowcaseService(inquiry: Inquiry(surroundings), locale: configuration.locale)
+        showcaseService = ShowcaseService(requests: CachedRequests(context), locale: configuration.locale)
     }
 
     /// From here on every question goes to the backend again.
     func forgetAnswers() {
-        featuresService.inquiry.forget()
-        subscriptionsService.inquiry.forget()
-        showcaseService.inquiry.forget()
+        featuresService.requests.forget()
+        subscriptionsService.requests.forget()
+        showcaseService.requests.forget()
     }
 }

@@ -34,7 +34,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         clock = configuration.clock
         sellsOnTheWeb = configuration.sellsOnTheWeb
         services = PaymentsAssembly(
-            configuration: configuration, transport: transport, tell: { [diagnostics] in diagnostics.send($0) })
+            configuration: configuration, transport: transport, report: { [diagnostics] in diagnostics.send($0) })
     }
 
     deinit { diagnostics.finish() }

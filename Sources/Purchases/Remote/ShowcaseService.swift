@@ -3,14 +3,14 @@ import StoreModel
 
 /// What the backend's web shop sells, and for how much.
 struct ShowcaseService: Sendable {
-    let inquiry: Inquiry<PricePointsResponse>
+    let requests: CachedRequests<PricePointsResponse>
     /// How prices are written.
     let locale: Locale
 
     /// The price points among `idents` that the shop has.
     func pricePoints(_ idents: [String], for user: UserId) async throws -> Sourced<[WebPricePoint]> {
         let request = PaymentsHTTPRequest.getPricePoints(.init(customerId: user, ident: idents))
-        return try await inquiry.answer(to: request, again: false).map {
+        return try await requests.answer(to: request, again: false).map {
             $0.usable.rows.compactMap(WebPricePoint.init)
         }
     }

@@ -3,10 +3,10 @@ import StoreModel
 
 /// All subscriptions of a user, as the backend says them.
 struct SubscriptionsService: Sendable {
-    let inquiry: Inquiry<SubscriptionsResponse>
+    let requests: CachedRequests<SubscriptionsResponse>
 
     func subscriptions(of user: UserId, again: Bool = false) async throws -> Sourced<SubscriptionsResponse> {
-        try await inquiry.answer(to: .getSubscriptions(.init(customerId: user)), again: again)
+        try await requests.answer(to: .getSubscriptions(.init(customerId: user)), again: again)
     }
 }
 

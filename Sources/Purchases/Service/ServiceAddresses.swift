@@ -15,7 +15,7 @@ final class ServiceAddresses: Sendable {
     }
 
     /// All of them, in the order in which they are to be asked.
-    var inTurn: [String] { urls.withLock { $0 } }
+    var ordered: [String] { urls.withLock { $0 } }
 
     /// Those in front of it have failed: they are asked last from now on.
     func answered(_ url: String) {

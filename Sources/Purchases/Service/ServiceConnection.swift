@@ -88,7 +88,7 @@ struct ServiceConnection: Sendable {
     /// Asks one address after the other until one answers what another would not know better.
     private func sendAround(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
         var failure = PurchaseError(.unreachable)
-        for address in addresses.inTurn {
+        for address in addresses.ordered {
             try Task.checkCancellation()
             do {
                 let answer = try await sendOnce(request, to: address, provenBy: proof)

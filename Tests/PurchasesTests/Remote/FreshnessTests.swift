@@ -159,7 +159,7 @@ import Testing
         let (plugin, _) = try await plugin([
             pro(), .answer(status: 500), backend.subscriptions(backend.subscription(backend.first, state: "paused")),
         ])
-        let told = plugin.answers
+        let reported = plugin.answers
         let began = backend.date(0)
         _ = try await plugin.getFeatures()
         backend.clock.advance(by: 40)
@@ -168,7 +168,7 @@ import Testing
         _ = try? await plugin.getFeatures()
         _ = try await plugin.getSubscriptions()
         var answers: [RemoteAnswer] = []
-        for await answer in told.prefix(4) { answers.append(answer) }
+        for await answer in reported.prefix(4) { answers.append(answer) }
         #expect(answers.map(\.question) == [.features, .features, .features, .subscriptions])
         #expect(answers.map(\.origin?.source) == [.network, .cache, nil, .network])
         #expect(answers.map(\.age) == [0, 40, 0, 0])

@@ -73,8 +73,8 @@ private struct HashSigner: AnswerVerifier {
         let transport = ScriptedTransport([
             .perform { signer.sign(answer, to: $0) { $0.headers["Date"] = "Sun, 22 Nov 2026 09:00:00 GMT" } }
         ])
-        let told = try await client(transport).answer(about: "ada").saidAt
-        #expect(told == seconds.map { Date(timeIntervalSince1970: $0) })
+        let date = try await client(transport).answer(about: "ada").saidAt
+        #expect(date == seconds.map { Date(timeIntervalSince1970: $0) })
     }
 
     @Test func `an answer that is signed for the question is used`() async throws {

@@ -26,7 +26,7 @@ extension PricePointsResponse: RemoteAnswerBody {
 }
 
 /// What all questions of one plugin share.
-struct RemoteSurroundings: Sendable {
+struct RemoteContext: Sendable {
     let connection: ServiceConnection
     let environment: StoreEnvironment?
     let pluginName: String
@@ -34,7 +34,7 @@ struct RemoteSurroundings: Sendable {
     /// How long an answer stands now.
     let freshness: @Sendable () -> Duration
     /// Hears of every answer, and of every question that had none.
-    let tell: @Sendable (RemoteAnswer) -> Void
+    let report: @Sendable (RemoteAnswer) -> Void
 }
 
 /// What was answered, and from where that came.
@@ -48,28 +48,28 @@ struct Sourced<Value: Sendable>: Sendable {
 }
 
 /// One kind of question to the backend: asked, unless it gave a fresh answer lately.
-final class Inquiry<Answer: RemoteAnswerBody>: Sendable {
-    private let surroundings: RemoteSurroundings
+final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
+    private let context: RemoteContext
     private let memory = Locked(AnswerMemory<PaymentsHTTPRequest, Answer>())
 
-    init(_ surroundings: RemoteSurroundings) { self.surroundings = surroundings }
+    init(_ context: RemoteContext) { self.context = context }
 
     /// - Parameter again: asks the backend however fresh its last answer is.
     func answer(to request: PaymentsHTTPRequest, again: Bool) async throws -> Sourced<Answer> {
-        let clock = surroundings.clock
+        let clock = context.clock
         if !again {
-            let (now, freshness) = (clock.now(), surroundings.freshness())
+            let (now, freshness) = (clock.now(), context.freshness())
             if let known = memory.withLock({ $0.fresh(request, at: now, for: freshness) }) {
                 let answer = Sourced(
                     value: known.answer, origin: AnswerOrigin(.cache, asOf: known.receivedAt))
-                tell(request, answer, from: known.address, at: now)
+                report(request, answer, from: known.address, at: now)
                 return answer
             }
         }
         let ticket = memory.withLock { $0.ticket() }
         do {
-            let reply = try await surroundings.connection.send(
-                request.httpRequest(environment: surroundings.environment))
+            let reply = try await context.connection.send(
+                request.httpRequest(environment: context.environment))
             let answer = try reply.decoded(Answer.self)
             let now = clock.now()
             let change = answer.turningPoints.filter { $0 > now }.min()
@@ -77,23 +77,23 @@ final class Inquiry<Answer: RemoteAnswerBody>: Sendable {
                 $0.keep(answer, to: request, from: reply.address, at: now, until: change, ticket: ticket)
             }
             let sourced = Sourced(value: answer, origin: AnswerOrigin(.network, asOf: now))
-            tell(request, sourced, from: reply.address, at: now)
+            report(request, sourced, from: reply.address, at: now)
             return sourced
         } catch let error as PurchaseError {
-            surroundings.tell(
-                RemoteAnswer(pluginName: surroundings.pluginName, question: request.question, error: error))
+            context.report(
+                RemoteAnswer(pluginName: context.pluginName, question: request.question, error: error))
             throw error
         }
     }
 
     func forget() { memory.withLock { $0.forget() } }
 
-    private func tell(
+    private func report(
         _ request: PaymentsHTTPRequest, _ answer: Sourced<Answer>, from address: String, at now: Date
     ) {
-        surroundings.tell(
+        context.report(
             RemoteAnswer(
-                pluginName: surroundings.pluginName, question: request.question, origin: answer.origin,
+                pluginName: context.pluginName, question: request.question, origin: answer.origin,
                 address: address, age: now.timeIntervalSince(answer.origin.asOf),
                 unreadableRows: answer.value.leftOut))
     }

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 /// A lock of the system on a file of its own, which ends with the process that has it.
-final class FolderClaim: StorageClaim {
+final class FolderLock: StorageClaim {
     private let file: Locked<Int32?>
 
     /// `nil` when another claim on the folder stands.
@@ -37,5 +37,5 @@ final class FolderClaim: StorageClaim {
 
 extension FileSecureStorage: ClaimableStorage {
     /// Throws `PurchaseError.storageFailed` when the folder cannot be locked.
-    package func claim() throws -> (any StorageClaim)? { try FolderClaim(directory: directory) }
+    package func claim() throws -> (any StorageClaim)? { try FolderLock(directory: directory) }
 }

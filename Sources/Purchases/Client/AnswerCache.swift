@@ -2,10 +2,10 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Keeps what the plugins said last in a `SecureStorage`, a value per user, so that a launch without a network knows what
-/// the one before it knew.
-actor AnswerShelf {
-    /// How far the dates on disk may lag behind when nothing but they has changed: a write costs a flush of the disk.
+/// Stores the last answers of the plugins in a `SecureStorage`, one value per user. A launch without a network starts
+/// with them.
+actor AnswerCache {
+    /// The time by which the stored dates can be outdated while nothing else changes. Each write flushes the disk.
     private static let dateLag: TimeInterval = 3600
 
     private let storage: any SecureStorage
@@ -13,13 +13,17 @@ actor AnswerShelf {
     private var lastChange = 0
     private var written: (version: KeptAnswers.Version, at: Date)?
 
-    /// - Parameter report: is told when something could not be read or written; nobody else hears of it.
+    /// Creates a cache.
+    ///
+    /// - Parameters:
+    ///   - storage: The storage for the answers.
+    ///   - report: A function that receives the errors of the storage. They are not thrown.
     init(storage: any SecureStorage, report: @escaping @Sendable (any Error) -> Void) {
         self.storage = storage
         self.report = report
     }
 
-    /// What an earlier run kept of `user`. What is damaged is set aside, and counts as nothing.
+    /// Returns the answers that an earlier run stored for a user. A damaged value is moved aside and counts as missing.
     func answers(of user: UserId?) -> KeptAnswers? {
         let key = Self.key(user)
         do {
@@ -35,28 +39,28 @@ actor AnswerShelf {
         }
     }
 
-    /// Durable when it returns, unless it was reported. Most reads change nothing: then `answers` is not even called.
+    /// Stores the answers durably, or reports an error. Most reads change nothing, and then `answers` is not called.
     ///
-    /// - Parameter version: that of `answers`, or an older one.
+    /// - Parameter version: The version of `answers`, or an older one.
     func keep(_ version: KeptAnswers.Version, at now: Date, _ answers: @Sendable () -> KeptAnswers?) {
-        guard isNews(version, at: now), let answers = answers() else { return }
+        guard needsWriting(version, at: now), let answers = answers() else { return }
         lastChange = answers.version.change
         written = (answers.version, now)
         do {
             try storage.set(try WireJSON.encode(answers), for: Self.key(answers.version.user))
         } catch {
-            // Tried again with the next answer.
+            // The next answer repeats the attempt.
             written = nil
             report(error)
         }
     }
 
-    private func isNews(_ version: KeptAnswers.Version, at now: Date) -> Bool {
+    private func needsWriting(_ version: KeptAnswers.Version, at now: Date) -> Bool {
         guard let written, version == written.version else { return version.change >= lastChange }
         return abs(now.timeIntervalSince(written.at)) >= Self.dateLag
     }
 
-    /// What was said to a user who left; answers of before `change` are not kept any more.
+    /// Removes the answers of a user who left. Answers from before `change` are no longer stored.
     func forget(_ user: UserId?, change: Int) {
         lastChange = max(lastChange, change)
         do {
@@ -66,7 +70,7 @@ actor AnswerShelf {
         }
     }
 
-    /// Names no user: a storage's keys may be seen where its values may not.
+    /// Returns a key without the user's id, because the keys of a storage can be visible where its values are not.
     private static func key(_ user: UserId?) -> String {
         guard let user else { return "lastAnswers" }
         let kind =

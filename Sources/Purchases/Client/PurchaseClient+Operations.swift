@@ -1,43 +1,83 @@
 import Primitives
 
 extension PurchaseClient {
-    // MARK: - Questions to every plugin
+    // MARK: - Reads from every plugin
 
-    /// What the user may use. Best effort: a plugin that fails is represented by what it said last to the same user.
+    /// Returns the features that the user may use. For a plugin that fails, its last answer to the same user counts.
+    ///
+    /// - Returns: The features.
+    /// - Throws: The first error, if no plugin has an answer, or `PurchaseError` with the code `notSetUp`.
     public func getFeatures() async throws -> Features { try await collectFeatures().value }
 
+    /// Returns the features that the user may use.
+    ///
+    /// - Parameter mode: The treatment of plugins that fail.
+    /// - Returns: The features.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func getFeatures(_ mode: ReadMode) async throws -> Features { try await collectFeatures(mode).value }
 
-    /// Like `getFeatures`, with a report per plugin.
+    /// Returns the features that the user may use, with a report of each plugin.
+    ///
+    /// - Parameter mode: The treatment of plugins that fail; by default best effort.
+    /// - Returns: The features and the reports.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func collectFeatures(_ mode: ReadMode? = nil) async throws -> Collected<Features> {
         try await collect(.getFeatures, mode) { try await $0.getFeatures() }
     }
 
-    /// What the user paid for. Best effort: a plugin that fails is represented by what it said last to the same user.
+    /// Returns the features that the user paid for. For a plugin that fails, its last answer to the same user counts.
+    ///
+    /// - Returns: The paid features.
+    /// - Throws: The first error, if no plugin has an answer, or `PurchaseError` with the code `notSetUp`.
     public func getPaidFeatures() async throws -> PaidFeatures { try await collectPaidFeatures().value }
 
+    /// Returns the features that the user paid for.
+    ///
+    /// - Parameter mode: The treatment of plugins that fail.
+    /// - Returns: The paid features.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func getPaidFeatures(_ mode: ReadMode) async throws -> PaidFeatures {
         try await collectPaidFeatures(mode).value
     }
 
-    /// Like `getPaidFeatures`, with a report per plugin: who failed, and whether its last answer was used.
+    /// Returns the features that the user paid for. The report of each plugin contains its error, and whether its last
+    /// answer was used.
+    ///
+    /// - Parameter mode: The treatment of plugins that fail; by default best effort.
+    /// - Returns: The paid features and the reports.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func collectPaidFeatures(_ mode: ReadMode? = nil) async throws -> Collected<PaidFeatures> {
         try await callAndCollectPaidFeatures(mode ?? PurchaseOperation.getPaidFeatures.rule.mode) {
             try await $0.getPaidFeatures()
         }
     }
 
-    /// All subscriptions, in the order of registration of who sold them; of two reports of one purchase the first.
+    /// Returns all subscriptions, in the order in which their plugins were registered. If two plugins report the same
+    /// purchase, the first report counts.
+    ///
+    /// - Parameter mode: The treatment of plugins that fail.
+    /// - Returns: The subscriptions.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func getSubscriptions(_ mode: ReadMode) async throws -> [Subscription] {
         try await collectSubscriptions(mode).value
     }
 
-    /// Like `getSubscriptions`, with a report per plugin.
+    /// Returns all subscriptions, with a report of each plugin.
+    ///
+    /// - Parameter mode: The treatment of plugins that fail; by default strict.
+    /// - Returns: The subscriptions and the reports.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func collectSubscriptions(_ mode: ReadMode? = nil) async throws -> Collected<[Subscription]> {
         try await collect(.getSubscriptions, mode) { try await $0.getSubscriptions() }
     }
 
-    /// The products among `identifiers` that any plugin sells.
+    /// Returns the products that a plugin sells.
+    ///
+    /// - Parameters:
+    ///   - identifiers: The identifiers of the products.
+    ///   - mode: The treatment of plugins that fail.
+    /// - Returns: The products.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func getProductsAndPricePoints(
         with identifiers: [String], _ mode: ReadMode
     ) async throws -> Set<Product> {
@@ -46,7 +86,13 @@ extension PurchaseClient {
         }.value
     }
 
-    /// What is sold on the web, among `identifiers`.
+    /// Returns the price points of web shops.
+    ///
+    /// - Parameters:
+    ///   - identifiers: The identifiers of the price points.
+    ///   - mode: The treatment of plugins that fail.
+    /// - Returns: The price points.
+    /// - Throws: The error of a plugin, as `mode` requires, or `PurchaseError` with the code `notSetUp`.
     public func getWebPricePoints(
         with identifiers: Set<String>, _ mode: ReadMode
     ) async throws -> [WebPricePoint] {
@@ -60,16 +106,18 @@ extension PurchaseClient {
         try await callAndCollect(operation, mode ?? operation.rule.mode, call: call)
     }
 
-    /// Asks every plugin to bring back earlier purchases.
+    /// Restores earlier purchases at every plugin. If a plugin fails, the purchases that others restored count;
+    /// `reports` has the errors.
     ///
-    /// What was restored stands, whoever else failed; `reports` says who. Throws the first error when nothing was
-    /// restored and not everybody could say so.
+    /// - Returns: The restored purchases.
+    /// - Throws: The first error if nothing was restored and a plugin failed, or `PurchaseError` with the code
+    ///   `notSetUp`.
     public func restorePurchases() async throws -> RestoreResult {
         let members = try members()
         let ticket = session.withLock { $0.ticket() }
         let askedAt = configuration.clock.now()
         let answers = await askWhenLoggedIn(.restorePurchases, members) { try await $0.restorePurchases() }
-        for answer in answers { tell(PurchaseDiagnostic(.restorePurchases, answer.report, askedAt: askedAt)) }
+        for answer in answers { send(PurchaseDiagnostic(.restorePurchases, answer.report, askedAt: askedAt)) }
         try Task.checkCancellation()
         let results = answers.compactMap { try? $0.result.get() }
         let nothingToRestore = results.allSatisfy(\.nothingToRestore)
@@ -88,12 +136,18 @@ extension PurchaseClient {
 
     private func recordGained(_ features: PaidFeatures, from member: Member, ticket: PurchaseSession.Ticket) {
         let now = configuration.clock.now()
-        updates.tell(session.withLock { $0.record(gained: features, from: member.index, ticket: ticket, at: now) })
+        updates.send(session.withLock { $0.record(gained: features, from: member.index, ticket: ticket, at: now) })
     }
 
     // MARK: - Operations of one plugin
 
-    /// Obtains the signed offer that a discount needs.
+    /// Returns the signed offer for a discount.
+    ///
+    /// - Parameters:
+    ///   - productDiscount: The discount.
+    ///   - product: The product.
+    /// - Returns: The signed offer.
+    /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func getPromotionalOffer(
         for productDiscount: ProductDiscount, product: Product
     ) async throws -> PromoOffer {
@@ -102,17 +156,31 @@ extension PurchaseClient {
         }.value
     }
 
-    /// Buys a product at the first plugin that sells it, and adds what all others know to the result. The purchase holds
-    /// even if they cannot be asked. The seller has no deadline. The others have `Configuration.afterPurchaseDeadline`:
-    /// of those that take longer, the result has what they said last, and `paidFeaturesUpdates` what they answer.
+    /// Buys a product at the first plugin that sells it, and adds the paid features of the other plugins to the result.
+    ///
+    /// The purchase is valid even if the other plugins cannot be called. The selling plugin has no deadline. The others
+    /// have `Configuration.afterPurchaseDeadline`. If one takes longer, the result contains its last answer, and
+    /// `paidFeaturesUpdates` sends its new one.
+    ///
+    /// - Parameters:
+    ///   - product: The product to buy.
+    ///   - promoOffer: The signed offer, or `nil`.
+    /// - Returns: The purchase and the paid features.
+    /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer? = nil
     ) async throws -> SuccessfulPurchase {
         try await sell { await $0.purchase(product, with: promoOffer) }
     }
 
-    /// Several of a consumable in one payment, from the first plugin that sells so many at once; otherwise as
-    /// `purchase(_:with:)`.
+    /// Buys a quantity of a consumable in one payment, at the first plugin that supports the quantity. Otherwise it
+    /// behaves like `purchase(_:with:)`.
+    ///
+    /// - Parameters:
+    ///   - product: The product to buy.
+    ///   - quantity: The number of units.
+    /// - Returns: The purchase and the paid features.
+    /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func purchase(_ product: Product, quantity: Int) async throws -> SuccessfulPurchase {
         try await sell { await $0.purchase(product, quantity: quantity) }
     }
@@ -125,7 +193,7 @@ extension PurchaseClient {
         return await complete(purchase, from: seller, ticket: ticket, PurchaseOperation.purchase.rule)
     }
 
-    /// A purchase that began outside the app; only who announced it can make it.
+    /// Makes a purchase that began outside the app, at the plugin that announced it.
     func purchasePromoted(
         from seller: Member,
         _ buy: @escaping @Sendable () async -> PurchasePluginResult<SuccessfulPurchase, any Error>
@@ -141,7 +209,7 @@ extension PurchaseClient {
         recordGained(purchase.paidFeatures, from: seller, ticket: ticket)
         await keepAnswers()
         guard rule.after == .othersFeatures, let members = try? members() else { return purchase }
-        // Who has bought does not wait for a plugin that could not even be told who the user is.
+        // The customer does not wait for a plugin that did not even receive the log-in.
         let excluded = session.withLock { $0.awaitingLogIn.union([seller.index]) }
         let others = members.filter { !excluded.contains($0.index) }
         await refreshPaidFeatures(of: others)
@@ -153,16 +221,16 @@ extension PurchaseClient {
         return purchase
     }
 
-    /// Asks plugins anew, and returns when all have answered or a purchase need not wait any longer. Later answers reach
-    /// `paidFeaturesUpdates`.
+    /// Updates the paid features of plugins. Returns when all have answered, or after the deadline of a purchase. Later
+    /// answers reach `paidFeaturesUpdates`.
     private func refreshPaidFeatures(of members: [Member]) async {
         guard !members.isEmpty else { return }
-        let asking = beside { [self] in
+        let asking = runInBackground { [self] in
             await withTaskGroup(of: Void.self) { group in
                 for member in members {
                     group.addTask { [self] in
                         _ = try? await callAndCollectPaidFeatures(.bestEffort, of: [member]) {
-                            // What one has sold another may know too, but not what it keeps from before.
+                            // The purchase can change another plugin's answer, so its cache is outdated.
                             await $0.invalidatePaidFeaturesCache()
                             return try await $0.getPaidFeatures()
                         }
@@ -170,49 +238,61 @@ extension PurchaseClient {
                 }
             }
         }
-        // A caller that is cancelled has bought nevertheless, and gets what is known.
+        // A cancelled caller has bought nevertheless, and gets the known features.
         try? await Deadline.answer(
             within: configuration.afterPurchaseDeadline, sleep: configuration.sleep, asking: "all others"
         ) { await asking.value }
     }
 
-    /// Turns renewal off, at the plugin that the token names.
+    /// Turns off renewal at the plugin that the token names.
+    ///
+    /// - Parameter token: The token of the subscription.
+    /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func cancelSubscription(with token: CancellationToken) async throws {
         _ = try await start(.cancelSubscription) { await $0.cancelSubscription(with: token) }
     }
 
-    /// Has a letter sent with which the customer finds their purchases again.
+    /// Sends the customer an email with which they can restore their purchases.
+    ///
+    /// - Parameter email: The address of the customer.
+    /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func sendRestoreLink(to email: String) async throws {
         _ = try await start(.sendRestoreLink) { await $0.sendRestoreLink(to: email) }
     }
 
-    /// Lets the customer type an offer code; returns when that is over. What the code gave arrives in
-    /// `paidFeaturesUpdates`.
+    /// Presents the sheet for offer codes and returns when it is closed. `paidFeaturesUpdates` sends the purchases.
+    ///
+    /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func presentCodeRedemptionUI() async throws {
         _ = try await start(.presentCodeRedemptionUI) { await $0.presentCodeRedemptionUI() }
     }
 
-    // MARK: - What every plugin is told
+    // MARK: - Operations of every plugin
 
-    /// Tells what the app knows of its user; `nil` removes. Throws only `notSetUp`.
+    /// Passes facts about the user to every plugin.
+    ///
+    /// - Parameter attributes: The values by name; `nil` removes a value.
+    /// - Throws: `PurchaseError` with the code `notSetUp`.
     public func setAttributes(_ attributes: [PurchaseAttribute: String?]) async throws {
         try await broadcast(.setAttributes) { await $0.setAttributes(attributes) }
     }
 
-    /// The customer has agreed to have the device recognised. Throws only `notSetUp`.
+    /// Allows every plugin to identify the device, after the customer has agreed.
+    ///
+    /// - Throws: `PurchaseError` with the code `notSetUp`.
     public func collectDeviceIdentifiers() async throws {
         try await broadcast(.collectDeviceIdentifiers) { await $0.collectDeviceIdentifiers() }
     }
 
-    /// Has every plugin forget what it keeps, so that the next answers come from their systems. What they said last still
-    /// counts while they cannot be asked. Does nothing before setup.
+    /// Clears the caches of every plugin, so that the next answers come from their systems. The last answers still
+    /// count while a system cannot be reached. Does nothing before setup.
     public func invalidatePaidFeaturesCache() async {
         try? await broadcast(.invalidatePaidFeaturesCache) { await $0.invalidatePaidFeaturesCache() }
     }
 
     private func broadcast(
-        _ operation: PurchaseOperation, _ tell: @escaping @Sendable (any PurchasePlugin) async -> Void
+        _ operation: PurchaseOperation, _ call: @escaping @Sendable (any PurchasePlugin) async -> Void
     ) async throws {
-        _ = await ask(operation, try members(), tell)
+        _ = await ask(operation, try members(), call)
     }
 }
