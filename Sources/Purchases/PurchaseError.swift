@@ -8,15 +8,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The code as a string.
         public let rawValue: String
-        /// Creates an error.
-        ///
-        /// - Parameters:
-        ///   - code: The kind of failure.
-        ///   - reason: A sentence that says what happened and what to do; by default the sentence of the code.
-        ///   - isRetryable: Whether the same request can succeed later; by default true for `unreachable`, `timedOut`,
-        ///     `rateLimited` and `serverError`.
-        ///   - retryAfter: The pause that the server requires.
-        ///   - underlying: The error that caused this one.
+        /// Creates a code from `rawValue`.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// `setup(with:appUserId:)` was not called.
@@ -74,12 +66,15 @@ public struct PurchaseError: Error, Equatable, Sendable {
     /// The error that caused this one.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
     /// - Parameters:
-    ///   - code: says what went wrong.
-    ///   - reason: by default a sentence for the code.
-    ///   - isRetryable: by default true for `unreachable`, `timedOut`, `rateLimited` and `serverError`.
-    ///   - retryAfter: how long the server asked to wait.
-    ///   - underlying: the error that caused this one.
+    ///   - code: The kind of failure.
+    ///   - reason: A sentence that says what happened and what to do; by default the sentence of the code.
+    ///   - isRetryable: Whether the same request can succeed later; by default true for `unreachable`, `timedOut`,
+    ///     `rateLimited` and `serverError`.
+    ///   - retryAfter: The pause that the server requires.
+    ///   - underlying: The error that caused this one.
     public init(
         _ code: Code, _ reason: String? = nil, isRetryable: Bool? = nil, retryAfter: Duration? = nil,
         underlying: (any Error)? = nil
