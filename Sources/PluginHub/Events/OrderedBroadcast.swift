@@ -79,8 +79,8 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// - Parameter latest: If given, a new observer first receives the most recent element, or this one before any was
-    ///   sent.
+    /// Creates a broadcast. With `keepsLatest`, a new observer first receives the most recent element, or `latest`
+    /// before any was sent.
     init(keepsLatest: Bool = false, latest: Element? = nil) {
         state = Locked(State(keepsLatest: keepsLatest, latest: latest))
     }

@@ -40,8 +40,7 @@ actor AnswerCache {
     }
 
     /// Stores the answers durably, or reports an error. Most reads change nothing, and then `answers` is not called.
-    ///
-    /// - Parameter version: The version of `answers`, or an older one.
+    /// `version` is the version of `answers`, or an older one.
     func keep(_ version: KeptAnswers.Version, at now: Date, _ answers: @Sendable () -> KeptAnswers?) {
         guard needsWriting(version, at: now), let answers = answers() else { return }
         lastChange = answers.version.change

@@ -65,9 +65,7 @@ struct PurchaseSession {
         if user == nil { userId = nil }
     }
 
-    /// Completes a change of the user.
-    ///
-    /// - Parameter kept: The answers that an earlier run stored for this user.
+    /// Completes a change of the user. `kept` has the answers that an earlier run stored for this user.
     mutating func userChanged(
         to user: UserId?, unreached: Set<Int> = [], recalling kept: RecalledAnswers? = nil
     ) -> Revision {

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// A plugin's way to the app: it asks here, and the client passes on to whoever listens at the client.
+/// The requests of a plugin to the app. The client passes them on to the readers of its streams.
 ///
 ///     final class WebShopPlugin: PurchasePlugin {
 ///         let appRequests: AppRequests? = AppRequests()
@@ -10,7 +10,7 @@ import Primitives
 ///         }
 ///     }
 ///
-/// One plugin of one client has it.
+/// Each plugin needs its own instance, for one client.
 public final class AppRequests: Sendable {
     enum Request: Sendable {
         case open(URLToOpen)
@@ -19,25 +19,28 @@ public final class AppRequests: Sendable {
     }
 
     private let requests: AsyncStream<Request>
-    private let asking: AsyncStream<Request>.Continuation
+    private let continuation: AsyncStream<Request>.Continuation
     private let waiting = Locked(Waiting())
 
-    /// How often the app was waited for.
+    /// The number of current and of all waits for the app.
     struct Waiting: Equatable {
         var now = 0
         var everBegun = 0
     }
 
+    /// Creates the requests of a plugin.
     public init() {
-        (requests, asking) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+        (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
     }
 
-    deinit { asking.finish() }
+    deinit { continuation.finish() }
 
-    /// Has the app show a page and returns when the customer is done with it. The plugin's deadline waits meanwhile.
+    /// Shows a page in the app and returns when the customer has finished with it. The plugin's deadline is suspended
+    /// meanwhile.
     ///
-    /// Throws what the app says went wrong, `PurchaseError.unsupported` when the app opens no pages, and
-    /// `CancellationError`.
+    /// - Parameter url: The address of the page.
+    /// - Throws: The error of the app, `PurchaseError` with the code `unsupported` when the app opens no pages, or
+    ///   `CancellationError`.
     public func open(_ url: URL) async throws {
         waiting.withLock { waiting in
             waiting.now += 1
@@ -45,30 +48,35 @@ public final class AppRequests: Sendable {
         }
         defer { waiting.withLock { $0.now -= 1 } }
         let answer = Promise<Void>()
-        asking.yield(.open(URLToOpen(url: url, answer: answer)))
+        continuation.yield(.open(URLToOpen(url: url, answer: answer)))
         try await answer.valueUnlessCancelled()
     }
 
-    /// Tells the app that the customer wants to buy `product`, which they said outside of it; `purchase` is called when
-    /// the app lets them, at once or later, at most once.
+    /// Reports that the customer wants to buy a product, which they selected outside the app.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - purchase: The function that buys it. It is called at most once, when the app allows it.
     public func offer(
         _ product: Product,
         purchase: @escaping @Sendable () async -> PurchasePluginResult<SuccessfulPurchase, any Error>
     ) {
-        asking.yield(.offer(product, purchase))
+        continuation.yield(.offer(product, purchase))
     }
 
-    /// Has every plugin forget what it keeps, after something was bought or cancelled in a way that they do not see.
-    public func invalidateCaches() { asking.yield(.invalidateCaches) }
+    /// Clears the caches of all plugins, after a purchase or cancellation that they do not see.
+    public func invalidateCaches() { continuation.yield(.invalidateCaches) }
 
-    /// For the one client.
+    /// The requests, for one client.
     var stream: AsyncStream<Request> { requests }
 
     var waitingForApp: Waiting { waiting.withLock { $0 } }
 }
 
-/// A page that a plugin needs the customer to see. Answered once: by the app, or as not opened when the app lets go of it.
+/// A page that a plugin must show to the customer. It has one outcome: the app's, or `unsupported` when the app
+/// releases the value.
 public final class URLToOpen: Sendable {
+    /// The address of the page.
     public let url: URL
     private let answer: Promise<Void>
 
@@ -82,15 +90,16 @@ public final class URLToOpen: Sendable {
             .failure(PurchaseError(.unsupported, "The app did not open the page; listen to the client's urlsToOpen.")))
     }
 
-    /// The customer is done with the page.
+    /// Reports that the customer has finished with the page.
     public func opened() { answer.resolve(.success(())) }
 
-    /// The page could not be opened.
+    /// Reports that the page could not be opened, because of `error`.
     public func failed(_ error: any Error) { answer.resolve(.failure(error)) }
 }
 
 /// A purchase that the customer began outside the app, such as on the product page of a store.
 public final class PromotedPurchaseRequest: Sendable {
+    /// The product.
     public let product: Product
     private let answer: Locked<Task<SuccessfulPurchase, any Error>?> = Locked(nil)
     private let perform: @Sendable () async throws -> SuccessfulPurchase
@@ -100,9 +109,13 @@ public final class PromotedPurchaseRequest: Sendable {
         self.perform = perform
     }
 
-    /// Buys it, now or when the app has shown the customer what it wants to show before. Nothing is bought when it is
-    /// never called, and nothing twice when it is called again: all callers get the same answer. It ends by the store's
-    /// answer; who no longer waits does not undo it.
+    /// Buys the product, at once or after the app has shown other screens.
+    ///
+    /// Without a call nothing is bought. Repeated calls do not buy the product again; they return the same result. The
+    /// cancellation of a caller does not cancel the purchase.
+    ///
+    /// - Returns: The purchase and the paid features.
+    /// - Throws: The error of the plugin.
     public func purchase() async throws -> SuccessfulPurchase {
         let answer = answer.withLock { answer in
             if let answer { return answer }

@@ -1,119 +1,240 @@
 import Foundation
 import Primitives
 
-/// A system that sells to customers, behind the one face that `PurchaseClient` shows.
+/// A system that sells to customers, as a plugin of `PurchaseClient`.
 ///
-/// Only `name` has no default. What a plugin does not do it leaves to the default: getters answer with nothing,
-/// operations of one plugin answer `.notSupported`. A plugin that handles everything offered to it hides those after it.
+/// Only `name` has no default implementation. By default, reads return empty values, and operations of one plugin
+/// return `.notSupported`. A plugin that handles every operation hides the plugins after it.
 ///
 ///     final class KioskPlugin: PurchasePlugin {
 ///         let name = "kiosk"
 ///         func getPaidFeatures() async throws -> PaidFeatures { … }
 ///     }
 ///
-/// Calls come from any thread and at any time; the task is cancelled when nobody waits for the answer any more. All but
-/// those in which the customer has to do something (`purchase`, `presentCodeRedemptionUI`) have a deadline. A system
-/// that calls back is asked with `answer(_:)`.
+/// Calls can come at any time, on any thread. A call is cancelled when no caller waits for it. All operations have a
+/// deadline, except those in which the customer does something (`purchase`, `presentCodeRedemptionUI`). For a system
+/// with callbacks, use `answer(_:)`.
 public protocol PurchasePlugin: AnyObject, Sendable {
-    /// Names the plugin in reports and cancellation tokens, and what it said in the client's storage: the same in every
-    /// run, and no other plugin's.
+    /// The name of the plugin in reports, in cancellation tokens and in the client's storage. It is unique and the same
+    /// in every run.
     var name: String { get }
-    /// Throws a `PurchaseError` that `isRetryable` when the system cannot be reached: the log-in is repeated before the
-    /// next call. Any other error rejects the user and logs everybody out.
+    /// Logs a user in.
+    ///
+    /// Throw a `PurchaseError` that `isRetryable` when the system cannot be reached. The client then repeats the log-in
+    /// before the next call. Any other error rejects the user and logs out everywhere.
+    ///
+    /// - Parameter appUserId: The user.
+    /// - Throws: An error that is retryable, or one that rejects the user.
     func logIn(appUserId: UserId) async throws
+    /// Logs the user out.
     func logOut() async
+    /// Returns the features that the user may use.
+    ///
+    /// - Returns: The features.
+    /// - Throws: An error when the system cannot answer.
     func getFeatures() async throws -> Features
+    /// Returns the features that the user paid for.
+    ///
+    /// - Returns: The paid features.
+    /// - Throws: An error when the system cannot answer.
     func getPaidFeatures() async throws -> PaidFeatures
+    /// Returns the user's subscriptions.
+    ///
+    /// - Returns: The subscriptions.
+    /// - Throws: An error when the system cannot answer.
     func getSubscriptions() async throws -> [Subscription]
-    /// The products among `identifiers` that this system sells; others are left out without an error.
+    /// Returns the products that this system sells. Other identifiers are omitted without an error.
+    ///
+    /// - Parameter identifiers: The identifiers of the products.
+    /// - Returns: The products.
+    /// - Throws: An error when the system cannot answer.
     func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product>
-    /// The price points among `identifiers` that this system has; others are left out without an error.
+    /// Returns the price points of this system. Other identifiers are omitted without an error.
+    ///
+    /// - Parameter identifiers: The identifiers of the price points.
+    /// - Returns: The price points.
+    /// - Throws: An error when the system cannot answer.
     func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint]
+    /// Returns the signed offer for a discount.
+    ///
+    /// - Parameters:
+    ///   - productDiscount: The discount.
+    ///   - product: The product.
+    /// - Returns: The signed offer, or `.notSupported`.
     func getPromotionalOffer(
         for productDiscount: ProductDiscount, product: Product
     ) async -> PurchasePluginResult<PromoOffer, any Error>
+    /// Buys a product.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - promoOffer: The signed offer, or `nil`.
+    /// - Returns: The purchase, or `.notSupported` if another plugin sells the product.
     func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
-    /// Several of a consumable in one payment. By default one is sold as without a quantity, and more are `.notSupported`.
+    /// Buys a quantity of a consumable in one payment. By default one unit is bought like a product without a quantity,
+    /// and more are `.notSupported`.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - quantity: The number of units.
+    /// - Returns: The purchase, or `.notSupported`.
     func purchase(_ product: Product, quantity: Int) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
+    /// Restores earlier purchases.
+    ///
+    /// - Returns: The restored purchases.
+    /// - Throws: An error when the system cannot answer.
     func restorePurchases() async throws -> RestoreResult
+    /// Turns off the renewal of a subscription.
+    ///
+    /// - Parameter token: The token of the subscription.
+    /// - Returns: Success, or `.notSupported` if another plugin issued the token.
     func cancelSubscription(with token: CancellationToken) async -> PurchasePluginResult<Void, any Error>
-    /// Sends the customer a letter with which they find their purchases again.
+    /// Sends the customer an email with which they can restore their purchases.
+    ///
+    /// - Parameter email: The address of the customer.
+    /// - Returns: Success, or `.notSupported`.
     func sendRestoreLink(to email: String) async -> PurchasePluginResult<Void, any Error>
-    /// Lets the customer type an offer code; returns when that is over.
+    /// Presents the sheet for offer codes and returns when it is closed.
+    ///
+    /// - Returns: Success, or `.notSupported`.
     func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error>
-    /// What the app knows of its user besides the id, such as an attribution. `nil` removes.
+    /// Receives facts about the user, such as an attribution.
+    ///
+    /// - Parameter attributes: The values by name; `nil` removes a value.
     func setAttributes(_ attributes: [PurchaseAttribute: String?]) async
-    /// The customer has agreed to have the device recognised.
+    /// Allows the plugin to identify the device, after the customer has agreed.
     func collectDeviceIdentifiers() async
-    /// What the plugin keeps may be outdated: its next answer comes from its system.
+    /// Clears the plugin's cache, so that the next answer comes from its system.
     func invalidatePaidFeaturesCache() async
-    /// All paid features of this plugin, whenever they change by themselves: a renewal, a refund, a purchase that was
-    /// approved later. Called once, at setup; the stream may end at any time.
+    /// Returns all paid features of this plugin, whenever a renewal, a refund or a later approval changes them. Called
+    /// once, at setup. The stream may end at any time.
+    ///
+    /// - Returns: The stream.
     func paidFeaturesUpdates() -> AsyncStream<PaidFeatures>
-    /// The way to the app, for a plugin that has to ask it something.
+    /// The requests to the app, for a plugin that needs them.
     var appRequests: AppRequests? { get }
-    /// Where the plugin's last answer came from and of when it is, if it knows. Only told, never decided by.
+    /// Returns the source and date of the plugin's last answer, if known. It is used only in reports.
+    ///
+    /// - Parameter operation: The operation.
+    /// - Returns: The source and date, or `nil`.
     func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin?
-    /// Whether the plugin itself keeps its answers from run to run. The client then writes none of them, so that there is
-    /// one copy of each, and reads them with `keptAnswers()`. By default the client keeps them in its storage.
+    /// Whether the plugin stores its answers from run to run. The client then stores none of them and reads them with
+    /// `keptAnswers()`, so that there is one copy. By default the client stores them.
     var keepsItsAnswers: Bool { get }
-    /// The answers that the plugin kept about the user who is logged in, and their date; `nil` when there are none. Asked
-    /// at setup and after a log-in, of a plugin that `keepsItsAnswers`; it asks no system for them.
+    /// Returns the stored answers about the user who is logged in, and their date. Called at setup and after a log-in,
+    /// if the plugin `keepsItsAnswers`. The plugin does not contact its system.
+    ///
+    /// - Returns: The answers, or `nil` if there are none.
     func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)?
 }
 
 extension PurchasePlugin {
+    /// Does nothing with `appUserId`.
+    ///
+    /// - Throws: Nothing.
     public func logIn(appUserId: UserId) async throws {}
+    /// Does nothing.
     public func logOut() async {}
+    /// Returns no features.
+    ///
+    /// - Throws: Nothing.
     public func getFeatures() async throws -> Features { Features() }
+    /// Returns no paid features.
+    ///
+    /// - Throws: Nothing.
     public func getPaidFeatures() async throws -> PaidFeatures { PaidFeatures() }
+    /// Returns no subscriptions.
+    ///
+    /// - Throws: Nothing.
     public func getSubscriptions() async throws -> [Subscription] { [] }
+    /// Returns no products for `identifiers`.
+    ///
+    /// - Throws: Nothing.
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> { [] }
+    /// Returns no price points for `identifiers`.
+    ///
+    /// - Throws: Nothing.
     public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] { [] }
 
+    /// Returns `.notSupported`.
+    ///
+    /// - Parameters:
+    ///   - productDiscount: The discount.
+    ///   - product: The product.
+    /// - Returns: `.notSupported`
     public func getPromotionalOffer(
         for productDiscount: ProductDiscount, product: Product
     ) async -> PurchasePluginResult<PromoOffer, any Error> { .notSupported }
 
+    /// Returns `.notSupported`.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - promoOffer: The signed offer, or `nil`.
+    /// - Returns: `.notSupported`
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> { .notSupported }
 
+    /// Buys one unit like a product without a quantity. Returns `.notSupported` for more.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - quantity: The number of units.
+    /// - Returns: The purchase, or `.notSupported`.
     public func purchase(
         _ product: Product, quantity: Int
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
         quantity == 1 ? await purchase(product, with: nil) : .notSupported
     }
 
+    /// Returns that there is nothing to restore.
+    ///
+    /// - Throws: Nothing.
     public func restorePurchases() async throws -> RestoreResult {
         RestoreResult(restored: [], paidFeatures: PaidFeatures(), nothingToRestore: true)
     }
 
+    /// Returns `.notSupported` for `token`.
     public func cancelSubscription(with token: CancellationToken) async -> PurchasePluginResult<Void, any Error> {
         .notSupported
     }
 
+    /// Returns `.notSupported` for `email`.
     public func sendRestoreLink(to email: String) async -> PurchasePluginResult<Void, any Error> { .notSupported }
+    /// Returns `.notSupported`.
     public func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error> { .notSupported }
+    /// Does nothing with `attributes`.
     public func setAttributes(_ attributes: [PurchaseAttribute: String?]) async {}
+    /// Does nothing.
     public func collectDeviceIdentifiers() async {}
+    /// Does nothing.
     public func invalidatePaidFeaturesCache() async {}
+    /// Returns an empty stream.
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> { AsyncStream { $0.finish() } }
+    /// No requests.
     public var appRequests: AppRequests? { nil }
+    /// Returns `nil` for `operation`.
     public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? { nil }
+    /// The client stores the answers.
     public var keepsItsAnswers: Bool { false }
+    /// Returns `nil`.
     public func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? { nil }
 
-    /// The answer of a system that calls back instead of returning.
+    /// Returns the answer of a system with callbacks.
     ///
     ///     func getPaidFeatures() async throws -> PaidFeatures {
     ///         try await answer { completion in kiosk.loadPurchases(completion) }
     ///     }
     ///
-    /// The first answer stands, however often the system calls back. The caller's cancellation, and with it the client's
-    /// deadline, ends the waiting for one that never does.
+    /// Only the first callback counts. If there is none, the cancellation of the caller ends the wait, and so does the
+    /// client's deadline.
+    ///
+    /// - Parameter ask: A function that calls the system with a completion handler.
+    /// - Returns: The value of the first callback.
+    /// - Throws: The error of the first callback, the error of `ask`, or `CancellationError`.
     public func answer<Value: Sendable>(
         _ ask: (_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) throws -> Void
     ) async throws -> Value {
@@ -123,12 +244,14 @@ extension PurchasePlugin {
     }
 }
 
-/// Something the app knows of its user. An open set: a plugin takes what it has use for.
+/// A fact that the app knows about its user. The set is open: a plugin uses the attributes that it supports.
 public typealias PurchaseAttribute = OpenEnum<PurchaseClient>
 
 extension PurchaseAttribute {
-    /// The device's id at AppsFlyer, who attributes installations to campaigns.
+    /// The device's id at AppsFlyer, which attributes installations to campaigns.
     public static var appsflyerID: Self { Self(rawValue: "appsflyerID") }
+    /// The user's email address.
     public static var email: Self { Self(rawValue: "email") }
+    /// The user's name.
     public static var displayName: Self { Self(rawValue: "displayName") }
 }

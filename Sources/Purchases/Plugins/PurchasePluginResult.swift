@@ -1,14 +1,17 @@
-/// A plugin's answer to an operation that belongs to exactly one plugin.
+/// The result of an operation that exactly one plugin handles.
 public enum PurchasePluginResult<Success: Sendable, Failure: Error>: Sendable {
-    /// Operation completed.
+    /// The operation is complete.
     case success(Success)
-    /// The plugin handled the input, and it failed: the failure goes to the caller.
+    /// The plugin handled the operation, and it failed. The caller gets the failure.
     case failure(Failure)
-    /// The input is not this plugin's: control goes to the next one.
+    /// The plugin does not handle the operation. The client calls the next plugin.
     case notSupported
 }
 
 extension PurchasePluginResult {
+    /// Creates a success or failure from a `Result`.
+    ///
+    /// - Parameter result: The result.
     public init(result: Result<Success, Failure>) {
         self =
             switch result {
@@ -17,7 +20,7 @@ extension PurchasePluginResult {
             }
     }
 
-    /// `nil` for `.notSupported`.
+    /// The result, or `nil` for `.notSupported`.
     public var result: Result<Success, Failure>? {
         switch self {
         case .success(let value): .success(value)
@@ -28,7 +31,9 @@ extension PurchasePluginResult {
 }
 
 extension PurchasePluginResult where Failure == any Error {
-    /// `.success` with what `body` returns, `.failure` with what it throws.
+    /// Creates `.success` with the value of a function, or `.failure` with its error.
+    ///
+    /// - Parameter body: The function.
     public init(catching body: () async throws -> Success) async {
         do {
             self = .success(try await body())

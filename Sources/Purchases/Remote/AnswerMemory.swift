@@ -1,19 +1,19 @@
 import Foundation
 
-/// The latest answers by question, each as long as it is fresh. Pure: who asks says what time it is.
+/// The latest answers by request, each with a maximum age. It is a pure value; the caller passes the current date.
 struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     struct Entry: Sendable {
         var answer: Answer
-        /// The base URL that gave it.
+        /// The base URL that answered.
         var address: String
         var receivedAt: Date
-        /// When something in it changes by itself, so that it has to be asked for again however young it is.
+        /// The date at which the answer becomes outdated, whatever its age.
         var changesAt: Date?
         fileprivate var number: Int
     }
 
-    /// When a question was asked: its answer does not replace that to a later one, and is not kept at all when everything
-    /// was forgotten meanwhile.
+    /// The time of a request. Its answer does not replace the answer to a later request, and is not stored if
+    /// everything was removed meanwhile.
     struct Ticket: Sendable {
         fileprivate let epoch: Int
         fileprivate let number: Int
@@ -24,11 +24,11 @@ struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     private var epoch = 0
     private var lastNumber = 0
 
-    /// - Parameter capacity: of more questions, the answer that came first is forgotten.
+    /// Creates a memory. When there are more than `capacity` requests, the oldest answer is removed.
     init(capacity: Int = 16) { self.capacity = capacity }
 
-    /// The answer to `question` if it is younger than `freshness` at `date`. One that seems to come from the future is
-    /// not fresh: the clock was set back, and says nothing of its age.
+    /// Returns the answer to `question` if it is younger than `freshness` at `date`. An answer with a later date is not
+    /// fresh: the clock was set back, so its age is unknown.
     func fresh(_ question: Question, at date: Date, for freshness: Duration) -> Entry? {
         guard let entry = entries[question] else { return nil }
         let age = date.timeIntervalSince(entry.receivedAt)

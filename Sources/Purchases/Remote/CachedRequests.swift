@@ -3,9 +3,9 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// An answer that knows when it is outdated by itself, and what of it cannot be used.
+/// The body of a response, with the dates at which it becomes outdated and the rows that cannot be used.
 protocol RemoteAnswerBody: Decodable, Sendable {
-    /// The dates at which what it says begins or ends.
+    /// The dates at which a feature or period begins or ends.
     var turningPoints: [Date] { get }
     var leftOut: [UnreadableRow] { get }
 }
@@ -25,19 +25,19 @@ extension PricePointsResponse: RemoteAnswerBody {
     var leftOut: [UnreadableRow] { usable.leftOut }
 }
 
-/// What all questions of one plugin share.
+/// The values that all requests of one plugin share.
 struct RemoteContext: Sendable {
     let connection: ServiceConnection
     let environment: StoreEnvironment?
     let pluginName: String
     let clock: any WallClock
-    /// How long an answer stands now.
+    /// Returns the present maximum age of an answer.
     let freshness: @Sendable () -> Duration
-    /// Hears of every answer, and of every question that had none.
+    /// Receives every answer, and the error of every request without an answer.
     let report: @Sendable (RemoteAnswer) -> Void
 }
 
-/// What was answered, and from where that came.
+/// An answer with its origin.
 struct Sourced<Value: Sendable>: Sendable {
     let value: Value
     let origin: AnswerOrigin
@@ -47,14 +47,14 @@ struct Sourced<Value: Sendable>: Sendable {
     }
 }
 
-/// One kind of question to the backend: asked, unless it gave a fresh answer lately.
+/// The requests of one kind to the backend. A fresh answer is returned without a request.
 final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
     private let context: RemoteContext
     private let memory = Locked(AnswerMemory<PaymentsHTTPRequest, Answer>())
 
     init(_ context: RemoteContext) { self.context = context }
 
-    /// - Parameter again: asks the backend however fresh its last answer is.
+    /// Returns a fresh answer, or the answer of the backend. With `again`, the backend is always asked.
     func answer(to request: PaymentsHTTPRequest, again: Bool) async throws -> Sourced<Answer> {
         let clock = context.clock
         if !again {

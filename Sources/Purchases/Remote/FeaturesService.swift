@@ -1,6 +1,6 @@
 import StoreModel
 
-/// What a user may use, as the backend says it.
+/// The features that a user may use, from the backend.
 struct FeaturesService: Sendable {
     let requests: CachedRequests<FeaturesResponse>
 

@@ -1,13 +1,13 @@
 import Foundation
 import StoreModel
 
-/// What a user paid for: the backend's features, each joined with the subscription that gives it.
+/// The features that a user paid for: the backend's features, each joined with its subscription.
 struct PaidFeaturesService: Sendable {
     let features: FeaturesService
     let subscriptions: SubscriptionsService
 
-    /// Subscriptions are only asked for when a feature names one. Rows of theirs that could not be read, or are in a
-    /// state this version does not know, are passed to `report`.
+    /// Returns the paid features. Requests the subscriptions only if a feature names one. Passes subscriptions that
+    /// cannot be read, or have an unknown state, to `report`.
     func paidFeatures(
         of user: UserId, again: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> Sourced<PaidFeatures> {
@@ -18,17 +18,17 @@ struct PaidFeaturesService: Sendable {
         let answer = try await subscriptions.subscriptions(of: user, again: again)
         report(answer.value.leftOut)
         let joined = PaidFeatures(joining: rows.value, with: SubscriptionChain(answer.value.subscriptions))
-        // The older of two answers is what the joined one is worth.
+        // The joined answer is as old as the older one.
         return Sourced(
             value: joined, origin: rows.origin.asOf <= answer.origin.asOf ? rows.origin : answer.origin)
     }
 }
 
 extension PaidFeatures {
-    /// The table in Documentation/RemotePlugin.md.
+    /// Joins features with subscriptions, by the table in Documentation/RemotePlugin.md.
     ///
-    /// The backend lists a feature from its start on, so a device whose clock is slow does not hide what it lists. A
-    /// subscription in an unknown state still says when what it pays for ends.
+    /// The backend lists a feature from its start on, so a device with a slow clock does not hide it. A subscription in
+    /// an unknown state still has a valid end date.
     init(joining rows: [FeatureInternal], with subscriptions: SubscriptionChain) {
         self.init(
             features: rows.map { row in
@@ -47,7 +47,8 @@ extension PaidFeature {
         _ row: FeatureInternal, paidBy subscription: SubscriptionInternal, then next: SubscriptionInternal?
     ) {
         var current = Period(subscription)
-        // The feature's own end counts: it may come before the period's (a refund) or after it (a grace period).
+        // The feature's end takes precedence. It can be before the end of the period (refund) or after it (grace
+        // period).
         if let end = row.actualTill { current.endDate = end }
         let ident = subscription.pricePoint.ident
         self.init(

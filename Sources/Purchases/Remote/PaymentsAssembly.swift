@@ -1,7 +1,7 @@
 import HTTPCore
 import StoreModel
 
-/// Puts the services of the remote plugin together.
+/// The services of the remote plugin.
 struct PaymentsAssembly: Sendable {
     let featuresService: FeaturesService
     let subscriptionsService: SubscriptionsService
@@ -36,7 +36,7 @@ struct PaymentsAssembly: Sendable {
         showcaseService = ShowcaseService(requests: CachedRequests(context), locale: configuration.locale)
     }
 
-    /// From here on every question goes to the backend again.
+    /// Removes all cached answers, so that every request goes to the backend again.
     func forgetAnswers() {
         featuresService.requests.forget()
         subscriptionsService.requests.forget()

@@ -1,7 +1,7 @@
 import HTTPCore
 import StoreModel
 
-/// The requests of seed 000's backend. All are POST with a JSON body; the connection adds `x-api-key`.
+/// The requests to a purchase backend. All are POST with a JSON body; the connection adds `x-api-key`.
 enum PaymentsHTTPRequest: Hashable, Sendable {
     case getFeatures(GetFeaturesRequestPayload)
     case getSubscriptions(GetSubscriptionsRequestPayload)
@@ -15,7 +15,7 @@ enum PaymentsHTTPRequest: Hashable, Sendable {
         }
     }
 
-    /// What it asks about, in diagnostics.
+    /// The kind of request, for diagnostics.
     var question: RemoteAnswer.Question {
         switch self {
         case .getFeatures: .features
@@ -32,7 +32,7 @@ enum PaymentsHTTPRequest: Hashable, Sendable {
         }
     }
 
-    /// The request below the backend's base URL.
+    /// Returns the HTTP request, with a path below the backend's base URL.
     func httpRequest(environment: StoreEnvironment?) throws -> HTTPRequest {
         var headers: HTTPHeaders = ["Content-Type": "application/json"]
         if let environment { headers.add("Souk-Environment", environment.rawValue) }

@@ -1,13 +1,13 @@
 import Foundation
 import StoreModel
 
-/// A user's subscriptions as the app sees them.
+/// A user's subscriptions in the form for the app.
 struct PublicSubscriptionsService: Sendable {
     let subscriptions: SubscriptionsService
 
-    /// All of them in the order of the answer, each with the one that follows it; that one has no follower of its own
-    /// there, as it is in the list itself. Rows that could not be read, or are in a state this version does not know, are
-    /// passed to `report`.
+    /// Returns all subscriptions in the order of the answer, each with its successor. The successor has no successor of
+    /// its own there, because it is in the list itself. Passes subscriptions that cannot be read, or have an unknown
+    /// state, to `report`.
     func subscriptions(
         of user: UserId, at date: Date, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> Sourced<[Subscription]> {
@@ -36,7 +36,8 @@ extension Subscription {
 }
 
 extension Subscription.State {
-    /// A cancelled subscription whose period is over has expired; one the backend calls active is, whatever its dates.
+    /// A cancelled subscription whose period is over has expired. A subscription that the backend calls active is
+    /// active, whatever its dates.
     fileprivate init(_ row: SubscriptionInternal, at date: Date) {
         self =
             switch row.state {

@@ -1,26 +1,38 @@
 import Foundation
 import Primitives
 
-/// What became of one question of a `RemotePurchasePlugin`: from where the answer came and how old it was, or why there
-/// was none. For diagnostics; it names nobody and contains no answer.
+/// The outcome of a request of a `RemotePurchasePlugin`, for diagnostics: the origin and age of the answer, or the
+/// error. It contains no user and no answer.
 public struct RemoteAnswer: Sendable {
-    /// What was asked; open, as a backend may be asked more one day.
+    /// The kind of request. The set is open.
     public typealias Question = OpenEnum<RemoteAnswer>
 
-    /// The plugin that asked.
+    /// The plugin.
     public var pluginName: String
+    /// The kind of request.
     public var question: Question
-    /// `network` or `cache`, and when the backend gave it, by the plugin's clock; `nil` when there was no answer.
+    /// The source, `network` or `cache`, and the date of the answer by the plugin's clock; `nil` when there was no
+    /// answer.
     public var origin: AnswerOrigin?
-    /// The base URL that gave it.
+    /// The base URL that answered.
     public var address: String?
-    /// How old it was when it was used, in seconds; 0 for one given just now.
+    /// The age of the answer at the time of its use, in seconds; 0 for a new one.
     public var age: TimeInterval
-    /// The rows of it that could not be read; the others were used.
+    /// The rows that could not be read. The other rows were used.
     public var unreadableRows: [UnreadableRow]
-    /// Why there was no answer.
+    /// The error when there was no answer.
     public var error: PurchaseError?
 
+    /// Creates an outcome.
+    ///
+    /// - Parameters:
+    ///   - pluginName: The plugin.
+    ///   - question: The kind of request.
+    ///   - origin: The source and date of the answer.
+    ///   - address: The base URL that answered.
+    ///   - age: The age of the answer, in seconds.
+    ///   - unreadableRows: The rows that could not be read.
+    ///   - error: The error when there was no answer.
     public init(
         pluginName: String, question: Question, origin: AnswerOrigin? = nil, address: String? = nil,
         age: TimeInterval = 0, unreadableRows: [UnreadableRow] = [], error: PurchaseError? = nil
@@ -36,7 +48,10 @@ public struct RemoteAnswer: Sendable {
 }
 
 extension RemoteAnswer.Question {
+    /// The features that a user may use.
     public static var features: Self { Self(rawValue: "features") }
+    /// The subscriptions of a user.
     public static var subscriptions: Self { Self(rawValue: "subscriptions") }
+    /// The price points of the web shop.
     public static var pricePoints: Self { Self(rawValue: "pricePoints") }
 }

@@ -3,58 +3,71 @@ import HTTPCore
 import Primitives
 
 extension RemotePurchasePlugin {
+    /// The settings of the plugin.
     public struct Configuration: Sendable {
-        /// For example `https://purchases.example.com`; a path is kept.
+        /// The address of the backend, for example `https://purchases.example.com`. A path is kept.
         public var baseURL: String
-        /// Other addresses of the same backend: asked at once, one after the other, when one cannot be reached or fails
-        /// (5xx). What the backend refuses (4xx) is not asked elsewhere.
+        /// Other addresses of the same backend. If one cannot be reached or fails (5xx), the next one is tried at once.
+        /// A refusal (4xx) is final.
         public var otherURLs: [String] = []
+        /// The API key.
         public var key: APIKey
-        /// Which answers are read; `nil` leaves it to the server.
+        /// The environment of the purchases; `nil` lets the server choose.
         public var environment: StoreEnvironment?
         /// The plugin's name in reports.
         public var name = "remote"
-        /// Whether the backend's price points are a web shop's. `false` where they only repeat what another plugin sells,
-        /// as the entitlement server's do that are made of an App Store catalogue.
+        /// Whether the backend's price points are products of a web shop. `false` if they only repeat the products of
+        /// another plugin, as on an entitlement server with an App Store catalogue.
         public var sellsOnTheWeb = true
-        /// How prices of the web shop are written.
+        /// The locale for the prices of the web shop.
         public var locale = Locale.current
-        /// How long an answer stands for the next question.
+        /// The maximum ages of a cached answer.
         package var freshness = Freshness()
-        /// How long an answer stands for the next question while the user sees the app: 5 minutes unless set. With zero every
-        /// question goes to the backend.
+        /// The maximum age of a cached answer while the app is visible, by default 5 minutes. With zero, every request
+        /// goes to the backend.
         public var foregroundFreshness: Duration {
             get { freshness.foreground }
             set { freshness.foreground = newValue }
         }
-        /// The same while the user does not see the app, and battery and network are to be spared: 25 hours unless set.
+        /// The maximum age of a cached answer while the app is not visible, to save energy and network traffic. The
+        /// default is 25 hours.
         public var backgroundFreshness: Duration {
             get { freshness.background }
             set { freshness.background = newValue }
         }
-        /// Whether the user does not see the app, which decides between the two freshnesses. Called often, on any thread.
+        /// Returns whether the app is not visible, which selects the maximum age. Called often, on any thread.
         public var isInBackground: @Sendable () -> Bool = { false }
-        /// The deadline of one request; with its repetitions it stays below the purchase client's deadline of 30 seconds.
+        /// The timeout of one request. With its repetitions it stays below the purchase client's deadline of 30
+        /// seconds.
         public var timeout: Duration = .seconds(8)
+        /// The retry schedule.
         public var backoff = Backoff()
+        /// The greatest accepted length of a response, in bytes.
         public var maximumAnswerBytes = 8 << 20
-        /// Tells what has begun and what has expired, and how old an answer is.
+        /// The clock that decides about expiry and about the age of answers.
         public var clock: any WallClock = SystemClock()
+        /// The function that waits between attempts.
         public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Spreads repetitions; from 0 to 1.
+        /// Returns a random number from 0 to 1, which spreads the attempts.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// Judges the server's signatures: each question then carries a nonce, and an answer that is not signed for it is
-        /// not used (`untrustedAnswer`). `nil` takes answers unsigned.
+        /// The verifier of the server's signatures. Each request then contains a nonce, and a response without a
+        /// signature for it is not used (`untrustedAnswer`). `nil` accepts unsigned responses.
         public var answerVerifier: (any AnswerVerifier)?
-        /// Whether nothing may be asked without an `answerVerifier`: a missing one is then an error (`untrustedAnswer`).
+        /// Whether a missing `answerVerifier` is an error (`untrustedAnswer`).
         public var requiresSignedAnswers = false
-        /// How far the date of a signature may lie from this device's, either way; beyond it the answer is not used.
+        /// The greatest accepted difference between the date of a signature and the device's clock, in both directions.
         public var signatureTolerance: Duration = .seconds(86_400)
-        /// Real time, also where the app follows a simulator's.
+        /// The clock for signatures. It shows real time, even if the app follows a simulator's virtual time.
         public var signatureClock: any WallClock = SystemClock()
-        /// Makes the nonce of a question; never the same twice, and nobody can foresee it.
+        /// Returns the nonce of a request, which must be unique and unpredictable.
         public var makeNonce: @Sendable () -> String = { UUID().uuidString }
 
+        /// Creates a configuration with default values.
+        ///
+        /// - Parameters:
+        ///   - baseURL: The address of the backend.
+        ///   - key: The API key.
+        ///   - environment: The environment of the purchases; `nil` lets the server choose.
         public init(baseURL: String, key: APIKey, environment: StoreEnvironment? = nil) {
             self.baseURL = baseURL
             self.key = key
@@ -62,11 +75,11 @@ extension RemotePurchasePlugin {
         }
     }
 
-    /// How long an answer stands for the next question.
+    /// The maximum ages of a cached answer.
     package struct Freshness: Hashable, Sendable {
-        /// While the user sees the app.
+        /// The maximum age while the app is visible.
         package var foreground: Duration
-        /// While nobody does, and battery and network are to be spared.
+        /// The maximum age while the app is not visible, to save energy and network traffic.
         package var background: Duration
 
         package init(foreground: Duration = .seconds(300), background: Duration = .seconds(25 * 3600)) {
@@ -74,7 +87,7 @@ extension RemotePurchasePlugin {
             self.background = background
         }
 
-        /// Every question goes to the backend.
+        /// No cached answers: every request goes to the backend.
         package static let none = Freshness(foreground: .zero, background: .zero)
     }
 }

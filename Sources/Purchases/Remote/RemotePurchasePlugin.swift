@@ -2,19 +2,19 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// The purchases a backend knows of, asked over the wire format of seed 000, which the entitlement server speaks too.
+/// The purchases of a backend, such as the entitlement server, which implements the same HTTP API.
 ///
 ///     let plugin = RemotePurchasePlugin(
 ///         configuration: .init(baseURL: "https://purchases.example.com", key: "pk_…"), transport: CurlTransport())
 ///
-/// It sells nothing itself: what is bought in the web shop it refuses with `webPaymentsNotSupported`, and what else
-/// belongs to one plugin it answers with `.notSupported`. Throws `PurchaseError`: `noUserId` before a user is logged in,
-/// and what `EntitlementServiceClient` throws.
+/// The plugin sells nothing. It refuses products of the web shop with `webPaymentsNotSupported`, and returns
+/// `.notSupported` for other operations of one plugin. It throws `PurchaseError`: `noUserId` before a user is logged
+/// in, and the errors of `EntitlementServiceClient`.
 ///
-/// An answer stands for as long as `Configuration.freshness` says, but not beyond the next date in it and not for another
-/// user; `restorePurchases()` always asks. One that is outdated is never used in place of an error: `PurchaseClient` has
-/// the last known answers.
+/// The plugin caches an answer for the user until its maximum age or the next date in it; `restorePurchases()` always
+/// requests a new one. An outdated answer never replaces an error, because `PurchaseClient` has the last known answers.
 public final class RemotePurchasePlugin: PurchasePlugin {
+    /// The name from the configuration.
     public let name: String
     private let clock: any WallClock
     private let sellsOnTheWeb: Bool
@@ -25,10 +25,15 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     private struct State {
         var user: UserId?
         var unreadableRows: [UnreadableRow] = []
-        /// From where the last answer to each question of the client came.
+        /// The origin of the last answer, by operation.
         var origins: [PurchaseOperation: AnswerOrigin] = [:]
     }
 
+    /// Creates a plugin.
+    ///
+    /// - Parameters:
+    ///   - configuration: The settings.
+    ///   - transport: The transport for the requests.
     public init(configuration: Configuration, transport: any HTTPTransport) {
         name = configuration.name
         clock = configuration.clock
@@ -39,40 +44,60 @@ public final class RemotePurchasePlugin: PurchasePlugin {
 
     deinit { diagnostics.finish() }
 
-    /// The rows that the last answer about subscriptions held and this version could not read. The others were used.
+    /// The rows of the last answer about subscriptions that this version could not read. The other rows were used.
     public var unreadableRows: [UnreadableRow] { state.withLock { $0.unreadableRows } }
 
-    /// From where each answer came from now on and how old it was, and why there was none. Of a reader that falls behind,
-    /// the latest 100 are kept.
+    /// The outcomes of the requests from now on. A slow reader gets the newest 100.
     public var answers: AsyncStream<RemoteAnswer> { diagnostics.stream(keeping: 100) }
 
+    /// Uses `appUserId` for the following requests.
+    ///
+    /// - Throws: Nothing.
     public func logIn(appUserId: UserId) async throws { state.withLock { $0.user = appUserId } }
 
+    /// Removes the user and the cached answers.
     public func logOut() async {
         state.withLock { $0 = State() }
         services.forgetAnswers()
     }
 
-    /// The next questions go to the backend, however fresh its answers are: for what has changed there, for example when
-    /// the user comes back from the web shop.
+    /// Clears the cache, so that the next requests go to the backend. Call it, for example, when the user returns from
+    /// the web shop.
     public func invalidatePaidFeaturesCache() async { services.forgetAnswers() }
 
+    /// Returns the features that the user may use.
+    ///
+    /// - Returns: The features.
+    /// - Throws: `PurchaseError`.
     public func getFeatures() async throws -> Features {
         let rows = try await services.featuresService.features(of: try user())
         return note(.getFeatures, rows.map(Features.init))
     }
 
+    /// Returns the features that the user paid for.
+    ///
+    /// - Returns: The paid features.
+    /// - Throws: `PurchaseError`.
     public func getPaidFeatures() async throws -> PaidFeatures {
         note(.getPaidFeatures, try await services.paidFeaturesService.paidFeatures(of: try user(), report: note))
     }
 
+    /// Returns the user's subscriptions.
+    ///
+    /// - Returns: The subscriptions.
+    /// - Throws: `PurchaseError`.
     public func getSubscriptions() async throws -> [Subscription] {
         let answer = try await services.publicSubscriptionsService.subscriptions(
             of: try user(), at: clock.now(), report: note)
         return note(.getSubscriptions, answer)
     }
 
-    /// The web shop's price points as products; `Product.pricePointIdent` tells them from what is bought in the app.
+    /// Returns price points of the web shop as products. `Product.pricePointIdent` distinguishes them from products of
+    /// the app.
+    ///
+    /// - Parameter identifiers: The identifiers of the price points.
+    /// - Returns: The products.
+    /// - Throws: `PurchaseError`.
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
         guard sellsOnTheWeb, !identifiers.isEmpty else { return [] }
         return note(
@@ -80,7 +105,11 @@ public final class RemotePurchasePlugin: PurchasePlugin {
             try await services.showcaseService.products(identifiers, for: try user()))
     }
 
-    /// The web shop's price points in the order of its answer.
+    /// Returns price points of the web shop, in the order of the response.
+    ///
+    /// - Parameter identifiers: The identifiers of the price points.
+    /// - Returns: The price points.
+    /// - Throws: `PurchaseError`.
     public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
         guard sellsOnTheWeb, !identifiers.isEmpty else { return [] }
         return note(
@@ -88,14 +117,22 @@ public final class RemotePurchasePlugin: PurchasePlugin {
             try await services.showcaseService.pricePoints(identifiers.sorted(), for: try user()))
     }
 
-    /// A price point of the web shop is this plugin's to refuse; anything else is not its own.
+    /// Refuses a price point of the web shop, and returns `.notSupported` for any other product.
+    ///
+    /// - Parameters:
+    ///   - product: The product.
+    ///   - promoOffer: The signed offer, or `nil`.
+    /// - Returns: The failure, or `.notSupported`.
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
         product.pricePointIdent == nil ? .notSupported : .failure(PurchaseError(.webPaymentsNotSupported))
     }
 
-    /// Asks the backend again; what is active is what was restored, by its product or price point.
+    /// Requests the paid features again. The active ones are the restored purchases, by product or price point.
+    ///
+    /// - Returns: The restored purchases.
+    /// - Throws: `PurchaseError`.
     public func restorePurchases() async throws -> RestoreResult {
         let features = note(
             .restorePurchases,
@@ -111,7 +148,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         return user
     }
 
-    /// Of a question whose answer two others make, the older one's.
+    /// Returns the origin of the last answer to `operation`. If two responses were joined, the older one counts.
     public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? {
         state.withLock { $0.origins[operation] }
     }

@@ -1,13 +1,13 @@
 import Foundation
 import StoreModel
 
-/// What the backend's web shop sells, and for how much.
+/// The price points of the backend's web shop.
 struct ShowcaseService: Sendable {
     let requests: CachedRequests<PricePointsResponse>
-    /// How prices are written.
+    /// The locale for prices.
     let locale: Locale
 
-    /// The price points among `idents` that the shop has.
+    /// Returns the price points that the shop has among `idents`.
     func pricePoints(_ idents: [String], for user: UserId) async throws -> Sourced<[WebPricePoint]> {
         let request = PaymentsHTTPRequest.getPricePoints(.init(customerId: user, ident: idents))
         return try await requests.answer(to: request, again: false).map {
@@ -15,14 +15,14 @@ struct ShowcaseService: Sendable {
         }
     }
 
-    /// The same as products, which are bought in the web shop.
+    /// Returns the same price points as products, which are sold in the web shop.
     func products(_ idents: [String], for user: UserId) async throws -> Sourced<Set<Product>> {
         try await pricePoints(idents, for: user).map { Set($0.map { Product($0, locale: locale) }) }
     }
 }
 
 extension PricePointsResponse {
-    /// Those whose type this version knows, with the prices and periods it needs.
+    /// The price points of a known type that have the required prices and periods.
     var usable: UsableRows<PricePointInternal> {
         UsableRows(pricePoints, unreadable: unreadable) { row in
             guard WebPricePoint(row) == nil else { return nil }
@@ -32,7 +32,7 @@ extension PricePointsResponse {
 }
 
 extension WebPricePoint {
-    /// `nil` for a type this version does not know, and when a price or period that the type needs is missing.
+    /// Creates a price point, or returns `nil` for an unknown type or a missing price or period.
     init?(_ row: PricePointInternal) {
         let introPrice = Decimal(wirePrice: row.introTotalPrice)
         let introPeriod = SubscriptionPeriod(wireValue: row.introPeriodValue, type: row.introPeriodType)
@@ -63,8 +63,8 @@ extension WebPricePoint {
 }
 
 extension Product {
-    /// A price point under its own ident; a subscription's first period is an introductory discount where it differs from
-    /// the others.
+    /// Creates a product from a price point, under its ident. If the first period of a subscription differs from the
+    /// others, it is an introductory discount.
     init(_ point: WebPricePoint, locale: Locale) {
         self.init(
             productIdentifier: point.ident, productType: .nonConsumable, currencyCode: "", localizedTitle: point.name,

@@ -1,14 +1,14 @@
 import Foundation
 import StoreModel
 
-/// Subscriptions with the links from each to the one that follows it.
+/// Subscriptions with their successors.
 struct SubscriptionChain {
     let rows: [SubscriptionInternal]
     private var places: [UUID: Int] = [:]
-    /// From a subscription's place to its successor's; without cycles.
+    /// The index of each subscription's successor, without cycles.
     private var successors: [Int: Int] = [:]
 
-    /// Of two rows with the same id the first counts. A link that would close a cycle is cut.
+    /// Creates the links. If two rows have the same id, the first one counts. A link that closes a cycle is ignored.
     init(_ all: [SubscriptionInternal]) {
         var rows: [SubscriptionInternal] = []
         for row in all where places[row.id] == nil {

@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// All subscriptions of a user, as the backend says them.
+/// All subscriptions of a user, from the backend.
 struct SubscriptionsService: Sendable {
     let requests: CachedRequests<SubscriptionsResponse>
 
@@ -11,7 +11,7 @@ struct SubscriptionsService: Sendable {
 }
 
 extension SubscriptionsResponse {
-    /// Those in a state that this version knows.
+    /// The subscriptions in a known state.
     var usable: UsableRows<SubscriptionInternal> {
         UsableRows(subscriptions, unreadable: unreadable) { row in
             row.state.isKnown ? nil : "The state \"\(row.state.rawValue)\" is not known."

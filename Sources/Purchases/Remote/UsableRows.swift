@@ -1,13 +1,12 @@
 import StoreModel
 
-/// The rows of an answer that can be used, and all others by their place in it.
+/// The usable rows of a response, and the other rows with their indices.
 struct UsableRows<Row> {
     private(set) var rows: [Row] = []
     private(set) var leftOut: [UnreadableRow]
 
-    /// - Parameters:
-    ///   - unreadable: what is missing among `all`, by its place in the whole answer.
-    ///   - reason: why a row cannot be used; `nil` when it can.
+    /// Separates the rows. `unreadable` has the indices in the complete response that are missing in `all`. `reason`
+    /// returns why a row cannot be used, or `nil`.
     init(_ all: [Row], unreadable: [UnreadableRow], unless reason: (Row) -> String?) {
         leftOut = unreadable
         let missing = Set(unreadable.map(\.index))

@@ -2,30 +2,30 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Asks for one answer to be signed, and judges whether it was (WIRE.md, "Signed answers").
+/// Requires a signed answer to one request, and verifies it. Documentation/SignedAnswers.md describes the signatures.
 struct AnswerProof: Sendable {
-    /// Which answers a client believes.
+    /// The rules for accepting answers.
     struct Demand: Sendable {
         var verifier: (any AnswerVerifier)?
-        /// Without a verifier nothing is asked at all.
+        /// Whether a missing verifier is an error.
         var isRequired = false
-        /// How far the date of a signature may lie from what `clock` reads, either way.
+        /// The greatest accepted difference between the date of a signature and `clock`, in both directions.
         var tolerance: Duration = .seconds(86_400)
-        /// Real time, as servers date their signatures.
+        /// Real time, because servers date their signatures with it.
         var clock: any WallClock = SystemClock()
-        /// Makes the nonce of a request; never the same twice.
+        /// Returns the nonce of a request, which must be unique.
         var makeNonce: @Sendable () -> String = { UUID().uuidString }
 
-        /// Adds a nonce, and what is asked besides the path, to a request whose `url` is a path below the base URL; `nil`
-        /// where answers are taken unsigned.
+        /// Adds a nonce and a digest of the request to its `url`, which is a path below the base URL. Returns `nil` if
+        /// unsigned answers are accepted.
         ///
-        /// Throws `untrustedAnswer` when no answer could ever be believed.
+        /// - Throws: `PurchaseError` with the code `untrustedAnswer` when a verifier is required and missing.
         func proof(askedFor request: inout HTTPRequest) throws(PurchaseError) -> AnswerProof? {
             guard let verifier else {
                 guard !isRequired else {
                     throw PurchaseError(
                         .untrustedAnswer,
-                        "This app takes signed answers only and nothing judges signatures; set answerVerifier.")
+                        "This app requires signed answers, and there is no verifier; set answerVerifier.")
                 }
                 return nil
             }
@@ -36,7 +36,7 @@ struct AnswerProof: Sendable {
     private let demand: Demand
     private let verifier: any AnswerVerifier
     private let nonce: String
-    /// Path and query below the base URL: what the server sees, also behind a proxy that takes a prefix away.
+    /// The path and query below the base URL, as the server sees them behind a proxy that removes a prefix.
     private let target: String
 
     private init(demand: Demand, verifier: any AnswerVerifier, nonce: String, askedFor request: inout HTTPRequest) {
@@ -51,21 +51,21 @@ struct AnswerProof: Sendable {
         target = request.url
     }
 
-    /// Whether the answer is proven to be the server's. `false` only for what says that the server could not be asked: a
-    /// proxy in between cannot sign, and neither can a server that has no room left to.
+    /// Returns whether the answer is signed by the server. `false` is possible only for an answer that reports a server
+    /// that could not be asked: a proxy cannot sign, and an overloaded server does not.
     ///
-    /// Throws `untrustedAnswer` for any other answer without the server's signature for this question, for one dated
-    /// otherwise than now, and for one whose status is not that of its signed content.
+    /// - Throws: `PurchaseError` with the code `untrustedAnswer` for any other answer without a valid signature for
+    ///   this request, for one with another date than now, and for one whose status differs from its signed content.
     func judge(_ answer: ServiceConnection.Answer) throws(PurchaseError) -> Bool {
         guard let field = answer.headers[SignedAnswer.signatureField] else {
             guard answer.status == 429 || answer.status >= 500 else {
-                throw PurchaseError(.untrustedAnswer, "The answer is not signed, and this app takes signed ones only.")
+                throw PurchaseError(.untrustedAnswer, "The answer is not signed, and this app requires signed answers.")
             }
             return false
         }
         guard let signature = SignedAnswer.Signature(parsing: field),
             let dateText = answer.headers[SignedAnswer.dateField], let date = RFC3339.date(from: dateText)
-        else { throw PurchaseError(.untrustedAnswer, "The answer's signature has not the form it should have.") }
+        else { throw PurchaseError(.untrustedAnswer, "The answer's signature is malformed.") }
         let message = SignedAnswer.message(
             nonce: nonce, target: target, date: dateText, etag: answer.headers["ETag"], body: answer.bytes)
         do {
@@ -75,18 +75,19 @@ struct AnswerProof: Sendable {
         }
         guard Duration.seconds(abs(date.timeIntervalSince(demand.clock.now()))) <= demand.tolerance else {
             throw PurchaseError(
-                .untrustedAnswer, "The answer was signed at \(dateText), which is not now; check the device's date.")
+                .untrustedAnswer,
+                "The answer was signed at \(dateText), which differs too much from the device's date; check that date.")
         }
         guard answer.hasStatusOfContent else {
-            throw PurchaseError(.untrustedAnswer, "The answer's status is not the one that its signed content has.")
+            throw PurchaseError(.untrustedAnswer, "The answer's status differs from the status in its signed content.")
         }
         return true
     }
 }
 
 extension ServiceConnection.Answer {
-    /// The status is not signed; the content, which is, tells it: a refusal is a problem that names its status, a 304 has
-    /// no content, and a success has one that is no problem.
+    /// Whether the status agrees with the signed content, because the status itself is not signed. A problem contains
+    /// its status, a 304 has no content, and a success has a content that is not a problem.
     fileprivate var hasStatusOfContent: Bool {
         switch status {
         case 304: bytes.isEmpty

@@ -1,15 +1,29 @@
 import HTTPCore
 
-/// The server gives credit away only to whoever shows the customer's own token (`Configuration.customerToken`), or a
-/// secret key.
+/// Credits. To spend them, the server requires the customer's own token (`Configuration.customerToken`) or a secret
+/// key.
 extension EntitlementServiceClient: CreditService {
-    /// Throws as every question does; an `underlying` problem with the code `unknown_credit` for a type that
-    /// the app's feature file does not name.
+    /// Returns the balance of a credit.
+    ///
+    /// - Parameters:
+    ///   - type: The type of credit.
+    ///   - customer: The customer.
+    /// - Returns: The balance.
+    /// - Throws: `PurchaseError`. For a type that is not in the app's feature file, its `underlying` problem has the
+    ///   code `unknown_credit`.
     public func credit(_ type: String, of customer: CustomerID) async throws -> CreditBalance {
         try await get("/credits/\(PercentEncoding.encode(type))", of: customer, CreditBalance.self)
     }
 
-    /// Throws as every question does; an `underlying` problem with the code `insufficient_credit` when there is too little.
+    /// Spends credits.
+    ///
+    /// - Parameters:
+    ///   - items: The items to spend, with their amounts.
+    ///   - type: The type of credit.
+    ///   - customer: The customer.
+    /// - Returns: The answer of the server.
+    /// - Throws: `PurchaseError`. If the balance is too low, its `underlying` problem has the code
+    ///   `insufficient_credit`.
     public func redeem(
         _ items: [RedeemRequest.Item], credit type: String, of customer: CustomerID
     ) async throws -> RedeemAnswer {

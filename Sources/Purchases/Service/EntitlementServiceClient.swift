@@ -2,53 +2,62 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// The entitlement server, asked over any `HTTPTransport` (WIRE.md).
+/// A client of the entitlement server, over any `HTTPTransport`.
 ///
 ///     let client = EntitlementServiceClient(
 ///         configuration: .init(baseURL: "https://purchases.example.com", key: "pk_…"), transport: CurlTransport())
 ///     let customer = try await client.customer("customer-1042")
 ///
-/// Throws `PurchaseError`: `unreachable` (network), `invalidKey` (401), `notAllowed` (403), `validationError` (400, 413,
-/// 422), `rateLimited` (429), `unsupported` (501), `serverError` (5xx), `protocolError`, `decodingError`,
-/// `untrustedAnswer`; its `underlying` is the server's `HTTPProblem` when it sent one. What may succeed later is asked
-/// again within `backoff`.
+/// The client throws `PurchaseError` with one of these codes: `unreachable` (network), `invalidKey` (401), `notAllowed`
+/// (403), `validationError` (400, 413, 422), `rateLimited` (429), `unsupported` (501), `serverError` (5xx),
+/// `protocolError`, `decodingError` and `untrustedAnswer`. Its `underlying` error is the server's `HTTPProblem`, if
+/// there is one. Retryable requests are repeated within `backoff`.
 public final class EntitlementServiceClient: ReceiptValidator {
+    /// The settings of the client.
     public struct Configuration: Sendable {
-        /// For example `https://purchases.example.com`; a path is kept.
+        /// The address of the server, for example `https://purchases.example.com`. A path is kept.
         public var baseURL: String
-        /// Other addresses of the same server, for example in other regions: asked at once, one after the other, when one
-        /// cannot be reached or fails (5xx). What the server refuses is not asked elsewhere. `backoff` counts rounds through
-        /// all addresses.
+        /// Other addresses of the same server, for example in other regions. If one cannot be reached or fails (5xx),
+        /// the next one is tried at once. A refusal is final. `backoff` counts rounds through all addresses.
         public var otherURLs: [String] = []
-        /// A public key of the app.
+        /// A public API key of the app.
         public var key: APIKey
-        /// Which answers are read; `nil` leaves it to the server.
+        /// The environment of the purchases; `nil` lets the server choose.
         public var environment: StoreEnvironment?
-        /// The deadline of one request.
+        /// The timeout of one request.
         public var timeout: Duration = .seconds(15)
+        /// The retry schedule.
         public var backoff = Backoff()
+        /// The greatest accepted length of a response, in bytes.
         public var maximumAnswerBytes = 8 << 20
-        /// Of how many customers the last answer is kept, to be asked for by its ETag.
+        /// The number of customers whose last answer is cached with its ETag.
         public var cachedCustomers = 16
+        /// The function that waits between attempts.
         public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Spreads repetitions; from 0 to 1.
+        /// Returns a random number from 0 to 1, which spreads the attempts.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// Judges the server's signatures: each question then carries a nonce, and an answer that is not signed for it by one
-        /// of the verifier's keys is not used (`untrustedAnswer`). `nil` takes answers unsigned.
+        /// The verifier of the server's signatures. Each request then contains a nonce, and a response without a
+        /// signature for it by one of the verifier's keys is not used (`untrustedAnswer`). `nil` accepts unsigned
+        /// responses.
         public var answerVerifier: (any AnswerVerifier)?
-        /// Whether nothing may be asked without an `answerVerifier`: a missing one is then an error (`untrustedAnswer`), not
-        /// trust in whoever answers.
+        /// Whether a missing `answerVerifier` is an error (`untrustedAnswer`).
         public var requiresSignedAnswers = false
-        /// How far the date of a signature may lie from this device's, either way; beyond it the answer is not used.
+        /// The greatest accepted difference between the date of a signature and the device's clock, in both directions.
         public var signatureTolerance: Duration = .seconds(86_400)
-        /// Real time, also where the app follows a simulator's.
+        /// The clock for signatures. It shows real time, even if the app follows a simulator's virtual time.
         public var signatureClock: any WallClock = SystemClock()
-        /// The customer's own token, which the server asks for where credit is spent, and for reads where the app wants it so;
-        /// issued by your server for whoever is logged in. Called before every question.
+        /// Returns the customer's own token, which your server issues for the user who is logged in. The server
+        /// requires it to spend credits, and for reads if the app is configured so. Called before every request.
         public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
-        /// Makes each question its own, for the server's idempotency keys and as its nonce.
+        /// Returns a unique id for each request, for the server's idempotency keys and as a nonce.
         public var makeUUID: @Sendable () -> UUID = { UUID() }
 
+        /// Creates a configuration with default values.
+        ///
+        /// - Parameters:
+        ///   - baseURL: The address of the server.
+        ///   - key: A public API key of the app.
+        ///   - environment: The environment of the purchases; `nil` lets the server choose.
         public init(baseURL: String, key: APIKey, environment: StoreEnvironment? = nil) {
             self.baseURL = baseURL
             self.key = key
@@ -60,6 +69,11 @@ public final class EntitlementServiceClient: ReceiptValidator {
     private let connection: ServiceConnection
     private let answers: Locked<CustomerAnswers>
 
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - configuration: The settings.
+    ///   - transport: The transport for the requests.
     public init(configuration: Configuration, transport: any HTTPTransport) {
         self.configuration = configuration
         connection = ServiceConnection(
@@ -76,11 +90,16 @@ public final class EntitlementServiceClient: ReceiptValidator {
         answers = Locked(CustomerAnswers(capacity: configuration.cachedCustomers))
     }
 
-    /// Presents transactions with their renewal infos, in as many requests as the server's limits ask for.
+    /// Presents transactions with their renewal infos, in as many requests as the limits of the server require.
     ///
-    /// What is not true is `rejected` in the answer, by its index in `transactions`; renewal infos are counted on after
-    /// the last transaction. When a later request fails the whole call throws; presenting everything again changes
-    /// nothing and completes it.
+    /// If a later request fails, the call throws. To present everything again is safe and completes it.
+    ///
+    /// - Parameters:
+    ///   - transactions: The transactions.
+    ///   - customer: The customer.
+    /// - Returns: The answer. `rejected` lists invalid transactions by their index in `transactions`; renewal infos are
+    ///   numbered after the last transaction.
+    /// - Throws: `PurchaseError`.
     public func validate(
         _ transactions: [StoreTransaction], for customer: CustomerID
     ) async throws -> TransactionValidation {
@@ -98,11 +117,20 @@ public final class EntitlementServiceClient: ReceiptValidator {
         return TransactionValidation(customer: answer.customer, acknowledged: [], saidAt: answer.saidAt)
     }
 
-    /// What `customer` may use now. Costs no body when nothing changed since the last answer.
+    /// Returns the entitlements of a customer. If nothing changed since the last answer, the response has no body.
+    ///
+    /// - Parameter customer: The customer.
+    /// - Returns: The customer with their entitlements.
+    /// - Throws: `PurchaseError`.
     public func customer(_ customer: CustomerID) async throws -> Customer {
         try await answer(about: customer).customer
     }
 
+    /// Returns the entitlements of a customer, with the time of the answer.
+    ///
+    /// - Parameter customer: The customer.
+    /// - Returns: The customer and the time.
+    /// - Throws: `PurchaseError`.
     public func answer(about customer: CustomerID) async throws -> CustomerAnswer {
         let known = answers.withLock { $0[customer] }
         var headers = try await headers(about: customer)
@@ -111,7 +139,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
             HTTPRequest(method: .get, url: Self.path(customer), headers: headers))
         if answer.status == 304 {
             guard let known else {
-                throw PurchaseError(.protocolError, "The server says nothing changed, but was not told since when.")
+                throw PurchaseError(.protocolError, "The server responded 304 to a request without If-None-Match.")
             }
             return CustomerAnswer(customer: known.customer, saidAt: answer.saidAt)
         }
@@ -154,8 +182,8 @@ public final class EntitlementServiceClient: ReceiptValidator {
         ).decoded(type)
     }
 
-    /// The same for every attempt of one question, another for the next question of the same content: the server
-    /// replays its first answer for a day, and a day later it may no longer be true.
+    /// Returns a key that is the same for every attempt of one request, and differs for the next request with the same
+    /// content. The server replays its first answer for a day, and after a day that answer can be outdated.
     private func idempotencyKey(path: String, body: [UInt8]) -> String {
         var digest = SHA256()
         digest.update(Array("\(path)\n\(configuration.makeUUID().uuidString)\n".utf8))
@@ -176,7 +204,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
         } catch {
             try Task.checkCancellation()
             throw PurchaseError(
-                .unreachable, "The customer's token could not be had; try again later.", underlying: error)
+                .unreachable, "The app did not provide the customer's token; try again later.", underlying: error)
         }
     }
 
@@ -185,7 +213,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
     }
 }
 
-/// The last answers about customers with their ETags; of too many, the one entered first is forgotten.
+/// The last answers about customers with their ETags. Removes the oldest entry when there are too many.
 private struct CustomerAnswers {
     typealias Entry = (customer: Customer, etag: String)
     private let capacity: Int

@@ -1,10 +1,10 @@
 import Primitives
 
-/// The addresses of one backend, of which the one that answered last is asked first.
+/// The addresses of one backend. The address that answered last is tried first.
 final class ServiceAddresses: Sendable {
     private let urls: Locked<[String]>
 
-    /// At least one; slashes at the end are left out.
+    /// Creates a list of at least one address. Removes slashes at the end.
     init(_ urls: [String]) {
         self.urls = Locked(
             urls.map { url in
@@ -14,10 +14,10 @@ final class ServiceAddresses: Sendable {
             })
     }
 
-    /// All of them, in the order in which they are to be asked.
+    /// All addresses, in the order in which to try them.
     var ordered: [String] { urls.withLock { $0 } }
 
-    /// Those in front of it have failed: they are asked last from now on.
+    /// Moves the addresses before `url`, which have failed, to the end.
     func answered(_ url: String) {
         urls.withLock { urls in
             guard let index = urls.firstIndex(of: url), index > 0 else { return }

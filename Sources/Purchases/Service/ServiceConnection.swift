@@ -2,28 +2,28 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// One backend behind an `HTTPTransport`: sends, repeats what may be repeated, and turns every refusal into a
-/// `PurchaseError`.
+/// A connection to one backend over an `HTTPTransport`. Repeats retryable requests, and converts every error response
+/// to a `PurchaseError`.
 struct ServiceConnection: Sendable {
-    /// Where the backend is and how patiently it is asked.
+    /// The addresses, the key and the limits.
     struct Settings: Sendable {
-        /// Paths of requests are appended to it.
+        /// The URL before the paths of requests.
         var baseURL: String
-        /// Where the same backend can be asked besides.
+        /// Other URLs of the same backend.
         var otherURLs: [String] = []
-        /// Sent with every request, and cut out of whatever the server says.
+        /// The credential, which is sent with every request and removed from the server's messages.
         var key: Credential
         var timeout: Duration
         var backoff: Backoff
         var maximumAnswerBytes: Int
         var sleep: @Sendable (Duration) async throws -> Void
-        /// A number from 0 to 1.
+        /// Returns a number from 0 to 1.
         var random: @Sendable () -> Double
-        /// Which answers are believed.
+        /// The rules for accepting answers.
         var proof = AnswerProof.Demand()
     }
 
-    /// An API key and the header in which this backend wants it.
+    /// An API key and the header that this backend requires for it.
     enum Credential: Sendable {
         case bearer(APIKey)
         case apiKeyHeader(APIKey)
@@ -46,9 +46,9 @@ struct ServiceConnection: Sendable {
         let status: Int
         let headers: HTTPHeaders
         let bytes: [UInt8]
-        /// The base URL at which it was given.
+        /// The base URL that answered.
         let address: String
-        /// The answer's signature was found true.
+        /// Whether the answer has a valid signature.
         var isProven = false
     }
 
@@ -62,9 +62,10 @@ struct ServiceConnection: Sendable {
         addresses = ServiceAddresses([settings.baseURL] + settings.otherURLs)
     }
 
-    /// The answer with status 200–299 or 304. The request's `url` is a path below the base URL, its body is bytes.
+    /// Sends a request whose `url` is a path below the base URL and whose body is bytes. Returns an answer with status
+    /// 200–299 or 304.
     ///
-    /// Throws `PurchaseError`, or `CancellationError` when the task is cancelled.
+    /// - Throws: `PurchaseError`, or `CancellationError` when the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> Answer {
         var request = request
         let proof = try settings.proof.proof(askedFor: &request)
@@ -85,7 +86,7 @@ struct ServiceConnection: Sendable {
         }
     }
 
-    /// Asks one address after the other until one answers what another would not know better.
+    /// Tries one address after another until one gives a final answer.
     private func sendAround(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
         var failure = PurchaseError(.unreachable)
         for address in addresses.ordered {
@@ -127,7 +128,7 @@ struct ServiceConnection: Sendable {
 }
 
 extension HTTPRequest {
-    /// A request whose `url` is a path, at a host.
+    /// Returns the request with `address` before its path.
     fileprivate func below(_ address: String) -> HTTPRequest {
         var request = self
         request.url = address + url
@@ -136,8 +137,8 @@ extension HTTPRequest {
 }
 
 extension ServiceConnection.Answer {
-    /// What time it was at the server when it answered: its `Date` (RFC 9110 section 6.6.1), to the second. `nil` for what
-    /// comes out of a cache, and, of a signed answer, when the signature is of another time: its date is what is proven.
+    /// The server's time of the answer, to the second: its `Date` (RFC 9110 section 6.6.1). `nil` for an answer from a
+    /// cache. For a signed answer, the signed date counts; `nil` if it differs.
     var saidAt: Date? {
         guard headers["Age"] == nil, let seconds = headers["Date"].flatMap(HTTPDate.seconds) else { return nil }
         let said = Date(timeIntervalSince1970: TimeInterval(seconds))
@@ -148,7 +149,7 @@ extension ServiceConnection.Answer {
         return signed
     }
 
-    /// The body as one of the wire's types.
+    /// Decodes the body.
     func decoded<T: Decodable>(_ type: T.Type) throws(PurchaseError) -> T {
         do {
             return try WireJSON.decode(type, from: bytes)
@@ -157,7 +158,7 @@ extension ServiceConnection.Answer {
         }
     }
 
-    /// The refusal's reasons, without the key, should the server repeat it.
+    /// Returns the problem in the body, without the key if the server repeats it.
     fileprivate func problem(without key: APIKey) -> HTTPProblem? {
         guard headers["Content-Type"]?.lowercased().hasPrefix("application/problem+json") ?? false,
             var problem = HTTPProblem(parsing: bytes)
@@ -171,7 +172,7 @@ extension ServiceConnection.Answer {
 }
 
 extension PurchaseError {
-    /// What a transport threw.
+    /// Creates an error from the error of a transport.
     init(transport error: any Error) {
         guard let error = error as? HTTPError else {
             self.init(.unreachable, underlying: error)
@@ -179,7 +180,7 @@ extension PurchaseError {
         }
         switch error.code {
         case .bodyTooLarge, .protocolError, .invalidURL, .invalidHeader, .unsupported:
-            self.init(.protocolError, "The server cannot be asked: \(error.reason)", underlying: error)
+            self.init(.protocolError, "The request cannot be sent: \(error.reason)", underlying: error)
         case .tlsFailed:
             self.init(
                 .unreachable, "The server's identity could not be verified; check the network and the device's date.",
@@ -188,7 +189,7 @@ extension PurchaseError {
         }
     }
 
-    /// An answer that is neither success nor 304. What one says that proves nothing is not looked at.
+    /// Creates an error from an answer that is neither a success nor 304. The body of an unproven answer is ignored.
     fileprivate init(refusal answer: ServiceConnection.Answer, isBelieved: Bool, key: APIKey) {
         let problem = isBelieved ? answer.problem(without: key) : nil
         let code: Code =
@@ -207,7 +208,7 @@ extension PurchaseError {
             retryAfter: Self.retryAfter(answer.headers["Retry-After"]), underlying: problem)
     }
 
-    /// The seconds of a `Retry-After`; its other form, a date, is left to the back-off.
+    /// Returns the seconds in `Retry-After`. For its other form, a date, the retry schedule decides.
     private static func retryAfter(_ text: String?) -> Duration? {
         guard let text, let seconds = Int(text.trimmingCharacters(in: .whitespaces)), (0...86_400).contains(seconds)
         else { return nil }

@@ -1,17 +1,17 @@
 import Foundation
 import HTTPCore
 
-/// As many transactions as one request may carry.
+/// The transactions of one request.
 struct TransactionBatch: Equatable {
-    /// The place of its first transaction among all.
+    /// The index of its first transaction among all.
     let offset: Int
-    /// How many renewal infos go out in earlier requests.
+    /// The number of renewal infos in earlier requests.
     let renewalOffset: Int
     let transactions: [StoreTransaction]
 
-    /// What WIRE.md allows in one request.
+    /// The server's limit for the transactions of one request.
     static let maximumCount = 100
-    /// Keeps a request well below the server's limit of a body. A single longer transaction still goes out alone.
+    /// Keeps a request well below the server's limit for a body. A single longer transaction is sent alone.
     static let maximumBytes = 512 << 10
 
     static func batches(of transactions: [StoreTransaction]) -> [TransactionBatch] {
@@ -43,8 +43,8 @@ struct TransactionBatch: Equatable {
             signedRenewalInfos: renewals.isEmpty ? nil : renewals)
     }
 
-    /// A rejection of this request with the place it has in the whole question: the server counts transactions first,
-    /// then renewal infos, and so does the answer to all requests.
+    /// Returns a rejection of this request with its index in the whole call. The server numbers transactions first and
+    /// then renewal infos, and so does the answer to the call.
     func placed(_ rejection: RejectedTransaction, amongTransactions count: Int) -> RejectedTransaction {
         var rejection = rejection
         rejection.index +=
@@ -52,7 +52,7 @@ struct TransactionBatch: Equatable {
         return rejection
     }
 
-    /// A refusal of the only transaction as the rejection it is; `nil` when the request as a whole was refused.
+    /// Returns the rejection of the only transaction, or `nil` when the request as a whole was refused.
     func rejection(from error: PurchaseError) -> RejectedTransaction? {
         guard transactions.count == 1, error.code == .validationError, let problem = error.underlying as? HTTPProblem,
             problem.status == 422, problem.code != "idempotency_mismatch"

@@ -1,15 +1,15 @@
 import Foundation
 import Primitives
 
-/// The customer of an app whose user has not logged in: a random id, made once and kept in `SecureStorage`.
+/// The customer of an app whose user has not logged in. The id is random, created once, and stored in `SecureStorage`.
 package struct AnonymousCustomer: Hashable, Sendable {
-    /// `anonymous-` and a UUID; the same after every restart.
+    /// The id: `anonymous-` and a UUID, the same after every restart.
     package let id: CustomerID
 
-    /// Reads the id, or makes it and keeps it durably before anybody learns it.
+    /// Reads the id, or creates it and stores it durably before it is used.
     ///
-    /// Throws what the storage throws, and `PurchaseError.storageCorrupt`: a damaged id is not replaced, because
-    /// purchases hang on it.
+    /// - Throws: The error of the storage, or `PurchaseError` with the code `storageCorrupt`. A damaged id is not
+    ///   replaced, because purchases belong to it.
     package init(storage: any SecureStorage, makeUUID: () -> UUID = { UUID() }) throws {
         if let bytes = try storage.data(for: Self.key) {
             guard let text = String(utf8: bytes), let id = CustomerID(rawValue: text) else {
@@ -22,6 +22,6 @@ package struct AnonymousCustomer: Hashable, Sendable {
         }
     }
 
-    /// Where the id is kept.
+    /// The key of the id in the storage.
     package static let key = "anonymous-customer"
 }

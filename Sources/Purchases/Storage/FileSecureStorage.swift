@@ -1,19 +1,20 @@
 import Foundation
 import Primitives
 
-/// `SecureStorage` in a folder of its own, for systems without a keychain: one file per key, which only the user who
-/// runs the process may read (folder 0700, files 0600).
+/// A `SecureStorage` in a folder, for systems without a keychain. Each key has a file that only the user of the process
+/// can read (folder 0700, files 0600).
 ///
-/// A value is written to a file of its own, flushed to the disk and renamed into place, and the folder is flushed: after
-/// a crash a key has the value before or the new one. What is read is checked against its SHA-256.
+/// A value is written to a temporary file, flushed to the disk and renamed, and the folder is flushed. After a crash, a
+/// key has its old value or its new value. Reading verifies the SHA-256 of the value.
 ///
-/// Throws `PurchaseError`: `storageFailed` with the system's reason, `storageCorrupt` for a damaged value. Errors name
-/// the key, never the value. Any number of threads and processes may use one folder; who wants it alone claims it.
+/// The storage throws `PurchaseError`: `storageFailed` with the system's reason, or `storageCorrupt` for a damaged
+/// value. Errors contain the key, never the value. Any number of threads and processes can use a folder; a process that
+/// needs exclusive access locks it.
 public final class FileSecureStorage: SecureStorage {
     package struct Configuration: Sendable {
-        /// Created with mode 0700 when missing, its parents too; tightened to 0700 when others could read it.
+        /// The folder. It and its parents are created with mode 0700; a folder that others can read gets mode 0700.
         package var directory: String
-        /// The longest value, in bytes.
+        /// The greatest length of a value, in bytes.
         package var maximumBytes: Int
 
         package init(directory: String, maximumBytes: Int = 4 << 20) {
@@ -30,11 +31,21 @@ public final class FileSecureStorage: SecureStorage {
         try Self.makePrivateDirectory(configuration.directory)
     }
 
-    /// The folder is created with mode 0700 when missing, its parents too. A value has at most `maximumBytes` bytes.
+    /// Creates a storage.
+    ///
+    /// - Parameters:
+    ///   - directory: The folder. It and its parents are created with mode 0700 if they are missing.
+    ///   - maximumBytes: The greatest length of a value, in bytes.
+    /// - Throws: `PurchaseError` with the code `storageFailed` when the folder cannot be created or protected.
     public convenience init(directory: String, maximumBytes: Int = 4 << 20) throws {
         try self.init(configuration: Configuration(directory: directory, maximumBytes: maximumBytes))
     }
 
+    /// Reads a value.
+    ///
+    /// - Parameter key: The key.
+    /// - Returns: The value, or `nil` if there is none.
+    /// - Throws: `PurchaseError` with the code `storageFailed` or `storageCorrupt`.
     public func data(for key: String) throws -> [UInt8]? {
         let path = try path(for: key)
         let limit = configuration.maximumBytes + Envelope.overhead
@@ -49,6 +60,12 @@ public final class FileSecureStorage: SecureStorage {
         return value
     }
 
+    /// Writes or removes a value durably.
+    ///
+    /// - Parameters:
+    ///   - data: The value, or `nil` to remove it.
+    ///   - key: The key.
+    /// - Throws: `PurchaseError` with the code `storageFailed`.
     public func set(_ data: [UInt8]?, for key: String) throws {
         let path = try path(for: key)
         if let data {
@@ -82,8 +99,8 @@ public final class FileSecureStorage: SecureStorage {
         return "\(configuration.directory)/\(name)"
     }
 
-    /// Letters, digits, `-` and `_` stand for themselves, every other byte is percent-encoded: no key leaves the folder
-    /// or meets a temporary file, and no two share a file.
+    /// Percent-encodes every byte except letters, digits, `-` and `_`. So no key leaves the folder or conflicts with a
+    /// temporary file, and no two keys share a file.
     private static func fileName(for key: String) -> String {
         let name = key.utf8.map { byte in
             let scalar = Unicode.Scalar(byte)
@@ -109,7 +126,7 @@ public final class FileSecureStorage: SecureStorage {
         guard chmod(path, 0o700) == 0 else { throw failure("protect the folder", path, errno) }
     }
 
-    /// Tells of a file's failure by the key whose value it holds.
+    /// Converts a file error to an error that names the key of the value.
     static func explaining<Result>(
         _ key: String, _ body: () throws(FileFailure) -> Result
     ) throws(PurchaseError) -> Result {
@@ -132,7 +149,7 @@ public final class FileSecureStorage: SecureStorage {
             underlying: POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO))
     }
 
-    /// The form of a file: a mark with the format's version, the SHA-256 of the value, the value.
+    /// The format of a file: a mark with the version of the format, the SHA-256 of the value, and the value.
     private enum Envelope {
         static let mark = Array("souk1\n".utf8)
         static let overhead = mark.count + 32

@@ -1,11 +1,11 @@
 import Foundation
 import Primitives
 
-/// A lock of the system on a file of its own, which ends with the process that has it.
+/// A lock on a folder: a system lock on a file in it. It ends with its process.
 final class FolderLock: StorageClaim {
     private let file: Locked<Int32?>
 
-    /// `nil` when another claim on the folder stands.
+    /// Locks the folder. Returns `nil` when another lock exists.
     init?(directory: String) throws {
         guard let file = try Self.lock("\(directory)/.claim") else { return nil }
         self.file = Locked(file)
@@ -13,15 +13,16 @@ final class FolderLock: StorageClaim {
 
     deinit { release() }
 
-    /// The open and locked file, made when missing; `nil` while somebody else holds the lock. Closing it gives it back.
+    /// Opens and locks the file, which is created if it is missing. Returns `nil` while another lock exists. Closing
+    /// the file unlocks it.
     private static func lock(_ path: String) throws -> Int32? {
         let file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw FileSecureStorage.failure("claim the folder of", path, errno) }
+        guard file >= 0 else { throw FileSecureStorage.failure("lock the folder of", path, errno) }
         guard DurableFile.retrying({ Int(flock(file, LOCK_EX | LOCK_NB)) }) == 0 else {
             let reason = errno
             close(file)
             if reason == EWOULDBLOCK { return nil }
-            throw FileSecureStorage.failure("claim the folder of", path, reason)
+            throw FileSecureStorage.failure("lock the folder of", path, reason)
         }
         return file
     }
@@ -36,6 +37,8 @@ final class FolderLock: StorageClaim {
 }
 
 extension FileSecureStorage: ClaimableStorage {
-    /// Throws `PurchaseError.storageFailed` when the folder cannot be locked.
+    /// Locks the folder.
+    ///
+    /// - Throws: `PurchaseError` with the code `storageFailed` when the folder cannot be locked.
     package func claim() throws -> (any StorageClaim)? { try FolderLock(directory: directory) }
 }

@@ -1,17 +1,17 @@
-/// What is asked of Apple's Keychain: four calls on one item, and nothing that is not decided before.
+/// The four operations of Apple's Keychain on one item.
 package protocol Keychain: Sendable {
-    /// The item's value when the status is `success`.
+    /// Returns the value of the item when the status is `success`.
     func value(of item: KeychainItem) -> (status: KeychainStatus, value: [UInt8]?)
     func add(_ item: KeychainItem, value: [UInt8]) -> KeychainStatus
     func update(_ item: KeychainItem, value: [UInt8]) -> KeychainStatus
     func remove(_ item: KeychainItem) -> KeychainStatus
 }
 
-/// A generic password of the Keychain: what finds it, and when it may be read.
+/// A generic password of the Keychain: its attributes and the time at which it can be read.
 package struct KeychainItem: Hashable, Sendable {
     package var service: String
     package var account: String
-    /// `nil` is the app's own: the first one that its entitlements name.
+    /// The access group; `nil` is the app's own, the first one in its entitlements.
     package var accessGroup: String?
     package var accessibility: KeychainStorage.Accessibility
 }
@@ -26,12 +26,12 @@ package struct KeychainStatus: RawRepresentable, Hashable, Sendable {
     package static let notAvailable = KeychainStatus(rawValue: -25291)
     package static let duplicateItem = KeychainStatus(rawValue: -25299)
     package static let itemNotFound = KeychainStatus(rawValue: -25300)
-    /// The device is locked, or has not been unlocked since it was started.
+    /// The device is locked, or was not unlocked since it was started.
     package static let interactionNotAllowed = KeychainStatus(rawValue: -25308)
     package static let undecodable = KeychainStatus(rawValue: -26275)
     package static let missingEntitlement = KeychainStatus(rawValue: -34018)
 
-    /// What a status other than those that are answers means for the value of `item`. The value is never in the text.
+    /// Returns the error for a status that is not an answer. The text does not contain the value of `item`.
     package func error(_ action: String, _ item: KeychainItem) -> PurchaseError {
         let what = "\"\(item.account)\" in the Keychain"
         switch self {

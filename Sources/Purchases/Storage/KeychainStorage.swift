@@ -1,26 +1,26 @@
 import Primitives
 import StoreModel
 
-/// `SecureStorage` in Apple's Keychain: one generic password per key. With an access group, apps of one team read and
-/// write the same values.
+/// A `SecureStorage` in Apple's Keychain, with a generic password for each key. With an access group, the apps of one
+/// team share the values.
 ///
 ///     let storage = KeychainStorage(
 ///         service: "com.example.darkroom", accessGroup: "ABCDE12345.com.example.shared")
 ///
-/// It is made on Apple's platforms alone. A value is the one before or the one written, also after a crash; any number of
-/// threads and processes may use one service. Values stay when the app is removed from the device.
+/// It can be created only on Apple platforms. After a crash, a key has its old value or its new value. Any number of
+/// threads and processes can use a service. Values stay when the app is removed from the device.
 ///
-/// Throws `PurchaseError`: `storageLocked` while the device is locked, `storageCorrupt` for a value that cannot be
-/// decoded, else `storageFailed` with the system's reason. Errors name the key, never the value.
+/// The storage throws `PurchaseError`: `storageLocked` while the device is locked, `storageCorrupt` for a value that
+/// cannot be decoded, otherwise `storageFailed` with the system's reason. Errors contain the key, never the value.
 public struct KeychainStorage: SecureStorage {
     package struct Configuration: Sendable, Equatable {
-        /// Keeps values apart from those of others, within the app and within the access group.
+        /// The name that separates these values from others in the app and in the access group.
         package var service: String
-        /// Whose apps read the values: a group of the app's entitlements, the team's prefix included. `nil` is the first
-        /// one they name, which without the capability "Keychain Sharing" is the app's own.
+        /// The access group from the app's entitlements, with the prefix of the team. `nil` is the first group in the
+        /// entitlements, which without the capability "Keychain Sharing" is the app's own.
         package var accessGroup: String?
         package var accessibility: Accessibility
-        /// The longest value, in bytes.
+        /// The greatest length of a value, in bytes.
         package var maximumBytes: Int
 
         package init(
@@ -34,7 +34,7 @@ public struct KeychainStorage: SecureStorage {
         }
     }
 
-    /// When values may be read. They never leave the device, in no backup either.
+    /// The time at which values can be read. Values never leave the device, not even in a backup.
     public typealias Accessibility = OpenEnum<KeychainStorage>
 
     private static let longestKey = 255
@@ -46,6 +46,11 @@ public struct KeychainStorage: SecureStorage {
         self.keychain = keychain
     }
 
+    /// Reads a value.
+    ///
+    /// - Parameter key: The key, of at most 255 bytes.
+    /// - Returns: The value, or `nil` if there is none.
+    /// - Throws: `PurchaseError` with the code `storageFailed`, `storageLocked` or `storageCorrupt`.
     public func data(for key: String) throws -> [UInt8]? {
         let item = try item(key)
         let (status, value) = keychain.value(of: item)
@@ -56,6 +61,12 @@ public struct KeychainStorage: SecureStorage {
         }
     }
 
+    /// Writes or removes a value.
+    ///
+    /// - Parameters:
+    ///   - data: The value, or `nil` to remove it.
+    ///   - key: The key, of at most 255 bytes.
+    /// - Throws: `PurchaseError` with the code `storageFailed` or `storageLocked`.
     public func set(_ data: [UInt8]?, for key: String) throws {
         let item = try item(key)
         guard let data else {
@@ -71,7 +82,7 @@ public struct KeychainStorage: SecureStorage {
         try write(data, to: item)
     }
 
-    /// Another process may make or remove the item between the two calls, which then are each other's way out.
+    /// Updates or adds the item. Repeats both if another process creates or removes the item between the two calls.
     private func write(_ value: [UInt8], to item: KeychainItem) throws {
         var status = KeychainStatus.itemNotFound
         for _ in 0..<10 {
@@ -94,7 +105,7 @@ public struct KeychainStorage: SecureStorage {
 }
 
 extension KeychainStorage.Accessibility {
-    /// From the first unlocking after the device was started: purchases that arrive while it is locked are kept.
+    /// After the device was unlocked once since its start. Purchases that arrive while it is locked can be stored.
     public static var afterFirstUnlock: Self { Self(rawValue: "afterFirstUnlock") }
     /// While the device is unlocked.
     public static var whenUnlocked: Self { Self(rawValue: "whenUnlocked") }

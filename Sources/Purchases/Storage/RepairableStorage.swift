@@ -2,15 +2,19 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A storage that can keep a damaged value beside its place, for whoever wants to look at it, and have the place free.
+/// A storage that can move a damaged value aside for inspection.
 package protocol RepairableStorage: SecureStorage {
-    /// Durable when it returns; of values set aside under one key the last is kept. Returns where it is now, `nil` when
-    /// there was none.
+    /// Moves a value aside, durably. Keeps the last one that was set aside for each key. Returns its new location, or
+    /// `nil` when there was no value.
     func setAside(_ key: String) throws -> String?
 }
 
 extension FileSecureStorage: RepairableStorage {
-    /// The file is renamed: `.damaged` is added. Throws `PurchaseError.storageFailed`.
+    /// Renames the file by adding `.damaged`.
+    ///
+    /// - Parameter key: The key of the value.
+    /// - Returns: The path of the renamed file, or `nil` if there is none.
+    /// - Throws: `PurchaseError` with the code `storageFailed`.
     public func setAside(_ key: String) throws -> String? {
         let path = try path(for: key)
         let aside = path + ".damaged"

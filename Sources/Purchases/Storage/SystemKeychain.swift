@@ -3,8 +3,8 @@
     import Security
     import StoreModel
 
-    /// The Keychain of the device. On a Mac the one that iOS has too: the older one knows neither access groups nor when a
-    /// value may be read.
+    /// The Keychain of the device. On a Mac it is the data protection keychain, because the older one supports neither
+    /// access groups nor accessibility.
     struct SystemKeychain: Keychain {
         func value(of item: KeychainItem) -> (status: KeychainStatus, value: [UInt8]?) {
             var query = query(for: item)
@@ -49,9 +49,14 @@
     }
 
     extension KeychainStorage {
-        /// `service` keeps values apart from those of others, within the app and within the access group. `accessGroup` is a
-        /// group of the app's entitlements, the team's prefix included; `nil` is the first one they name. A value has at
-        /// most `maximumBytes` bytes.
+        /// Creates a storage in the Keychain of the device.
+        ///
+        /// - Parameters:
+        ///   - service: The name that separates these values from others in the app and in the access group.
+        ///   - accessGroup: The access group from the app's entitlements, with the prefix of the team. `nil` is the
+        ///     first group in the entitlements.
+        ///   - accessibility: The time at which values can be read.
+        ///   - maximumBytes: The greatest length of a value, in bytes.
         public init(
             service: String, accessGroup: String? = nil, accessibility: Accessibility = .afterFirstUnlock,
             maximumBytes: Int = 4 << 20
