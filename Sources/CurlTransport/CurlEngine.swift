@@ -111,7 +111,6 @@ struct Multi: @unchecked Sendable {
         precondition(Self.isLibraryReady, "libcurl cannot be initialised")
         guard let handle = curl_multi_init() else { preconditionFailure("libcurl is out of memory") }
         self.handle = handle
-        // The number of idle connections to keep. `TransferQueue` limits the open ones.
         souk_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumConnections))
     }
 }

@@ -16,8 +16,7 @@ struct ResponseHeaderParser {
             status = Self.status(in: text)
             headers = HTTPHeaders()
         } else if text.first == UInt8(ascii: " ") || text.first == UInt8(ascii: "\t") {
-            // A folded line (RFC 9112 section 5.2) continues the previous one.
-            guard let last = headers.fields.indices.last else { return nil }
+            guard let last = headers.fields.indices.last else { return nil }  // A folded line, RFC 9112 section 5.2.
             headers.fields[last].value += " " + Self.trimmed(text)
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             headers.add(Self.decoded(text[..<colon]), Self.trimmed(text[(colon + 1)...]))

@@ -10,7 +10,6 @@ package enum HTTPDate {
 
     /// Returns the text of an instant in seconds since 1970.
     package static func text(of seconds: Int64) -> String {
-        // 2026-11-20T14:40:00Z
         let parts = Array(RFC3339.string(from: Date(timeIntervalSince1970: Double(seconds))).utf8)
         func text(_ range: Range<Int>) -> String { String(decoding: parts[range], as: UTF8.self) }
         let month = Int(parts[5] - 48) * 10 + Int(parts[6] - 48)

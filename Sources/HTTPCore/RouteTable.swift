@@ -135,7 +135,6 @@ struct RouteTable: Sendable {
         for range in captured {
             let segment = Bytes(rebasing: path[range])
             guard segment.contains(UInt8(ascii: "%")) else {
-                // A part of a valid string between two slashes is valid UTF-8.
                 values.append(String(decoding: segment, as: UTF8.self))
                 continue
             }

@@ -5,13 +5,13 @@ import Primitives
     import FoundationNetworking
 #endif
 
-// The only transport of this library over URLSession. On Linux URLSession changes the spelling of header names, joins
-// repeated headers and loses their order. CurlTransport is the transport there.
-
 /// An `HTTPTransport` over URLSession, for Apple platforms.
 ///
 /// Bodies are buffered in both directions, up to `Configuration.maximumBodyBytes`. Cookies and caches are disabled.
 /// Redirects are returned, not followed. The transport enforces the timeout of a request itself.
+///
+/// Use `CurlTransport` on Linux, where URLSession changes the spelling of header names, joins repeated headers and
+/// loses their order.
 public final class URLSessionTransport: HTTPTransport {
     /// The timeout and the limit of a transport.
     public struct Configuration: Sendable {

@@ -75,7 +75,6 @@ final class Acceptor: Sendable {
     /// Returns whether a connection waits to be accepted, if `forConnections` is set. Returns early after a wake-up,
     /// which means room for a connection or the end.
     private func wait(forConnections: Bool, atMost milliseconds: Int32) -> Bool {
-        // poll ignores a negative descriptor.
         var events = [
             pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: forConnections ? listening.descriptor : -1, events: Int16(POLLIN), revents: 0),
@@ -95,7 +94,6 @@ final class Acceptor: Sendable {
                     return [EAGAIN, EINTR, ECONNABORTED].contains(errno) ? .none : .exhausted
                 }
                 connections.admit(socket)
-                // microhttpd closes a socket that it does not accept.
                 if MHD_add_connection(daemon.pointer, socket, address, length) == .YES { return .connection }
                 connections.withdraw(socket)
                 return .exhausted

@@ -162,6 +162,10 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Closes connections and sockets whose deadline has passed. The timer calls it; any thread may.
+    ///
+    /// While the registry drains, it calls `stopReading` again. microhttpd misses the end of an input that arrives
+    /// together with data: it reads the data and then waits for an event that has passed. Each call creates a new
+    /// event.
     func sweep() {
         let now = clock.now
         let (connections, lingering, isDraining) = state.withLock { state in
@@ -170,8 +174,6 @@ final class ConnectionRegistry: Sendable {
         }
         for connection in connections {
             connection.watch(at: now, deadlines)
-            // microhttpd misses the end of an input that arrives together with data: it reads the data and then waits
-            // for an event that has passed. Each call creates a new event.
             if isDraining { connection.stopReading() }
         }
         guard !lingering.isEmpty else { return }

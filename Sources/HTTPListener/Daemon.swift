@@ -74,12 +74,10 @@ final class Daemon: Sendable {
     ) -> OpaquePointer? {
         var settings = souk_mhd_settings()
         settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
-        // The acceptor enforces the limit. microhttpd needs room for one more, because it still counts a connection
-        // that has just closed.
+        // One more than the limit, because microhttpd still counts a connection that has just closed.
         settings.connections = UInt32(clamping: UInt(max(1, configuration.maximumConnections)) + 1)
         settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
-        // Request and response headers share this memory.
-        settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)
+        settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)  // Also for responses.
         settings.context = Unmanaged.passUnretained(service).toOpaque()
         settings.request_line = Callbacks.requestLine
         settings.access = Callbacks.access

@@ -53,7 +53,6 @@ struct ListeningSocket {
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
         guard result == 0 else { throw failure(errno, host, port) }
-        // The port is at the same offset in addresses of both families.
         return withUnsafePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { Int(UInt16(bigEndian: $0.pointee.sin_port)) }
         }

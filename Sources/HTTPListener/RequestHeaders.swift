@@ -75,8 +75,7 @@ struct RequestHeaders {
         if let problem = problem(within: limits) ?? Self.ambiguity(of: headers) { return .refuse(problem) }
         let length = headers["Content-Length"].flatMap { Int($0) }
         guard let length, length > limits.maximumBodyBytes else { return .accept(length: length) }
-        // With "Expect: 100-continue" the client has not begun to send. A body over `maximumDiscardedBytes` is not read
-        // to its end.
+        // The client waits, or its body is too long to be read to the end.
         let isWaiting = headers["Expect"]?.equalsIgnoringCase("100-continue") ?? false
         return isWaiting || length > limits.maximumDiscardedBytes
             ? .refuse(Self.tooLarge(limits)) : .discard(Self.tooLarge(limits))
@@ -110,8 +109,7 @@ struct RequestHeaders {
         guard headers.allSatisfy(\.name.isHTTPToken) else {
             return Self.malformed("A header name must be a token, with the colon right after it.")
         }
-        // RFC 9112 section 3.2.
-        let hosts = headers.values("Host").count
+        let hosts = headers.values("Host").count  // RFC 9112 section 3.2.
         guard hosts == 1 || (hosts == 0 && version == "HTTP/1.0") else {
             return Self.malformed("A request has exactly one Host header.", field: "Host")
         }

@@ -41,16 +41,14 @@ struct ResponseWriter {
 
     func queue(_ response: HTTPResponse, on connection: MHDConnection) -> MHD_Result {
         let bytes = response.body.buffered ?? []
-        // Responses to HEAD and responses 304 can state the length of a body that they do not contain.
         let stated = isHead || response.status == 304 ? response.headers["Content-Length"].flatMap { UInt64($0) } : nil
         if bytes.isEmpty, let stated {
             let unread = MHD_create_response_from_callback(stated, 1, Self.nothing, nil, nil)
             return queue(unread, response, on: connection)
         }
         if response.status == 304 {
-            // RFC 9110 section 8.6 allows only the length of the response 200. microhttpd ends the connection after a
-            // response without a length. By default it would send an empty chunk, which a response 304 must not contain
-            // either.
+            // RFC 9110 section 8.6 allows only the length of the response 200. Without a length, microhttpd would send
+            // an empty chunk, which a response 304 must not contain, so the connection ends after it.
             let unread = MHD_create_response_from_callback(UInt64.max, 1, Self.nothing, nil, nil)
             if let unread { souk_mhd_forbid_chunks(unread) }
             return queue(unread, response, on: connection)
@@ -83,8 +81,7 @@ struct ResponseWriter {
         guard let created else { return .NO }
         defer { MHD_destroy_response(created) }
         for field in response.headers where !Self.isWrittenByListener(field.name) {
-            // libmicrohttpd refuses empty values. White space around a value is not part of it.
-            let value = field.value.isEmpty ? " " : field.value
+            let value = field.value.isEmpty ? " " : field.value  // libmicrohttpd refuses empty values.
             guard MHD_add_response_header(created, field.name, value) == .YES else { return .NO }
         }
         if closesConnection || response.headers.values("Connection").contains(where: { $0.equalsIgnoringCase("close") })

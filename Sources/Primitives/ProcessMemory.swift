@@ -8,7 +8,6 @@ package enum ProcessMemory {
         limitFiles: [String] = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
     ) -> UInt64 {
         limitFiles.compactMap { path in
-            // The file contains "max" when there is no limit.
             (try? String(contentsOfFile: path, encoding: .utf8)).flatMap {
                 UInt64($0.trimmingCharacters(in: .whitespacesAndNewlines))
             }

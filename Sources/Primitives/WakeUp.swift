@@ -36,7 +36,6 @@ package final class WakeUp: Sendable {
 
     package func signal() {
         var byte: UInt8 = 0
-        // The reader also wakes up when the pipe is full.
         _ = write(input, &byte, 1)
     }
 

@@ -113,7 +113,9 @@ import Primitives
     }
 
     private final class CombineSubscription: Subscription, Sendable {
-        // Sendable: `DemandQueue` lets one thread at a time call the subscriber, which need not be Sendable.
+        /// The callbacks of a subscriber.
+        ///
+        /// Sendable: `DemandQueue` lets one thread at a time call the subscriber, which need not be Sendable.
         struct Reader: @unchecked Sendable {
             let receive: (EventOutput) -> Subscribers.Demand
             let finish: () -> Void

@@ -35,7 +35,9 @@
         }
     }
 
-    // Sendable: created and read only on the main actor.
+    /// A view in a document.
+    ///
+    /// Sendable: created and read only on the main actor.
     struct SwiftUIScreen: @unchecked Sendable {
         let view: any View
     }
@@ -108,7 +110,6 @@
 
         private func section(_ section: ViewDocument.Section) -> some View {
             Section(section.title ?? "") {
-                // A changed row has another identity, so that its control shows the new value.
                 ForEach(section.rows.indices.map { Place(index: $0, row: section.rows[$0]) }, id: \.self) { place in
                     row(place.row)
                 }

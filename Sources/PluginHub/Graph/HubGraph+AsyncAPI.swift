@@ -43,7 +43,6 @@ private struct AsyncAPIDocument {
         if let schema = channel.kind.replySchema {
             let replyKey = channelKeys.key(for: "\(key).reply")
             messages[replyKey] = message(channel.message, title: "answer", payload: schema)
-            // The hub returns the answer to the caller, so it has no address.
             channels[replyKey] = self.channel(replyKey, address: .null, nil)
             reply = [
                 "channel": reference("channels", replyKey),

@@ -134,7 +134,7 @@ extension HubGraph {
         var receivers: [String: [Plugin.ID]] = [:]
         var atLaunch: [String: [Plugin.ID]] = [:]
         for (id, policy) in policies.enumerated() {
-            // An event travels from the plugin that lists it as incoming to the plugin that lists it as outgoing.
+            // `incoming` lists the published events, so an event travels from there to `outgoing`.
             for message in policy.outgoing(kind).unique {
                 if kind == .event {
                     receivers[message, default: []].append(id)

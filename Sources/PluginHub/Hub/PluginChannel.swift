@@ -103,13 +103,13 @@ final class PluginChannel: PluginContext {
         return try nested(routes, event) { try collect(publishers, event, payload) }
     }
 
-    /// Merges the publishers of all members that accept. If none does, throws the error of the first.
+    /// Merges the publishers of all members that accept. If none does, throws the error of the first. Only readers of
+    /// the trace see the other errors.
     private func collect(_ members: [Member], _ event: Message, _ payload: JSONObject?) throws -> EventPublisher {
         let answers = members.map { ask($0, event, payload) }
         let publishers = answers.compactMap { try? $0.get() }
         guard !publishers.isEmpty else { return try answers[0].get() }
         for (member, answer) in zip(members, answers) {
-            // Only readers of the trace see these errors.
             if case .failure(let error) = answer { recordFailure(of: member, event, error) }
         }
         return .merge(publishers)

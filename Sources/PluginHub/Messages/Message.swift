@@ -162,7 +162,8 @@ extension MessageID: Codable {
     }
 }
 
-/// The rule for the names and ids in the hub.
+/// The rule for the names and ids in the hub. Only one form of names that look the same is valid, so two strings are
+/// equal when their bytes are equal.
 enum NameRule {
     static let longest = 255
 
@@ -173,7 +174,6 @@ enum NameRule {
         if count > longest { return "must not be longer than \(longest) bytes (it has \(count))" }
         let hasControl = name.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
         if hasControl { return "must not contain control characters" }
-        // Only one form of names that look the same is valid, so strings are equal when their bytes are.
         return name.isInNormalFormC ? nil : "must be in Unicode's form NFC: compose its letters with their accents"
     }
 }

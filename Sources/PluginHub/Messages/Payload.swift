@@ -18,7 +18,6 @@ extension JSONObject {
             throw PluginError(
                 .missingField, "The payload must have the field \"\(field)\": \(PayloadCoding.phrase(type)).")
         }
-        // The most frequent types, without a decoder.
         let plain: Any? =
             if type == String.self {
                 value.stringValue

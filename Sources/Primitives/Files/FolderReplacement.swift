@@ -54,7 +54,6 @@ package final class FolderReplacement: Sendable {
         try Self.walk(path, DurableFile.flush)
         try target.put(path, exchange)
         isCommitted.withLock { $0 = true }
-        // The next replacement removes what cannot be removed now.
         defer { try? FileManager.default.removeItem(atPath: path) }
         try DurableFile.flush(target.parent)
     }
@@ -78,7 +77,6 @@ package final class FolderReplacement: Sendable {
             try? FileManager.default.removeItem(atPath: leftover)
             close(lock)
         }
-        // Replaces the empty folder. If the process is killed, the next replacement removes it.
         guard rename(target.folder, leftover) == 0 || errno == ENOENT else {
             throw FileFailure("remove", folder, errno)
         }
@@ -205,9 +203,9 @@ extension FolderReplacement {
             return made
         }
 
-        /// Gives `new` the name of the folder, and the old folder another name.
+        /// Gives `new` the name of the folder, and the old folder another name. Tries again when another process has
+        /// created or removed the folder meanwhile.
         func put(_ new: String, _ exchange: Exchange) throws(FileFailure) {
-            // Meanwhile other processes can create or remove the folder.
             for _ in 0..<Self.attempts {
                 if rename(new, folder) == 0 { return }
                 guard [EEXIST, ENOTEMPTY].contains(errno) else { throw FileFailure("replace", folder, errno) }
@@ -227,7 +225,6 @@ extension FolderReplacement {
             let old = "\(parent)/\(oldPrefix)\(new.suffix(6))"
             guard rename(folder, old) == 0 || errno == ENOENT else { throw FileFailure("replace", folder, errno) }
             if rename(new, folder) == 0 {
-                // The caller removes this name.
                 rename(old, new)
                 return true
             }

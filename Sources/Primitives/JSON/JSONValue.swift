@@ -179,7 +179,6 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
 
     /// Creates a number from `text`, or returns `nil` when `text` is not a JSON number.
     public init?(text: String) {
-        // A document can have white space around its value, but a number cannot.
         guard let first = text.utf8.first, let last = text.utf8.last, !Self.isSpace(first), !Self.isSpace(last),
             case .number? = try? JSONValue(parsing: text)
         else { return nil }
@@ -211,7 +210,6 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
             digits.removeLast()
             exponent += 1
         }
-        // The longest integers, of 128 bits, have 39 digits.
         guard (0...38).contains(exponent) else { return nil }
         digits += [UInt8](repeating: UInt8(ascii: "0"), count: exponent)
         return Integer((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
@@ -253,7 +251,6 @@ extension JSONNumber: Hashable {
         var value = Value(
             isNegative: mantissa.count != whole.count,
             digits: Array(whole.filter { $0 != UInt8(ascii: ".") }.drop { $0 == UInt8(ascii: "0") }))
-        // Zero has no sign and no exponent.
         guard !value.digits.isEmpty else { return Value() }
         let fraction = whole.firstIndex(of: UInt8(ascii: ".")).map { whole[whole.index(after: $0)...].count } ?? 0
         var zeros = 0

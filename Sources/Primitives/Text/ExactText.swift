@@ -74,8 +74,7 @@ extension String {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
         }
         if isHashed == nil { for byte in utf8 { hasher.combine(byte) } }
-        // Ends the string with a byte that UTF-8 does not contain, so that consecutive strings cannot be divided in two
-        // ways.
+        // A byte that UTF-8 does not contain separates consecutive strings.
         hasher.combine(0xFF as UInt8)
     }
 }

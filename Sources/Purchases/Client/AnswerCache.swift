@@ -48,8 +48,7 @@ actor AnswerCache {
         do {
             try storage.set(try WireJSON.encode(answers), for: Self.key(answers.version.user))
         } catch {
-            // The next answer repeats the attempt.
-            written = nil
+            written = nil  // The next answer repeats the attempt.
             report(error)
         }
     }

@@ -209,7 +209,6 @@ extension PurchaseClient {
         recordGained(purchase.paidFeatures, from: seller, ticket: ticket)
         await keepAnswers()
         guard rule.after == .othersFeatures, let members = try? members() else { return purchase }
-        // The customer does not wait for a plugin that did not even receive the log-in.
         let excluded = session.withLock { $0.awaitingLogIn.union([seller.index]) }
         let others = members.filter { !excluded.contains($0.index) }
         await refreshPaidFeatures(of: others)
@@ -221,8 +220,8 @@ extension PurchaseClient {
         return purchase
     }
 
-    /// Updates the paid features of plugins. Returns when all have answered, or after the deadline of a purchase. Later
-    /// answers reach `paidFeaturesUpdates`.
+    /// Updates the paid features of plugins. Returns when all have answered, after the deadline of a purchase, or when
+    /// the caller is cancelled. Later answers reach `paidFeaturesUpdates`.
     private func refreshPaidFeatures(of members: [Member]) async {
         guard !members.isEmpty else { return }
         let asking = runInBackground { [self] in
@@ -238,7 +237,6 @@ extension PurchaseClient {
                 }
             }
         }
-        // A cancelled caller has bought nevertheless, and gets the known features.
         try? await Deadline.answer(
             within: configuration.afterPurchaseDeadline, sleep: configuration.sleep, asking: "all others"
         ) { await asking.value }

@@ -36,10 +36,9 @@ extension PurchaseClient {
         }
     }
 
-    /// Logs the user out at every plugin. Does nothing before setup.
+    /// Logs the user out at every plugin, even if the caller is cancelled. Does nothing before setup.
     public func logOut() async {
         guard let members = try? members() else { return }
-        // A cancelled caller still wants to log out.
         _ = try? await Task {
             try await self.runSerially {
                 let former = await self.userWillChange(to: nil)

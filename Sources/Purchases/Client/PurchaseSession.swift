@@ -181,7 +181,7 @@ struct PurchaseSession {
     /// The version of the answers to store, or `nil` during a change of the user.
     var keptVersion: KeptAnswers.Version? { isChangingUser ? nil : .init(change: changes, user: userId) }
 
-    /// The answers to store.
+    /// The answers to store. If two plugins have the same name, those of the first are stored.
     var kept: KeptAnswers? {
         guard let version = keptVersion else { return nil }
         var plugins: [String: KeptAnswers.OfPlugin] = [:]
@@ -194,7 +194,6 @@ struct PurchaseSession {
             if let entry = features[member.index] {
                 said.features = .init(asOf: entry.origin.asOf, value: entry.value.features.map(KeptFeature.init))
             }
-            // If two plugins have the same name, the first one is stored.
             if said != KeptAnswers.OfPlugin(), plugins[member.plugin.name] == nil { plugins[member.plugin.name] = said }
         }
         return KeptAnswers(version: version, plugins: plugins)
@@ -206,13 +205,13 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Adds the answers of an earlier run. They count until the plugins answer.
+    /// Adds the answers of an earlier run, which count until the plugins answer. An earlier version may have stored
+    /// answers of a plugin that now stores its own; they count only if the plugin has none.
     private mutating func recall(_ kept: RecalledAnswers) {
         for (index, said) in kept.ofPlugins {
             paidFeatures.recall(said.paidFeatures, from: index, asOf: said.asOf)
             features.recall(said.features, from: index, asOf: said.asOf)
         }
-        // An earlier version may have stored answers here of a plugin that now stores its own.
         guard let kept = kept.stored else { return }
         var named: Set<ExactString> = []
         for member in registered ?? [] where named.insert(ExactString(member.plugin.name)).inserted {

@@ -6,8 +6,8 @@ struct PaidFeaturesService: Sendable {
     let features: FeaturesService
     let subscriptions: SubscriptionsService
 
-    /// Returns the paid features. Requests the subscriptions only if a feature names one. Passes subscriptions that
-    /// cannot be read, or have an unknown state, to `report`.
+    /// Returns the paid features, which are as old as the older of the two answers. Requests the subscriptions only if
+    /// a feature names one. Passes subscriptions that cannot be read, or have an unknown state, to `report`.
     func paidFeatures(
         of user: UserId, again: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> Sourced<PaidFeatures> {
@@ -18,7 +18,6 @@ struct PaidFeaturesService: Sendable {
         let answer = try await subscriptions.subscriptions(of: user, again: again)
         report(answer.value.leftOut)
         let joined = PaidFeatures(joining: rows.value, with: SubscriptionChain(answer.value.subscriptions))
-        // The joined answer is as old as the older one.
         return Sourced(
             value: joined, origin: rows.origin.asOf <= answer.origin.asOf ? rows.origin : answer.origin)
     }
@@ -47,8 +46,7 @@ extension PaidFeature {
         _ row: FeatureInternal, paidBy subscription: SubscriptionInternal, then next: SubscriptionInternal?
     ) {
         var current = Period(subscription)
-        // The feature's end takes precedence. It can be before the end of the period (refund) or after it (grace
-        // period).
+        // The feature's end is earlier than the period's after a refund, and later in a grace period.
         if let end = row.actualTill { current.endDate = end }
         let ident = subscription.pricePoint.ident
         self.init(
