@@ -40,14 +40,16 @@ import Testing
         #expect(try await error(HTTPRequest(method: .head, url: url, body: .text("x"))).code == .unsupported)
     }
 
-    @Test func `nobody listening is a failed connection, which may be retried`() async throws {
+    @Test func `a port without a listener is a failed connection, which is retryable`() async throws {
         let port = try ReservedPort()
         let refused = try await error(HTTPRequest(method: .get, url: port.url))
         #expect(refused.code == .connectionFailed)
         #expect(refused.isRetryable)
     }
 
-    @Test func `a server that says nothing, one that stops and one that talks nonsense are told apart`() async throws {
+    @Test func `a silent server, one that disconnects and one that sends invalid data cause different errors`()
+        async throws
+    {
         let silent = try ScriptedServer { peer in _ = peer.receive(until: "\r\n\r\n") }
         #expect(try await error(HTTPRequest(method: .get, url: silent.url)).code == .noAnswer)
         let cut = try ScriptedServer { peer in
@@ -124,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the deadline also ends an answer that is streaming, and one that nobody reads`(isReadLate: Bool)
+    func `the deadline also ends a response that is streaming, and one without a reader`(isReadLate: Bool)
         async throws
     {
         let hasEnded = Gate()

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [3, 30]) func `a streamed request that is not as long as it said fails`(announced: Int)
+    @Test(arguments: [3, 30]) func `a streamed request without its stated length fails`(announced: Int)
         async throws
     {
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }

@@ -10,7 +10,7 @@ import Testing
         init(_ origin: String) { self.origin = origin }
     }
 
-    @Test func `those that came first begin first, and one that ends makes room for the next`() {
+    @Test func `the first added transfers begin first, and the end of one makes room for the next`() {
         var queue = TransferQueue<Exchange>(limit: 3, limitOfOrigin: 2)
         let exchanges = ["a", "a", "a", "b", "b"].map(Exchange.init)
         for exchange in exchanges { queue.add(exchange, to: exchange.origin) }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `whatever comes, ends and gives up, nobody is forgotten`(seed: UInt64) {
+    func `no transfer is lost, whatever is added, ended and removed`(seed: UInt64) {
         var numbers = SeededNumbers(state: seed)
         let (limit, limitOfOrigin) = (Int.random(in: 1...6, using: &numbers), Int.random(in: 1...4, using: &numbers))
         var queue = TransferQueue<Exchange>(limit: limit, limitOfOrigin: limitOfOrigin)

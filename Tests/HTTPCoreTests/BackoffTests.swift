@@ -12,13 +12,13 @@ import Testing
             ])
     }
 
-    @Test func `a pause lies in the upper half, where the spread says`() {
+    @Test func `a pause is in the upper half, as the spread selects`() {
         #expect(backoff.pause(after: 3, asked: nil, spread: 0) == .seconds(1))
         #expect(backoff.pause(after: 3, asked: nil, spread: 0.5) == .milliseconds(1500))
         #expect(backoff.pause(after: 3, asked: nil, spread: 1) == .seconds(2))
     }
 
-    @Test func `a pause that the server asks for is kept as it is, and one that is too long ends the attempts`() {
+    @Test func `the server's pause is used unchanged, and one that is too long ends the attempts`() {
         #expect(backoff.pause(after: 1, asked: .zero, spread: 1) == .zero)
         #expect(backoff.pause(after: 1, asked: .seconds(5), spread: 0) == .seconds(5))
         #expect(backoff.pause(after: 1, asked: .milliseconds(5001), spread: 0) == nil)

@@ -45,7 +45,7 @@ import Testing
         #expect(try await readAll(HTTPBodyStream([]), into: size) == [])
     }
 
-    @Test func `what came before a failure is read before it`() async {
+    @Test func `the bytes before a failure are read before the error`() async {
         let left = Locked(2)
         let stream = HTTPBodyStream {
             guard
@@ -62,7 +62,7 @@ import Testing
         #expect(taken.withLock { $0 } == 6)
     }
 
-    @Test func `the next piece is asked for when the one before has been taken whole`() async throws {
+    @Test func `the next chunk is requested when the previous one has been read completely`() async throws {
         let pulls = CallLog<Int>()
         let ready = CallLog<Int>()
         let feed = BodyFeed(
@@ -82,7 +82,7 @@ import Testing
         feed.cancel()
     }
 
-    @Test func `giving up wakes the reader, stops the stream, and leaves an error`() async throws {
+    @Test func `cancelling wakes the reader, cancels the stream, and leaves an error`() async throws {
         let (isAsked, isStopped) = (Gate(), CallLog<Int>())
         let ready = CallLog<Int>()
         let stream = HTTPBodyStream(

@@ -38,7 +38,7 @@ import Testing
         #expect(cancelled.withLock { $0 } == 0)
     }
 
-    @Test func `dropping a stream before its end tells the producer`() async throws {
+    @Test func `releasing a stream before its end stops the producer`() async throws {
         let cancelled = Locked(0)
         do {
             let stream = HTTPBodyStream(next: { [1] }, cancel: { cancelled.withLock { $0 += 1 } })

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct HTTPHeaderEdgeTests {
     /// `tchar` of RFC 9110 section 5.6.2.
-    @Test func `exactly the characters of a token may stand in a name`() {
+    @Test func `a name can contain exactly the characters of a token`() {
         let allowed = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
         for byte in UInt8(0)..<0x80 {
             let headers = HTTPHeaders([.init(name: String(decoding: [0x61, byte], as: UTF8.self), value: "")])
@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func `exactly line breaks and NUL may not stand in a value`() {
+    @Test func `a value can contain everything except line breaks and NUL`() {
         for byte in UInt8(0)..<0x80 {
             let headers = HTTPHeaders([.init(name: "a", value: String(decoding: [0x61, byte, 0x62], as: UTF8.self))])
             #expect(((try? headers.validate()) == nil) == [0, 0x0A, 0x0D].contains(byte), "\(byte)")
@@ -19,7 +19,7 @@ import Testing
         #expect(throws: Never.self) { try HTTPHeaders([.init(name: "a", value: "é日")]).validate() }
     }
 
-    @Test func `every field is looked at, not only the first`() {
+    @Test func `every field is validated, not only the first`() {
         #expect(throws: HTTPError(.invalidHeader, "")) { try (["a": "1", "b": "2\n"] as HTTPHeaders).validate() }
         #expect(throws: HTTPError(.invalidHeader, "")) { try (["a": "1", "b b": "2"] as HTTPHeaders).validate() }
     }
@@ -57,7 +57,7 @@ import Testing
         "Set-Cookie", "X-API-Key", "api-key", "Souk-Customer-Token", "X-Auth-Token", "X-Access-Token", "X-CSRF-Token",
         "X-Amz-Security-Token", "X-Goog-Api-Key", "Stripe-Signature",
     ])
-    func `credentials are hidden without being asked`(name: String) {
+    func `credentials are redacted by default`(name: String) {
         let redacted = HTTPHeaders([.init(name: name, value: "secret")]).redacted()
         #expect(redacted.fields == [.init(name: name, value: "[redacted]")])
     }

@@ -16,7 +16,7 @@ import Testing
         #expect(problem.response.status == 409)
     }
 
-    @Test func `what is not needed may be missing, and what is not known is passed over`() throws {
+    @Test func `optional members can be missing, and unknown members are ignored`() throws {
         let problem = try #require(parse(["status": 404, "code": "gone", "detail": "Gone.", "trace": [1, 2]]))
         #expect(problem.title == "gone")
         #expect(problem.field == nil && !problem.isRetryable)
@@ -28,12 +28,12 @@ import Testing
             ["status": 404.5, "code": "gone", "detail": "Gone."], ["code": "gone", "detail": "Gone."],
             ["status": 404, "code": 1, "detail": "Gone."], [], "gone", nil,
         ] as [JSONValue])
-    func `an answer of another server is no problem of ours`(json: JSONValue) {
+    func `a response of another server is not a problem`(json: JSONValue) {
         #expect(parse(json) == nil)
     }
 
     @Test(arguments: ["", "<html>", "{", "\u{FEFF}{}"])
-    func `an answer that is not JSON is none`(text: String) {
+    func `a response that is not JSON is not a problem`(text: String) {
         #expect(HTTPProblem(parsing: Array(text.utf8)) == nil)
     }
 }

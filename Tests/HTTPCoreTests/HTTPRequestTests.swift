@@ -48,7 +48,7 @@ import Testing
         #expect(HTTPQuery(parsing: "q=a+b")?["q"] == "a b")
     }
 
-    @Test func `a JSON request says so unless it is told otherwise`() {
+    @Test func `a JSON request sets Content-Type unless the headers contain it`() {
         #expect(HTTPRequest(method: .post, url: "/", json: [:]).headers["content-type"] == "application/json")
         let own = HTTPRequest(method: .post, url: "/", headers: ["content-type": "application/x"], json: [:])
         #expect(own.headers.values("Content-Type") == ["application/x"])

@@ -19,7 +19,7 @@ import Testing
         String(decoding: try await mirror.send(request).body.collect(upTo: 1000), as: UTF8.self)
     }
 
-    @Test func `a handler gets the body, and not the deadline of who asked`() async throws {
+    @Test func `a handler gets the body, and not the timeout of the caller`() async throws {
         let request = HTTPRequest(
             method: .post, url: "http://host/a#b", body: .stream(HTTPBodyStream([[0x78], [0x79]])),
             timeout: .seconds(50))
@@ -37,7 +37,7 @@ import Testing
         #expect(try await answer(HTTPRequest(method: .get, url: url, headers: headers)) == "GET \(expected) - ")
     }
 
-    @Test func `a connection that is closed without an answer is an error that may pass`() async throws {
+    @Test func `a connection that is closed without a response is a retryable error`() async throws {
         let transport = InProcessTransport(AnyHTTPHandler { _ in .ready(.connectionClosed) })
         let error = await #expect(throws: HTTPError.self) {
             try await transport.send(HTTPRequest(method: .get, url: "http://h/"))
@@ -45,7 +45,7 @@ import Testing
         #expect(error?.code == .noAnswer && error?.isRetryable == true)
     }
 
-    @Test func `the handler is told that the caller gives up`() async throws {
+    @Test func `the handler's task is cancelled with the caller`() async throws {
         let (isAsked, isTold) = (Gate(), Gate())
         let transport = InProcessTransport(
             AnyHTTPHandler { _ in
@@ -66,7 +66,7 @@ import Testing
         try await isTold.pass()
     }
 
-    @Test func `an answer that is at hand and one that comes are changed alike`() async {
+    @Test func `a ready reply and a suspended one are changed alike`() async {
         let change: @Sendable (HTTPResponse) -> HTTPResponse = { HTTPResponse(status: $0.status + 1) }
         let replies: [HTTPReply] = [
             .ready(HTTPResponse(status: 200)), .suspended { HTTPResponse(status: 200) },

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the address that a server is bound to is a name of it`() {
+    @Test func `a server accepts the address that it is bound to`() {
         let gate = LocalRequestGate(boundTo: "192.168.1.2")
         #expect(code(gate, ["Host": "192.168.1.2:8080"]) == nil)
         #expect(code(gate, ["Host": "localhost"]) == nil)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0", "::"])
-    func `a server on all addresses goes by every address and by no foreign name`(address: String) {
+    func `a server on all addresses accepts every address and no foreign name`(address: String) {
         let gate = LocalRequestGate(boundTo: address)
         for host in ["10.0.0.7:8080", "[fd00::1]:80", "localhost", "127.0.0.1"] {
             #expect(code(gate, ["Host": host]) == nil, "\(host)")
@@ -105,7 +105,7 @@ import Testing
             ),
             (.post, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], "foreign_site"),
         ] as [(HTTPRequest.Method, HTTPHeaders, String?)])
-    func `a page of another site asks for nothing, but may lead to a page`(
+    func `a page of another site can only navigate to a page`(
         method: HTTPRequest.Method, headers: HTTPHeaders, refusal: String?
     ) {
         var headers = headers
@@ -114,7 +114,7 @@ import Testing
         #expect(code(.anyHost, headers, by: method) == refusal)
     }
 
-    @Test func `a form that keeps its origin to itself needs the secret of its page`() {
+    @Test func `a form without an origin needs the secret of its page`() {
         let form = HTTPRequest(method: .post, url: "/", headers: ["Host": "localhost", "Origin": "null"])
         #expect(LocalRequestGate().refusal(of: form)?.code == "foreign_site")
         #expect(LocalRequestGate().refusal(of: form, isProven: true) == nil)
@@ -123,12 +123,12 @@ import Testing
         #expect(LocalRequestGate().refusal(of: foreign, isProven: true)?.code == "foreign_site")
     }
 
-    @Test func `a server that wants a credential is called by any name, and by no other site`() {
+    @Test func `a server with a credential accepts any name, but no other site`() {
         #expect(code(.anyHost, ["Host": "evil.example"]) == nil)
         #expect(code(.anyHost, ["Host": "evil.example", "Origin": "http://other.example"]) == "foreign_site")
     }
 
-    @Test func `what is refused never reaches the handler`() async throws {
+    @Test func `a refused request never reaches the handler`() async throws {
         let handler = LocalRequestGate().guarding(AnyHTTPHandler { _ in .ready(HTTPResponse(status: 204)) })
         func status(_ host: String) async -> Int {
             await handler.respond(to: HTTPRequest(method: .get, url: "/", headers: ["Host": host])).response().status
@@ -151,7 +151,7 @@ import Testing
             ("multipart/form-data; boundary=x", 415), ("text/plain; application/json", 415), ("", 415), (nil, 415),
             ("application/jsonx", 415), ("application/json, text/plain", 415),
         ] as [(String?, Int?)])
-    func `a body for a JSON endpoint says that it is JSON`(type: String?, status: Int?) {
+    func `a body for a JSON endpoint must be declared as JSON`(type: String?, status: Int?) {
         var request = HTTPRequest(method: .post, url: "/", body: .text("{}"))
         request.headers["Content-Type"] = type
         let problem = request.refusalOfMediaType

@@ -84,7 +84,7 @@ import Testing
         #expect(await answer(router, .get, "/%7Bopen").hasPrefix("GET /{open"))
     }
 
-    @Test func `a fault of the program stops it`() async {
+    @Test func `a programming error stops the program`() async {
         await #expect(processExitsWith: .failure) {
             var router = Router()
             router.on(.get, "a") { _, _ in .ready(HTTPResponse(status: 200)) }

@@ -43,7 +43,7 @@ import Testing
         #expect(answer.body == expected)
     }
 
-    @Test func `a literal segment that leads nowhere gives way to a parameter`() async {
+    @Test func `a literal segment without a route gives way to a parameter`() async {
         #expect(await answer(.delete, "/v1/customers/me/grants/7").body == "me 7")
         #expect(await answer(.post, "/v1/customers/me").body == "posted")
     }
@@ -52,13 +52,13 @@ import Testing
         "/v1", "/v1/customers/", "/v1/customers/a/", "//v1/customers", "/V1/customers", "/v1/customers/a/b", "*", "",
         "http://host", "/v1/../v1/customers",
     ])
-    func `a path nobody has is 404`(url: String) async throws {
+    func `an unknown path is 404`(url: String) async throws {
         let answer = await answer(.get, url)
         #expect(answer.status == 404)
         #expect(try JSONValue(parsing: answer.body)["code"] == "not_found")
     }
 
-    @Test func `a method the path does not have is 405 and names those it has`() async throws {
+    @Test func `an unknown method is 405 and lists the known ones`() async throws {
         let answer = await answer(.put, "/v1/customers/me")
         #expect(answer.status == 405)
         #expect(answer.allow == "GET, HEAD, POST")
@@ -79,7 +79,7 @@ import Testing
         #expect(await answer(.get, "/slow?a=1").body == "/slow?a=1")
     }
 
-    @Test func `refusals can be answered otherwise and keep Allow`() async {
+    @Test func `a custom refusal keeps Allow`() async {
         var router = router
         router.refuse = { _, request in HTTPResponse(status: 418, body: .text(request.url)) }
         let response = await router.respond(to: HTTPRequest(method: .put, url: "/")).response()

@@ -17,14 +17,14 @@ import Testing
         (.serverCertificateHasUnknownRoot, "tlsFailed"), (.dataLengthExceedsMaximum, "bodyTooLarge"),
         (.cannotParseResponse, "protocolError"), (.fileDoesNotExist, "protocolError"),
     ])
-    func `an error of a session has a code here, and comes back as it was`(code: URLError.Code, expected: String) {
+    func `an error of a session has a code and converts back unchanged`(code: URLError.Code, expected: String) {
         let error = HTTPError(reportedBySession: URLError(code))
         #expect(error.code.rawValue == expected)
         #expect(error.asURLError.code == code)
         #expect(error.reason.contains(expected))
     }
 
-    @Test func `an error that is none of a session's is kept as what is underneath`() {
+    @Test func `an error of another type is the underlying error`() {
         struct Other: Error {}
         let error = HTTPError(reportedBySession: Other())
         #expect(error.code == .protocolError && error.underlying is Other)
@@ -38,7 +38,7 @@ import Testing
         (.bodyTooLarge, .dataLengthExceedsMaximum), (.protocolError, .cannotParseResponse),
         (.unsupported, .unsupportedURL), (.init(rawValue: "own"), .badServerResponse),
     ])
-    func `an error of ours is one that apps of URLSession know`(code: HTTPError.Code, expected: URLError.Code) {
+    func `an HTTPError converts to a URLError`(code: HTTPError.Code, expected: URLError.Code) {
         #expect(HTTPError(code, "").asURLError.code == expected)
     }
 }

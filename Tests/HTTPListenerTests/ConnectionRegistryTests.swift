@@ -73,7 +73,7 @@ import Testing
         registry.stop()
     }
 
-    @Test func `a connection that no longer waits is passed over`() throws {
+    @Test func `a connection that no longer waits is skipped`() throws {
         let lines = [try Line(), try Line()]
         let connections = lines.map { registry.open($0.server) }
         registry.sweep()
@@ -86,7 +86,7 @@ import Testing
         registry.stop()
     }
 
-    @Test func `what a refused sender still sends is read for two seconds`() throws {
+    @Test func `further input after a refusal is read for two seconds`() throws {
         let line = try Line()
         let connection = registry.open(line.server)
         connection.lingerAfterClose()

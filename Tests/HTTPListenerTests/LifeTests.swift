@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `what outlives the grace period is cancelled, and not before`() async throws {
+    @Test func `a request is cancelled after the grace period, and not before`() async throws {
         let (started, cancelled, time) = (Signal(), Signal(), ManualMonotonicClock())
         let cancelledAfter = Locked(Duration.zero)
         let handler = AnyHTTPHandler { _ in
@@ -190,7 +190,7 @@ import Testing
     }
 
     /// No time passes here, so the listener waits until the client has read its answer.
-    @Test func `what outlives the grace period is answered 503`() async throws {
+    @Test func `a request that exceeds the grace period gets 503`() async throws {
         let (started, cancelled) = (Signal(), Signal())
         let handler = AnyHTTPHandler { _ in
             .suspended {

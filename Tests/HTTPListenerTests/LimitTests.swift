@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `a sender of too much gets to read the 413 after all of it`() async throws {
+    @Test func `the sender of a long body can read the 413 after it`() async throws {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `too much that was announced is refused before it is sent`() async throws {
+    @Test func `a long announced body is refused before it is sent`() async throws {
         try await withListener(echo) {
             $0.maximumBodyBytes = 1000
         } body: { address, _ in
@@ -59,7 +59,9 @@ import Testing
         }
     }
 
-    @Test func `more than will be thrown away is refused at once and its sender can read that`() async throws {
+    @Test func `a body that is too long to discard is refused at once, and the client can read the response`()
+        async throws
+    {
         try await withListener(echo) {
             $0.maximumBodyBytes = 1000
             $0.maximumDiscardedBytes = 10_000
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a chunked body past what will be thrown away ends the connection`() async throws {
+    @Test func `a chunked body that is too long to discard ends the connection`() async throws {
         try await withListener(echo) {
             $0.maximumBodyBytes = 1000
             $0.maximumDiscardedBytes = 10_000
@@ -177,7 +179,7 @@ import Testing
         _ = await sending.result
     }
 
-    @Test func `a connection that says nothing is closed at the header deadline`() async throws {
+    @Test func `a silent connection is closed at the header deadline`() async throws {
         try await withListener(echo) {
             $0.clock = MonotonicClock()
             $0.headerTimeout = .milliseconds(300)
@@ -356,7 +358,7 @@ import Testing
         }
     }
 
-    @Test func `clients that never ask do not keep out those who do`() async throws {
+    @Test func `silent clients do not keep out active ones`() async throws {
         try await withListener(echo) {
             $0.maximumConnections = 32
             $0.givesWayAfter = .zero

@@ -209,7 +209,7 @@ import Testing
         "GET / HTTP/1.0\r\n\r\n", "GET /a?b=c&d&=%00 HTTP/1.1\r\nHost: x\r\nA: \u{E4}\u{1F600}\r\n\r\n",
         "GET / HTTP/1.1\r\nCookie: a=b; c=d\r\nHost: x\r\nCookie: e=f\r\n\r\n",
     ])
-    func `what the rules allow is not taken for a control character`(request: String) async throws {
+    func `allowed characters are not mistaken for control characters`(request: String) async throws {
         try await withListener(echo) { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send(request)
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: ["\r\n\r\n\r\n", "GET\r\n\r\n", "\u{16}\u{3}\u{1}garbage\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n"])
-    func `what is no request at all ends the connection and nothing else`(garbage: String) async throws {
+    func `input that is not a request ends only its connection`(garbage: String) async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) { address, _ in
             let client = try await RawClient(port: address.port)

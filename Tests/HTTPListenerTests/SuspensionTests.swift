@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a streamed answer of known and unknown length arrives whole on a connection that lives on`()
+    @Test func `a streamed response of known or unknown length arrives whole, and the connection stays open`()
         async throws
     {
         let chunks = (0..<40).map { [UInt8](repeating: UInt8($0), count: $0 * 1000) }
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a stream that fails cuts the answer so that the client notices`() async throws {
+    @Test func `a failing stream ends the response so that the client notices`() async throws {
         struct Broken: Error {}
         let handler = AnyHTTPHandler { request in
             let sent = Locked(false)
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `many clients that leave in the middle of their replies do no harm`() async throws {
+    @Test func `many clients that disconnect during their replies have no effect on others`() async throws {
         let handler = AnyHTTPHandler { request in
             guard request.url != "/still" else { return echo.respond(to: request) }
             return .suspended {

@@ -131,7 +131,7 @@ import Testing
         override func stopLoading() {}
     }
 
-    @Test func `whoever lets go of a transport waits for no session`() async throws {
+    @Test func `releasing a transport does not wait for a session`() async throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [Holding.self]
         let session = URLSession(configuration: configuration)

@@ -115,7 +115,7 @@ import Testing
 
     // MARK: - What the report says later
 
-    @Test func `what was refused is forgotten once a plugin of that name runs or leaves`() async {
+    @Test func `a refusal is forgotten once a plugin with that name runs or leaves`() async {
         let hub = Hub()
         hub.register(.taking("Server", .command, "a"), answering(journal))
         hub.start()
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: ["Data", "String", "FileManager"], ["nowhere/a.json", "/nowhere/a.json", "/"])
-    func `a file that cannot be read is found however it was read`(way: String, path: String) {
+    func `an unreadable file is reported however the plugin reads it`(way: String, path: String) {
         let hub = Hub()
         hub.register(Reader.self, configurationFiles: ["policy": path, "way": way])
         let findings = hub.start().findings
@@ -158,7 +158,7 @@ import Testing
         #expect(findings[0].sentence.contains(path))
     }
 
-    @Test func `a type that could not be made is forgiven once it is`() throws {
+    @Test func `the finding about a failed initialiser disappears once it succeeds`() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).json")
         let hub = Hub()
         hub.start()
@@ -179,7 +179,7 @@ import Testing
         (#"{"name": "a", "publish": {"events": [1]}}"#, "\"publish.events[0]\" must be a text"),
         (#"{"name": null}"#, "\"name\" must be a text"), (#"[]"#, "the document must be an object"),
     ])
-    func `a policy that is none is told in words of JSON`(json: String, words: String) {
+    func `an invalid policy is described in terms of JSON`(json: String, words: String) {
         #expect {
             try Policy(json: json.utf8)
         } throws: {
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `a field of another kind is told in words of JSON`() {
+    @Test func `a field of the wrong type is described in terms of JSON`() {
         let payload: JSONObject = ["count": "x", "list": [true]]
         func sentence<T: Decodable>(_ field: String, _ type: T.Type) -> String? {
             do {

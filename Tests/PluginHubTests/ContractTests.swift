@@ -138,7 +138,7 @@ private final class BarePlugin: PluginProtocol {
         #expect(PluginError(.notAllowed, "a") != PluginError(.noReceiver, "a"))
     }
 
-    @Test func `what a plugin does not implement is refused as unsupported`() {
+    @Test func `a message that a plugin does not implement is refused as unsupported`() {
         let plugin = BarePlugin(messageSender: Deaf(), configurationFiles: [:])
         let unsupported = PluginError(.unsupportedMessage, "")
         #expect(throws: unsupported) { try plugin.onReceive(command: "a", payload: nil) }

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is delivered before it is demanded`() {
+    @Test func `elements are not delivered before they are demanded`() {
         var queue = DemandQueue<Int>()
         queue.append(1)
         #expect(take(&queue) == nil)
@@ -25,7 +25,7 @@ import Testing
         #expect(take(&queue) == "2")
     }
 
-    @Test func `what a delivery demands counts, and unlimited stays unlimited`() {
+    @Test func `the demand of a delivery counts, and unlimited stays unlimited`() {
         var queue = DemandQueue<Int>()
         for number in 1...4 { queue.append(number) }
         queue.demand(1)
@@ -36,7 +36,7 @@ import Testing
         #expect(take(&queue) == "4")
     }
 
-    @Test func `only one delivers at a time`() {
+    @Test func `only one caller delivers at a time`() {
         var queue = DemandQueue<Int>()
         queue.append(1)
         queue.append(2)

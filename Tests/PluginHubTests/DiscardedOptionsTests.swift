@@ -21,7 +21,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `no way into the hub or a plugin is asynchronous`() async throws {
+        @Test func `no function of the hub or a plugin is asynchronous`() async throws {
             let ways = try await SymbolGraph.ofPluginHub().members(of: [
                 "MessageSending", "PluginProtocol", "PluginContext",
             ])
@@ -61,7 +61,9 @@ import Testing
             ("var answer: Int { get async }", true),
             ("func asyncish(async: Int) -> Int", false),
         ])
-        func `what is asynchronous is told from what takes asynchronous work`(declaration: String, expected: Bool) {
+        func `an asynchronous function differs from one with an asynchronous parameter`(
+            declaration: String, expected: Bool
+        ) {
             let symbol = SymbolGraph.Symbol(
                 pathComponents: [], names: .init(title: ""), declarationFragments: [.init(spelling: declaration)],
                 functionSignature: nil)

@@ -19,7 +19,7 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
-    @Test func `nothing is replayed`() {
+    @Test func `earlier outputs are not replayed`() {
         subject.send(.number(1))
         let subscription = subject.publisher.sink { [seen] in seen.note($0.number) }
         subject.send(.number(2))
@@ -56,7 +56,7 @@ import Testing
         own.withLock { $0 = nil }
     }
 
-    @Test func `one cancelled by an earlier callback does not get the output under way`() {
+    @Test func `a subscription that an earlier callback cancelled does not get the current output`() {
         let later = Locked<EventSubscription?>(nil)
         let first = subject.publisher.sink { _ in later.withLock { $0 }?.cancel() }
         let second = subject.publisher.sink { [seen] in seen.note($0.number) }
@@ -67,7 +67,7 @@ import Testing
         later.withLock { $0 = nil }
     }
 
-    @Test func `what a callback sends waits until everybody has the output under way`() {
+    @Test func `an output of a callback waits until every subscriber has the current one`() {
         let order = Journal<String>()
         let first = subject.publisher.sink { [subject] output in
             order.note("first \(output.number)")
@@ -82,7 +82,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `one who subscribes during a delivery sees what is sent after that`() {
+    @Test func `a subscriber that subscribes during a delivery sees later outputs only`() {
         let late = Locked<[EventSubscription]>([])
         let first = subject.publisher.sink { [subject, seen] output in
             guard output.number == 1 else { return }
@@ -114,7 +114,7 @@ import Testing
         withExtendedLifetime((third, fourth)) {}
     }
 
-    @Test func `the current value of one who subscribes during a delivery comes in order`() {
+    @Test func `a subscriber that subscribes during a delivery gets the current value in order`() {
         let state = EventSubject(current: nil)
         let late = Locked<[EventSubscription]>([])
         let first = state.publisher.sink { [seen] output in
@@ -169,7 +169,7 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
-    @Test func `a publisher over one's own source starts for each subscription and ends with it`() {
+    @Test func `a publisher of a custom source starts for each subscription and ends with it`() {
         let order = Journal<String>()
         let publisher = EventPublisher { send in
             order.note("start")
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `what does not fit the buffer is dropped and counted`() async {
+    @Test func `outputs that do not fit in the buffer are dropped and counted`() async {
         let newest = subject.publisher.values(.newest(2))
         let oldest = subject.publisher.values(.oldest(2))
         let all = subject.publisher.values()
@@ -255,7 +255,7 @@ import Testing
         #expect(numbers == [[4, 5], [1, 2], [1, 2, 3, 4, 5], []])
     }
 
-    @Test func `what is dropped while reading shows while reading`() async {
+    @Test func `drops during reading are counted during reading`() async {
         let outputs = subject.publisher.values(.newest(1))
         var iterator = outputs.makeAsyncIterator()
         subject.send(.number(1))
@@ -270,7 +270,7 @@ import Testing
         #expect(seen.map(\.1) == [3])
     }
 
-    @Test func `the source of a made publisher is released when its last subscriber leaves`() {
+    @Test func `the source of a custom publisher is released when its last subscription ends`() {
         final class Source: Sendable {}
         struct Weak: Sendable { weak let source: Source? }
         let made = Locked<Weak?>(nil)
@@ -295,7 +295,7 @@ import Testing
         #expect(!isThere())
     }
 
-    @Test func `a cancelled reader stops collecting and keeps what it has`() async {
+    @Test func `a cancelled reader stops collecting and keeps its outputs`() async {
         let values = subject.publisher.values()
         subject.send(.number(1))
         values.cancel()

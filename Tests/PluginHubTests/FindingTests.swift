@@ -59,7 +59,7 @@ import Testing
         #expect(report.running == ["Other"])
     }
 
-    @Test func `a file that is read and wrong, or is none of the plugin's, is another finding`() async throws {
+    @Test func `an invalid file, or one that is not the plugin's, is another finding`() async throws {
         try await withFile("{}") { file in
             let hub = Hub()
             hub.register(FilePlugin.self, configurationFiles: ["policy": file.path])
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a plugin that answers another policy later gains nothing`() throws {
+    @Test func `a policy that changes after registration has no effect`() throws {
         final class Greedy: PluginProtocol {
             let sender: any MessageSending
             let answers = Journal<Int>()
@@ -116,7 +116,7 @@ import Testing
         #expect(journal.entries.isEmpty)
     }
 
-    @Test func `an event nobody subscribes to is a warning of whole sets, as long as nobody does`() async {
+    @Test func `an event without a subscriber is a warning in complete sets, until a plugin subscribes`() async {
         for isPartialSet in [false, true] {
             let hub = Hub(configuration: .init(isPartialSet: isPartialSet))
             hub.register(.taking("Source", .event, "heard", "unheard", "launched"), answering(journal))
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [MessageKind.command, .query, .viewQuery])
-    func `a message that is received and never sent is an offer, and no finding`(kind: MessageKind) {
+    func `a message that is received and never sent is not a finding`(kind: MessageKind) {
         #expect(Policy.findings(among: [.taking("Server", kind, "a")]).isEmpty)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         ScriptedPlugin(Policy(name: "Any"), sender)
     }
 
-    @Test func `nobody runs after a stop that comes during the start`() throws {
+    @Test func `no plugin runs after a stop during the start`() throws {
         var state = HubState(isPartialSet: false)
         let generation = try required(state.beginStarting())
         expect(state.removeAll().count, 0)
@@ -31,7 +31,7 @@ import Testing
         #expect(state.report.running.isEmpty)
     }
 
-    @Test func `a start that was stopped leaves what was registered afterwards to the next`() throws {
+    @Test func `a stopped start leaves later registrations to the next start`() throws {
         var state = HubState(isPartialSet: false)
         let generation = try required(state.beginStarting())
         _ = state.removeAll()
@@ -41,7 +41,7 @@ import Testing
         expect(state.takePending(generation: next).count, 1)
     }
 
-    @Test func `a late registration that a stop overtakes does not run`() throws {
+    @Test func `a registration that a stop overtakes does not run`() throws {
         var state = HubState(isPartialSet: false)
         let start = try required(state.beginStarting())
         _ = state.finishStarting([], failures: [], generation: start)
@@ -51,7 +51,7 @@ import Testing
         #expect(state.report.running.isEmpty)
     }
 
-    @Test func `a start goes on while there is more to make`() throws {
+    @Test func `a start continues while there are registrations`() throws {
         var state = HubState(isPartialSet: false)
         let generation = try required(state.beginStarting())
         expect(state.beginStarting(), nil)

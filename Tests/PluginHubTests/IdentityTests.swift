@@ -17,7 +17,7 @@ import Testing
         return (hub, try hub.scripted("One"), try hub.scripted("Two"))
     }
 
-    @Test func `a plugin cannot speak for another, whatever that one may do`() throws {
+    @Test func `a plugin cannot send in the name of another`() throws {
         let (hub, one, two) = try pair()
         let sender = one.messageSender
         let mismatch = PluginError(.senderMismatch, "")
@@ -31,7 +31,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `a stranger with the same name is not the plugin`() throws {
+    @Test func `another object with the same name is not the plugin`() throws {
         let (hub, one, _) = try pair()
         let stranger = ScriptedPlugin(one.policy, one.messageSender)
         #expect(throws: PluginError(.senderMismatch, "")) { try stranger.send(command: "a") }
@@ -56,7 +56,7 @@ import Testing
         #expect(journal.entries.count == 2)
     }
 
-    @Test func `one who has left cannot send, nor can one who was left out`() async throws {
+    @Test func `a removed plugin cannot send, nor can a refused one`() async throws {
         let (hub, one, two) = try pair()
         await hub.deregister("One")
         #expect(throws: PluginError(.unknownPlugin, "")) { try one.send(command: "a") }

@@ -3,7 +3,7 @@ import Testing
 
 /// Two commands under way at once, whose events come in between each other.
 @Suite struct InterleavingTests {
-    @Test func `each of two commands gets its own events, in order, whatever comes between`() async throws {
+    @Test func `each of two concurrent commands gets its own events in order`() async throws {
         let hub = Hub()
         let progress = EventSubject()
         let turns = Journal<(id: MessageID?, turn: AsyncStream<Int>.Continuation)>()

@@ -18,7 +18,7 @@ import Testing
             })
     }
 
-    @Test func `all plugins are made before the first publisher is handed out, in the order registered`() {
+    @Test func `all plugins are created before the first publisher is passed on, in the order of registration`() {
         let hub = Hub()
         for name in ["One", "Two"] {
             let journal = journal
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `an event of several publishers is handed out once, merged`() {
+    @Test func `an event of several publishers is passed on once, merged`() {
         let hub = Hub()
         let first = EventSubject()
         let second = EventSubject()
@@ -74,7 +74,7 @@ import Testing
         #expect(journal.entries.filter { $0.hasPrefix("Reader") } == ["Reader subscribes to b"])
     }
 
-    @Test func `subscribing at launch implies the permission to ask later`() throws {
+    @Test func `subscribing at launch includes the permission to subscribe later`() throws {
         let hub = Hub()
         hub.register(Policy(name: "Source", publish: ["a"]), noting("Source"))
         hub.register(Policy(name: "Reader", subscribeAtAppLaunch: ["a"]))
@@ -82,7 +82,7 @@ import Testing
         _ = try hub.scripted("Reader").events("a")
     }
 
-    @Test func `one who joins later is wired to those who run, and they to it`() {
+    @Test func `a plugin that joins later is connected with the running ones in both directions`() {
         let hub = Hub(configuration: .init(isPartialSet: true))
         let early = EventSubject()
         let late = EventSubject()
@@ -96,7 +96,7 @@ import Testing
         #expect(got == ["Early got 1", "Late got 1", "Early got 2", "Late got 2"])
     }
 
-    @Test func `plugins can send while the publishers are handed out`() {
+    @Test func `plugins can send while the publishers are passed on`() {
         let hub = Hub()
         let journal = journal
         hub.register(

@@ -42,7 +42,7 @@ import Testing
         #expect(!hub.report.hasErrors)
     }
 
-    @Test func `a call under way when its receiver leaves ends with its answer`() async throws {
+    @Test func `a call that is running when its receiver leaves returns its answer`() async throws {
         let hub = Hub()
         hub.register(.sending("Client", .query, "slow"))
         let subject = EventSubject()
@@ -163,7 +163,7 @@ import Testing
         #expect(!subject.isObserved)
     }
 
-    @Test func `a publisher kept by one who left is silent`() async throws {
+    @Test func `a publisher that a removed plugin keeps is silent`() async throws {
         let hub = Hub()
         let subject = EventSubject()
         hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in subject.publisher }))

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a name has one spelling, and another Unicode form of it is refused`(pair: UnicodeForms) throws {
+    func `a name in another Unicode form is refused`(pair: UnicodeForms) throws {
         #expect(try Message(pair.composed).name == pair.composed)
         for make: (String) throws -> Void in [{ _ = try Message($0) }, { _ = try MessageID($0) }] {
             do {
@@ -90,7 +90,7 @@ import Testing
         "offer": ["id": "x", "price": 4.99],
     ]
 
-    @Test func `fields come as the type asked for`() throws {
+    @Test func `fields are decoded as the requested type`() throws {
         #expect(try payload.require("text", as: String.self) == "a")
         #expect(try payload.require("int", as: Int.self) == 3)
         #expect(try payload.require("int", as: UInt8.self) == 3)
@@ -104,7 +104,7 @@ import Testing
         #expect(try optional.require("int", as: Int.self) == 3)
     }
 
-    @Test func `a field that is absent or null is missing`() {
+    @Test func `an absent or null field is missing`() {
         for field in ["absent", "null"] {
             let error = #expect(throws: PluginError.self) { _ = try payload.require(field, as: String.self) }
             #expect(error?.code == .missingField)

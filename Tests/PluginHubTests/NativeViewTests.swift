@@ -22,7 +22,7 @@ import Testing
         return (hub, try hub.scripted("Screen"))
     }
 
-    @MainActor @Test func `a view its plugin drew comes with the document and is no part of its value`() throws {
+    @MainActor @Test func `a plugin's own view travels with the document and is not part of its value`() throws {
         let (hub, screen) = try screen(isOnMainActor: true)
         let document = try screen.viewQuery("info.show", ["n": 3])
         #expect(document.native.view as? Drawn == Drawn(number: 3))
@@ -32,7 +32,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @MainActor @Test func `what the plugin throws while drawing reaches the sender`() throws {
+    @MainActor @Test func `an error of the plugin's view reaches the sender`() throws {
         let (hub, screen) = try screen(isOnMainActor: true)
         #expect(throws: PluginError(.missingField, "")) { _ = try screen.viewQuery("info.show") }
         withExtendedLifetime(hub) {}

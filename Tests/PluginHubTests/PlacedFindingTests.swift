@@ -9,7 +9,7 @@ import Testing
         }
     }
 
-    @Test func `a message without a partner is pointed at in its list`() {
+    @Test func `the pointer to a message without a partner is in its list`() {
         let policies = [
             Policy(name: "A", publish: ["known"]),
             Policy(
@@ -26,7 +26,7 @@ import Testing
         #expect(asSubset.filter { $0.hasPrefix("1 ") } == lists.map { "1 \($0) warning" })
     }
 
-    @Test func `a conflict is placed in the later policy`() {
+    @Test func `a conflict is reported at the later policy`() {
         let policies = [
             Policy(name: "A", receive: .init(commands: ["one", "two"])),
             Policy(name: "A"),
@@ -36,7 +36,7 @@ import Testing
         #expect(errors == ["1 /name error", "2 /receive/commands/0 error"])
     }
 
-    @Test func `impossible names and requests are placed`() {
+    @Test func `invalid names and requests have a position`() {
         let policy = Policy(
             name: "A\n", send: .init(requests: ["r"]), subscribeAtAppLaunch: ["fine", ""])
         let found = places([policy], isPartialSet: true)
@@ -45,7 +45,7 @@ import Testing
         #expect(found.contains("0 /send/requests/0 warning"))
     }
 
-    @Test func `findings are the placed ones without their places`() {
+    @Test func `findings are the placed findings without positions`() {
         let policies = [Policy(name: "A", send: .init(commands: ["x"])), Policy(name: "A")]
         #expect(
             Policy.findings(among: policies) == Policy.placedFindings(among: policies).map(\.finding))

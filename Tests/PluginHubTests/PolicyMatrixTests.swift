@@ -44,14 +44,14 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `a message neither policy lists is refused for the sender's sake`(kind: MessageKind) throws {
+    func `a message that neither policy lists is refused because of the sender's policy`(kind: MessageKind) throws {
         let sender = try hub(Policy(name: "Sender"), Policy(name: "Receiver"))
         #expect(throws: PluginError(.notAllowed, "")) { try sender.say(kind, "a.b") }
         #expect(journal.entries.isEmpty)
     }
 
     @Test(arguments: MessageKind.allCases, MessageKind.allCases)
-    func `a permission for one kind is none for another`(listed: MessageKind, used: MessageKind) throws {
+    func `a permission for one kind does not permit another`(listed: MessageKind, used: MessageKind) throws {
         guard listed != used else { return }
         let sender = try hub(.sending("Sender", listed, "a.b"), .taking("Receiver", listed, "a.b"))
         #expect(throws: PluginError(.notAllowed, "")) { try sender.say(used, "a.b") }
@@ -79,7 +79,7 @@ import Testing
         #expect(answer == ["id": "x", "got": ["a": [1, "b"]]])
     }
 
-    @Test func `what the receiver throws reaches the sender as it is`() throws {
+    @Test func `the receiver's error reaches the sender unchanged`() throws {
         struct Own: Error, Equatable { let number: Int }
         let hub = Hub()
         hub.register(.sending("Sender", .command, "fail", "refuse"))

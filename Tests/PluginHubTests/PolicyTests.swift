@@ -16,7 +16,7 @@ import Testing
         }
         """
 
-    @Test func `the seed's JSON is read`() throws {
+    @Test func `an existing policy file is read`() throws {
         let expected = Policy(
             name: "PluginName",
             send: .init(commands: ["a"], queries: ["b"], viewControllerQueries: ["c"], requests: ["r"]),
@@ -53,7 +53,7 @@ import Testing
         (#"{"name": "A", "publish": ["a"]}"#, "\"publish\""),
         (#"{"name": "A", "name": "B"}"#, "twice"),
     ])
-    func `what is no policy is refused with the place`(json: String, place: String) {
+    func `an invalid policy is refused with the position`(json: String, place: String) {
         let error = #expect(throws: PluginError.self) { _ = try policy(json) }
         #expect(error?.code == .invalidPolicy)
         #expect(error?.sentence.contains(place) == true, "\(error?.sentence ?? "")")

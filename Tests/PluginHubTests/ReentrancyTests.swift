@@ -27,7 +27,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `a circle is cut at the limit, and the hub works on`() throws {
+    @Test func `a cycle ends at the limit, and the hub continues to work`() throws {
         let (hub, ping) = try pingPong(10, rounds: .max)
         let error = #expect(throws: PluginError.self) { try ping.send(command: "pong") }
         #expect(error?.code == .reentrancyLimit)
@@ -37,7 +37,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `a circle through an event is cut too`() throws {
+    @Test func `a cycle through an event ends too`() throws {
         let hub = Hub(configuration: .init(reentrancyLimit: 10))
         let subject = EventSubject()
         hub.register(
@@ -61,7 +61,7 @@ import Testing
         #expect(journal.entries == Array(repeating: "event", count: 10) + ["reentrancyLimit"])
     }
 
-    @Test func `a task that a handler starts nests nothing`() async throws {
+    @Test func `a task that a handler starts is not nested`() async throws {
         let hub = Hub(configuration: .init(reentrancyLimit: 1))
         let (steps, signal) = AsyncStream.makeStream(of: Int.self)
         let count = Journal<Int>()

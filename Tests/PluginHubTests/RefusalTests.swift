@@ -19,7 +19,7 @@ import Testing
     ]
 
     @Test(arguments: MessageKind.allCases)
-    func `it names the plugin, the message and the list that lacks it`(kind: MessageKind) throws {
+    func `a refusal names the plugin, the message and the list that lacks it`(kind: MessageKind) throws {
         let lists = try #require(lists[kind])
         let denied = try refusal(kind, "store.purchase", Policy(name: "Sender"))
         #expect(denied.sentence.contains("\"Sender\"") && denied.sentence.contains("\"store.purchase\""))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, ["store.purchse", "store.prucahse", "Store.Purchase", "storepurchase"])
-    func `a slip of a name the sender's policy lists is recognised`(kind: MessageKind, slip: String) throws {
+    func `a misspelt name that the sender's policy lists is recognised`(kind: MessageKind, slip: String) throws {
         let error = try refusal(
             kind, Message(slip), .sending("Sender", kind, "store.restore", "store.purchase"))
         #expect(error.code == .notAllowed)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `a slip in the policy itself is recognised by what a receiver lists`(kind: MessageKind) throws {
+    func `a misspelt name in the policy is recognised by a receiver's list`(kind: MessageKind) throws {
         let receiver = Policy.taking("Receiver", kind, "store.purchase")
         let denied = try refusal(kind, "store.purchas", Policy(name: "Sender"), receiver)
         #expect(denied.sentence.hasSuffix(" Did you mean \"store.purchase\"?"))
@@ -62,18 +62,18 @@ import Testing
     }
 
     @Test(arguments: ["user.logOut", "store", "a", "store.subscribe"])
-    func `what is no slip is not guessed at`(name: String) throws {
+    func `a different name gets no suggestion`(name: String) throws {
         let error = try refusal(.command, Message(name), .sending("Sender", .command, "store.purchase", "b.cd"))
         #expect(!error.sentence.contains("Did you mean"), "\(error.sentence)")
     }
 
-    @Test func `the nearest of several is offered`() throws {
+    @Test func `the nearest of several names is suggested`() throws {
         let error = try refusal(
             .command, "item.10", .sending("Sender", .command, "item.100", "item.1", "items.1000", "item.11"))
         #expect(error.sentence.hasSuffix(" Did you mean \"item.1\"?"))
     }
 
-    @Test func `findings recognise slips too`() {
+    @Test func `findings suggest names too`() {
         let findings = Policy.findings(among: [
             .sending("One", .command, "store.purchse"), .taking("Two", .command, "store.purchase"),
         ])

@@ -4,7 +4,7 @@ import Testing
 @Suite struct RegistrationTests {
     private let journal = Journal<String>()
 
-    @Test func `of two plugins with one name the later is left out`() throws {
+    @Test func `the second plugin with a name is refused`() throws {
         let hub = Hub()
         hub.register(.taking("Same", .command, "a"), answering(journal))
         hub.register(.taking("Same", .command, "b"))
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [MessageKind.command, .query, .viewQuery])
-    func `of two receivers of one message the later is left out`(kind: MessageKind) throws {
+    func `the second receiver of a message is refused`(kind: MessageKind) throws {
         let hub = Hub()
         hub.register(.taking("One", kind, "a", "b"), answering(journal))
         hub.register(.taking("Two", kind, "c", "b"))
@@ -33,7 +33,7 @@ import Testing
         #expect(journal.entries == ["One \(kind.rawValue) b"])
     }
 
-    @Test func `two publishers of one event are no conflict`() throws {
+    @Test func `two plugins may publish the same event`() throws {
         let hub = Hub()
         hub.register(.taking("One", .event, "a"), answering(journal))
         hub.register(.taking("Two", .event, "a"), answering(journal))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `a sender without a partner is left out of a whole set`(kind: MessageKind) {
+    func `a sender without a receiver is refused in a complete set`(kind: MessageKind) {
         let hub = Hub()
         hub.register(.sending("Lonely", kind, "a"))
         hub.register(Policy(name: "Other"))
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `a sender without a partner runs in a partial set, with a warning`(kind: MessageKind) throws {
+    func `a sender without a receiver runs in a partial set, with a warning`(kind: MessageKind) throws {
         let hub = Hub(configuration: .init(isPartialSet: true))
         hub.register(.sending("Lonely", kind, "a"))
         let report = hub.start()
@@ -71,7 +71,7 @@ import Testing
         #expect(journal.entries.count == 1)
     }
 
-    @Test func `a plugin that cannot be made is left out and reported, and the others run`() throws {
+    @Test func `a plugin that cannot be created is reported, and the others run`() throws {
         struct NoFile: Error {}
         final class Failing: PluginProtocol {
             init(messageSender: any MessageSending, configurationFiles: [String: String]) throws { throw NoFile() }
@@ -92,7 +92,7 @@ import Testing
         #expect(throws: PluginError(.noReceiver, "")) { try hub.scripted("Client").send(command: "a") }
     }
 
-    @Test func `one whose partner is left out runs with a warning`() throws {
+    @Test func `a plugin whose partner is refused runs with a warning`() throws {
         let hub = Hub()
         hub.register(Policy(name: "Client", send: .init(commands: ["a"])))
         hub.register(Policy(name: "Broken", send: .init(commands: ["nobody's"]), receive: .init(commands: ["a"])))
@@ -126,7 +126,7 @@ import Testing
         #expect(report.running == ["Old"])
     }
 
-    @Test func `names that cannot be are refused`() {
+    @Test func `invalid names are refused`() {
         let hub = Hub()
         hub.register(Policy(name: ""))
         hub.register(Policy(name: "Bell", receive: .init(commands: ["a\u{7}"])))

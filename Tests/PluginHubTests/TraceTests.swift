@@ -35,7 +35,7 @@ import Testing
         return (hub, try hub.scripted("Client"))
     }
 
-    @Test func `every decision says who, what, the verdict, the reason and how long`() async throws {
+    @Test func `every decision has the plugins, the message, the verdict, the reason and the duration`() async throws {
         let (hub, client) = try hub()
         let values = hub.trace.values()
         try client.send(command: Message("a", id: "x"))
@@ -83,7 +83,7 @@ import Testing
         #expect(entries.map(\.verdict) == [.subscribed])
     }
 
-    @Test func `each event has an entry for each subscriber, also of those that subscribed before anybody read`()
+    @Test func `each event has an entry for each subscriber, also for earlier subscriptions`()
         async throws
     {
         let events = EventSubject()
@@ -117,7 +117,7 @@ import Testing
         withExtendedLifetime(kept) {}
     }
 
-    @Test func `nothing is measured while nobody reads`() throws {
+    @Test func `without readers nothing is measured`() throws {
         let (hub, client) = try hub()
         try client.send(command: "a")
         try? client.send(command: "b")

@@ -68,7 +68,7 @@ import Testing
                 """)
     }
 
-    @Test func `a document cannot give the terminal orders`() {
+    @Test func `control characters of a document do not reach the terminal`() {
         let text = ViewDocument(
             title: "a\u{1B}[2J",
             sections: [.init(rows: [.text("b\n", "c\u{9B}1m"), .field(id: "d\u{7F}", label: "e")])]
@@ -79,7 +79,7 @@ import Testing
         #expect(text.contains(#"b\u{a}"#))
     }
 
-    @Test func `what the user sets is the row's action with the value added`() throws {
+    @Test func `a new value of a row gives its action with the value`() throws {
         let action = try document.action(setting: "recording", to: false)
         #expect(action.values == ["screen": "mock", "recording": false])
         #expect(try action.command(id: "x") == Message("mock.configure", id: "x"))

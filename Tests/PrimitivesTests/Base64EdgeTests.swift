@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `of all texts for some bytes only one is taken`() {
+    @Test func `only one text of the same bytes is accepted`() {
         let alphabet = Self.letters + Array("-_".utf8)
         var (ofOne, ofTwo) = (0, 0)
         for first in alphabet {
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: [
         "=", "==", "===", "====", "A===", "AA=", "AAA==", "=AAA", "A=AA", "AA==AA==", "AAAA=", "AAAA====",
     ])
-    func `padding stands where it belongs and nowhere else`(text: String) {
+    func `padding is accepted only at the end`(text: String) {
         #expect(Base64.decode(text) == nil)
         #expect(Base64.decodeURL(text) == nil)
     }

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `the status is the program's own, or tells the signal that ended it`() async throws {
+    @Test func `the status is the exit code or the signal that ended the program`() async throws {
         #expect(try await shell("exit 0").status == 0)
         #expect(try await shell("exit 7").status == 7)
         #expect(try await shell("exit 255").status == 255)
@@ -38,7 +38,7 @@ import Testing
         #expect(try await shell("kill -TERM $$").status == 128 + SIGTERM)
     }
 
-    @Test func `the end is told to all who wait, and to those who ask later`() async throws {
+    @Test func `all current and later callers get the status`() async throws {
         let child = try ChildProgram("/bin/cat", input: .captured)
         #expect(child.isRunning)
         async let one = child.end()
@@ -49,7 +49,7 @@ import Testing
         #expect(!child.isRunning)
     }
 
-    @Test func `a signal after the end goes nowhere`() async throws {
+    @Test func `a signal after the end has no effect`() async throws {
         let child = try ChildProgram("/bin/sh", ["-c", "exit 3"])
         #expect(await child.end() == 3)
         child.terminate()
@@ -68,7 +68,7 @@ import Testing
         try await until("the child is gone") { kill(processID, 0) != 0 && errno == ESRCH }
     }
 
-    @Test func `who waits for the end of a child is freed when cancelled`() async throws {
+    @Test func `a cancelled caller stops waiting for the end of a child`() async throws {
         let child = try ChildProgram("/bin/sleep", ["600"], errors: .null)
         let waiting = Task { await child.end() }
         waiting.cancel()
@@ -76,7 +76,7 @@ import Testing
         #expect(child.isRunning)
     }
 
-    @Test func `what cannot be started throws`() async throws {
+    @Test func `a program that cannot be started is an error`() async throws {
         #expect { try ChildProgram("/nowhere/program") } throws: { ($0 as? POSIXError)?.code == .ENOENT }
         #expect { try ChildProgram("/etc/passwd") } throws: { ($0 as? POSIXError)?.code == .EACCES }
         #expect { try ChildProgram("/bin/sh", in: "/nowhere") } throws: { ($0 as? POSIXError)?.code == .ENOENT }
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `input that a child does not read harms neither`() async throws {
+    @Test func `input that a child does not read has no effect`() async throws {
         let text = String(repeating: "x", count: 1 << 20)
         #expect(try await shell("exit 5", input: .text(text)).status == 5)
         let child = try ChildProgram(
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `three thousand open files are in nobody's way`() async {
+    @Test func `three thousand open files do not prevent a child`() async {
         await #expect(processExitsWith: .success) {
             let files = (0..<3000).map { _ in open("/dev/null", O_RDONLY) }
             // Where the system lets a process open so many.

@@ -17,7 +17,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
     }
 
-    @Test func `no file is nothing, a longer one and a link are failures`() throws {
+    @Test func `a missing file is nil, a longer one and a link are errors`() throws {
         defer { clean() }
         #expect(try DurableFile.read(folder + "/a", upTo: 1) == nil)
         try DurableFile.write([1, 2], to: folder + "/a", by: folder + "/t")
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
-    func `a full disk is told as such, with the system's words`() throws {
+    func `a full disk is reported as such, with the system's description`() throws {
         defer { clean() }
         let full = open("/dev/full", O_WRONLY)
         try #require(full >= 0)

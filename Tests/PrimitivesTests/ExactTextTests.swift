@@ -59,7 +59,7 @@ import Testing
         #expect(!(nil as String?).hasSameBytes(as: ""))
     }
 
-    @Test func `texts that follow one another are hashed apart`() {
+    @Test func `consecutive strings are hashed separately`() {
         func hash(_ parts: [String]) -> Int {
             var hasher = Hasher()
             for part in parts { hasher.combine(ExactString(part)) }
@@ -72,7 +72,7 @@ import Testing
 
 @Suite struct NormalFormTests {
     @Test(arguments: UnicodeForms.pairs)
-    func `of two forms one is normal form C`(pair: UnicodeForms) {
+    func `exactly one of two forms is normal form C`(pair: UnicodeForms) {
         #expect(pair.composed.isInNormalFormC)
         #expect(!pair.other.isInNormalFormC)
     }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a", "store.purchase", "ÀÉ", "日本", "👩‍👩‍👧", "ﬁ", "①", "e\u{20DD}", "नि"])
-    func `what has one spelling is in normal form`(text: String) {
+    func `text with one spelling is in normal form`(text: String) {
         #expect(text.isInNormalFormC)
     }
 }

@@ -35,7 +35,7 @@ import Testing
         #expect(try content() == ["film", "film/name: old"])
     }
 
-    @Test func `whoever has the old content open reads on`() throws {
+    @Test func `a reader with the old content open continues to read`() throws {
         defer { clean() }
         try replace(with: "old")
         let file = try #require(FileHandle(forReadingAtPath: folder + "/name"))
@@ -43,7 +43,7 @@ import Testing
         #expect(try file.readToEnd() == Data("old".utf8))
     }
 
-    @Test func `a reader sees the old or the new content at any time, never none`() async throws {
+    @Test func `a reader always sees the old or the new content`() async throws {
         defer { clean() }
         try replace(with: "0")
         let isDone = Locked(false)
@@ -59,7 +59,7 @@ import Testing
         #expect(await seen.contains("nothing") == false)
     }
 
-    @Test func `of many at once the last to commit wins and every one succeeds`() async throws {
+    @Test func `of many concurrent replacements the last to commit wins, and all succeed`() async throws {
         defer { clean() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<16 { group.addTask { try replace(with: "\(number)") } }
@@ -89,7 +89,7 @@ import Testing
         #expect(try content() == ["film", "film/name: old"])
     }
 
-    @Test func `what a killed process left is removed, what a living one works on is not`() throws {
+    @Test func `the folder of a killed process is removed, that of a running one is not`() throws {
         defer { clean() }
         try replace(with: "old")
         let living = try FolderReplacement(of: folder)

@@ -130,7 +130,7 @@ import Testing
         #expect(try parse("{\"\u{E9}\": 1}").decode(Accent.self).value == 1)
     }
 
-    @Test func `what is nested deeper than 512 is refused, and does not end the program`() throws {
+    @Test func `nesting deeper than 512 is refused, and does not end the program`() throws {
         indirect enum Nest: Codable {
             case leaf, list([Nest])
             init(from decoder: any Decoder) throws {

@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [
         [0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
     ])
-    func `what is not UTF-8 is refused, as a string and as a name`(bytes: [UInt8]) {
+    func `invalid UTF-8 is refused, as a string and as a name`(bytes: [UInt8]) {
         #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
         #expect(throws: JSONError.self) {
             try JSONValue(parsing: [UInt8(ascii: "{")] + bytes + Array(":1}".utf8))

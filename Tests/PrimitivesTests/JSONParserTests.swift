@@ -6,7 +6,7 @@ import Testing
     private func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
 
     @Test(arguments: ["true", " true", "true\n", "\t\r\n true \t\r\n"])
-    func `white space of JSON may stand around a value`(text: String) throws {
+    func `white space of JSON is allowed around a value`(text: String) throws {
         #expect(try parse(text) == true)
     }
 
@@ -128,7 +128,7 @@ import Testing
         ("", 1, 1), ("\n\n  x", 3, 3), ("{\"a\":\n \"b\",\n  c}", 3, 3), ("[1,\r\n2,]", 2, 3), ("[\"é\" x]", 1, 7),
         ("12a", 1, 3), ("[1]\n[2]", 2, 1),
     ])
-    func `a fault has a line and a column in bytes`(text: String, line: Int, column: Int) {
+    func `an error has a line and a column in bytes`(text: String, line: Int, column: Int) {
         let error = #expect(throws: JSONError.self) { try parse(text) }
         #expect(error?.line == line && error?.column == column, "\(String(describing: error))")
     }

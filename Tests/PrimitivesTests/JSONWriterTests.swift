@@ -99,7 +99,7 @@ import Testing
         #expect(untouched == [:])
     }
 
-    @Test func `what does not fit a type is named with its path`() throws {
+    @Test func `a value that does not fit a type is named with its path`() throws {
         struct Order: Codable, Equatable { var items: [Item] }
         struct Item: Codable, Equatable { var count: Int }
         let good: JSONValue = ["items": [["count": 1]]]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct NamedThreadTests {
     /// With a name given through Foundation, one in twenty of these threads bore the program's name.
-    @Test func `every thread bears its name from its first step on`() async {
+    @Test func `every thread has its name from the beginning`() async {
         var names: [String?: Int] = [:]
         for _ in 0..<2000 {
             let name = await withCheckedContinuation { continuation in

@@ -10,7 +10,7 @@ import Testing
         var isSet: Bool { flag.isSet }
     }
 
-    @Test func `a flag is down until it is set, and stays up`() {
+    @Test func `a flag is false until it is set, and stays true`() {
         let box = Box()
         #expect(!box.isSet)
         box.flag.set()
@@ -18,7 +18,7 @@ import Testing
         #expect(box.isSet)
     }
 
-    @Test func `whoever sees the flag sees what was written before it`() async throws {
+    @Test func `a thread that sees the flag sees earlier writes`() async throws {
         let box = Box()
         let reader = Task {
             try await until("the flag is set") { box.flag.isSet }

@@ -22,7 +22,7 @@ import Testing
         (1e300, "9999-12-31T23:59:59.999Z"), (.infinity, "9999-12-31T23:59:59.999Z"),
         (253_402_300_800, "9999-12-31T23:59:59.999Z"), (-1e300, "0000-01-01T00:00:00Z"), (.nan, "0000-01-01T00:00:00Z"),
     ])
-    func `what has no text is written as the nearest that has one`(seconds: Double, text: String) {
+    func `an instant without a text is written as the nearest one with a text`(seconds: Double, text: String) {
         #expect(RFC3339.string(from: Date(timeIntervalSince1970: seconds)) == text)
     }
 
@@ -98,12 +98,12 @@ import Testing
         (#""\ud800""#, "surrogate"),
         ("\"\u{1}\"", "control"), ("1 2", "after the end"), ("{\"a\" 1}", "colon"), ("nul", "begin"), ("-", "digit"),
     ])
-    func `a fault is named`(text: String, reason: String) {
+    func `an error has a reason`(text: String, reason: String) {
         let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
         #expect(error?.reason.contains(reason) == true)
     }
 
-    @Test func `a fault has a place`() {
+    @Test func `an error has a position`() {
         #expect(throws: JSONError(reason: "a value cannot begin here", line: 2, column: 3)) {
             try JSONValue(parsing: "[\n  ?]")
         }

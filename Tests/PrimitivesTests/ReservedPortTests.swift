@@ -96,7 +96,7 @@ import Testing
         #expect(Set(reserved.map(\.number)).count == reserved.count)
     }
 
-    @Test func `the system gives it to no one else who asks for any port`() throws {
+    @Test func `the system does not assign it to a socket that requests any port`() throws {
         let reserved = try ReservedPort()
         for _ in 0..<2000 {
             let other = Socket()

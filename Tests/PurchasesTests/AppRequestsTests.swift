@@ -42,7 +42,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `what the app could not open is the plugin's error`() async throws {
+    @Test func `a page that the app could not open is an error of the plugin`() async throws {
         let client = try await PurchaseClient.with(cancellingOnAPage())
         var urls = client.urlsToOpen.makeAsyncIterator()
         let token = token
@@ -51,7 +51,7 @@ import Testing
         await #expect(throws: Refusal(4)) { try await caller.value }
     }
 
-    @Test func `a page that nobody opens holds nobody up`() async throws {
+    @Test func `a page without a reader fails at once`() async throws {
         let client = try await PurchaseClient.with(cancellingOnAPage())
         let token = token
         await #expect(throws: PurchaseError(.unsupported)) { try await client.cancelSubscription(with: token) }
@@ -95,7 +95,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a promoted purchase is made when the app lets the customer, once`() async throws {
+    @Test func `a promoted purchase is made once, when the app allows it`() async throws {
         let seller = StubPlugin.sound("seller")
         let client = try await PurchaseClient.with(StubPlugin.sound("web"), seller)
         seller.announce(product)
@@ -113,7 +113,7 @@ import Testing
         #expect(Set(await updates.next()?.names ?? []) == ["seller", "both", "web"])
     }
 
-    @Test func `a promoted purchase waits for an app that listens later`() async throws {
+    @Test func `a promoted purchase waits for a later reader`() async throws {
         let seller = StubPlugin.sound("seller")
         let client = try await PurchaseClient.with(seller)
         for number in 0..<3 { seller.announce(Product(productIdentifier: "pro\(number)")) }

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `every question can be asked with a completion handler`() async throws {
+    @Test func `every operation has a form with a completion handler`() async throws {
         let client = PurchaseClient(configuration: .patient)
         let plugin = StubPlugin.sound("a")
         try await answer { client.setup(with: [plugin], completion: $0) }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the handler of who gives up is called once, with that`() async throws {
+    @Test func `the handler of a cancelled task is called once, with CancellationError`() async throws {
         let (gate, calls) = (Gate(), Locked<[Bool]>([]))
         let client = try await PurchaseClient.with(StubPlugin.sound("a") { await gate.pass() })
         let task = client.getPaidFeatures { result in

@@ -29,7 +29,7 @@ import Testing
         return reported
     }
 
-    @Test func `who was asked, from where the answer came and how old it was is told`() async throws {
+    @Test func `each request is reported with its plugin, origin and age`() async throws {
         let (now, a, b) = (clock.now(), StubPlugin.sound("a"), StubPlugin.sound("b"))
         b.change { $0.origin = { _ in AnswerOrigin(.cache, asOf: now.addingTimeInterval(-40)) } }
         let client = try await client(a, b)
@@ -45,8 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `each question is an entry of the log, in which only the detail says what the error says`() async throws
-    {
+    @Test func `each request is a log entry, with the text of the error only in the detail`() async throws {
         let entries = Locked<[LogEntry]>([])
         var configuration = PurchaseClient.Configuration.patient
         configuration.clock = clock
@@ -67,7 +66,7 @@ import Testing
             ])
     }
 
-    @Test func `of an operation of one plugin those are told who took it or failed`() async throws {
+    @Test func `for an operation of one plugin, the plugins that handled it or failed are reported`() async throws {
         let client = try await client(StubPlugin("a"), .failing("b", with: Refusal(2)), .sound("c"))
         var diagnostics = client.diagnostics.makeAsyncIterator()
         try await client.presentCodeRedemptionUI()
@@ -77,7 +76,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: Performance.all.indices) func `every operation is told of`(row: Int) async throws {
+    @Test(arguments: Performance.all.indices) func `every operation is reported`(row: Int) async throws {
         let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
         let plugin = StubPlugin.sound("a")
         let client = try await client(plugin)
@@ -86,7 +85,7 @@ import Testing
         #expect(await next(1, of: &diagnostics) == ["\(operation.name) a plugin 0s"])
     }
 
-    @Test func `the remote plugin says whether it asked, and how old what it kept is`() async throws {
+    @Test func `the remote plugin reports the origin and age of its answer`() async throws {
         let backend = RemoteBackend()
         let (remote, _) = try await backend.plugin([backend.features(backend.feature("pro"))], user: nil) {
             $0.freshness = .init(foreground: .seconds(60))

@@ -30,7 +30,7 @@ import Testing
         #expect(try FileSecureStorage(directory: directory).data(for: "session") == [1, 2])
     }
 
-    @Test func `nobody else can read them`() throws {
+    @Test func `other users cannot read the values`() throws {
         let storage = try FileSecureStorage(directory: directory + "/a/b")
         try storage.set([1], for: "session")
         #expect(try mode(directory + "/a/b") == 0o700)
@@ -44,7 +44,7 @@ import Testing
         #expect(try mode(directory) == 0o700)
     }
 
-    @Test func `what a crash left behind is ignored`() throws {
+    @Test func `temporary files of a crash are ignored`() throws {
         let storage = try FileSecureStorage(directory: directory)
         try storage.set([1], for: "session")
         let left = "\(directory)/.new-\(ProcessInfo.processInfo.processIdentifier)-2"
@@ -139,7 +139,7 @@ import Testing
         #expect(try files() == ["session.value"])
     }
 
-    @Test func `the anonymous customer is made once and stays`() throws {
+    @Test func `the anonymous customer is created once and stays`() throws {
         let storage = try FileSecureStorage(directory: directory)
         let uuid = UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138") ?? UUID()
         let customer = try AnonymousCustomer(storage: storage, makeUUID: { uuid })
@@ -155,7 +155,7 @@ import Testing
 
     // MARK: - One user at a time
 
-    @Test func `a folder is claimed once, until the claim is released or gone`() throws {
+    @Test func `a folder is locked once, until the lock is released`() throws {
         let storage = try FileSecureStorage(directory: directory)
         let claim = try storage.claim()
         #expect(claim != nil)
@@ -170,7 +170,7 @@ import Testing
         #expect(try mode(directory + "/.claim") == 0o600)
     }
 
-    @Test func `a folder that cannot be written to cannot be claimed`() throws {
+    @Test func `a folder that cannot be written to cannot be locked`() throws {
         let storage = try FileSecureStorage(directory: directory)
         try FileManager.default.removeItem(atPath: directory)
         #expect(throws: PurchaseError(.storageFailed)) { try storage.claim() }

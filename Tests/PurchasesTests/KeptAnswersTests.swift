@@ -26,7 +26,7 @@ import Testing
 
     private func unreachable(_ name: String) -> StubPlugin { .failing(name, with: PurchaseError(.unreachable)) }
 
-    @Test func `a launch without a network has what the last one had, and says of when it is`() async throws {
+    @Test func `a launch without a network has the last answers, with their dates`() async throws {
         let first = try await launch(StubPlugin.sound("a"), StubPlugin.sound("b"))
         _ = try await first.getPaidFeatures()
         _ = try await first.getFeatures()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `of a plugin that keeps its answers nothing is stored, and what it kept counts from the start`()
+    @Test func `a plugin that keeps its answers is not stored, and its answers count from the start`()
         async throws
     {
         let then = clock.now()
@@ -97,14 +97,15 @@ import Testing
         #expect(try await second.getFeatures().features.map(\.name) == ["own"])
     }
 
-    @Test func `what an earlier version stored of such a plugin counts where it kept nothing`() async throws {
+    @Test func `the stored answers of an earlier version count if such a plugin has none`() async throws {
         _ = try await launch(StubPlugin("store") { $0.paidFeatures = { .of("old") } }).getPaidFeatures()
         let date = clock.now()
         #expect(try await launch(keeping("store", nil, asOf: date)).getPaidFeatures().names == ["old"])
         #expect(try await launch(keeping("store", .of("new"), asOf: date)).getPaidFeatures().names == ["new"])
     }
 
-    @Test func `a plugin that was not reached is not asked what it kept, which is of somebody else`() async throws {
+    @Test func `a plugin that was not reached is not asked for its answers, which belong to another user`() async throws
+    {
         let plugin = keeping("store", .of("pro"), asOf: clock.now())
         plugin.change { $0.logIn = { _ in throw PurchaseError(.unreachable) } }
         let client = try await launch(plugin)
@@ -112,12 +113,12 @@ import Testing
         #expect(!plugin.calls.contains("keptAnswers"))
     }
 
-    @Test func `the first launch without a network knows nothing and says why`() async throws {
+    @Test func `the first launch without a network throws the reason`() async throws {
         let client = try await launch(unreachable("a"))
         await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
     }
 
-    @Test func `what somebody says now takes the place of what they said then`() async throws {
+    @Test func `a new answer replaces the stored one`() async throws {
         _ = try await launch(StubPlugin.sound("a"), StubPlugin.sound("b")).getPaidFeatures()
         let second = try await launch(StubPlugin("a") { $0.paidFeatures = { .of("new") } }, unreachable("b"))
         #expect(try await second.getPaidFeatures().names == ["new", "b", "both"])
@@ -125,7 +126,7 @@ import Testing
         #expect(try await third.getPaidFeatures().names == ["new", "b", "both"], "in a third run too")
     }
 
-    @Test func `what has not expired is not taken away, and what has is not given`() async throws {
+    @Test func `stored features are active until they expire`() async throws {
         let end = clock.now().addingTimeInterval(600)
         let pro = PaidFeature(name: "pro", originalTransactionID: "1", paymentType: .until(end))
         _ = try await launch(StubPlugin("a") { $0.paidFeatures = { PaidFeatures(features: [pro]) } }).getPaidFeatures()
@@ -134,13 +135,13 @@ import Testing
         #expect(!features.hasActiveFeature(with: "pro", at: end))
     }
 
-    @Test func `a purchase is kept before its caller hears of it`() async throws {
+    @Test func `a purchase is stored before its caller gets it`() async throws {
         let first = try await launch(StubPlugin.sound("a"))
         _ = try await first.purchase(Performance.product)
         #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["a", "both"])
     }
 
-    @Test func `what a plugin tells by itself is kept`() async throws {
+    @Test func `an update of a plugin is stored`() async throws {
         let plugin = StubPlugin("a")
         let first = try await launch(plugin)
         var updates = first.paidFeaturesUpdates.makeAsyncIterator()
@@ -150,7 +151,7 @@ import Testing
         #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["renewed"])
     }
 
-    @Test func `nobody is told what another said`() async throws {
+    @Test func `a user does not get the answers of another`() async throws {
         _ = try await launch(StubPlugin.sound("a")).getPaidFeatures()
         let bob = try await launch(unreachable("a"), user: .string("bob"))
         await #expect(throws: PurchaseError(.unreachable)) { try await bob.getPaidFeatures() }
@@ -162,7 +163,7 @@ import Testing
         await #expect(throws: PurchaseError(.unreachable)) { try await renamed.getPaidFeatures() }
     }
 
-    @Test func `who is logged out has nothing left, and who is logged in keeps it`() async throws {
+    @Test func `a user who logs out loses the answers, and one who stays keeps them`() async throws {
         let first = try await launch(StubPlugin.sound("a"))
         _ = try await first.getPaidFeatures()
         try await first.logIn(appUserId: Self.ada)
@@ -172,7 +173,7 @@ import Testing
         await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
     }
 
-    @Test func `the log-in of another user removes what was kept of the one before`() async throws {
+    @Test func `the log-in of another user removes the answers of the previous one`() async throws {
         let first = try await launch(StubPlugin.sound("a"))
         _ = try await first.getPaidFeatures()
         try await first.logIn(appUserId: .string("bob"))
@@ -180,7 +181,7 @@ import Testing
         await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
     }
 
-    @Test func `a client that nobody logs in to keeps its answers too`() async throws {
+    @Test func `a client without a user stores its answers too`() async throws {
         _ = try await launch(StubPlugin.sound("a"), user: nil).getPaidFeatures()
         let second = try await launch(unreachable("a"), user: nil)
         #expect(try await second.getPaidFeatures().names == ["a", "both"])
@@ -188,7 +189,7 @@ import Testing
         await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
     }
 
-    @Test func `every kind of payment comes back as it was`() async throws {
+    @Test func `every kind of payment survives storage`() async throws {
         let (start, end) = (clock.now(), clock.now().addingTimeInterval(99.5))
         let full = PaidFeature.Period(
             id: UUID(), startDate: start, endDate: end, cancellationDate: start, isTrial: true, isIntroductory: true,
@@ -209,7 +210,7 @@ import Testing
         #expect(try await launch(unreachable("a")).getPaidFeatures().features == features)
     }
 
-    @Test func `nothing is written while nothing changes, but for the dates, once an hour`() async throws {
+    @Test func `without changes only the dates are written, once an hour`() async throws {
         let counting = CountingStorage()
         let plugin = StubPlugin.sound("a")
         let client = try await launch(plugin, storage: counting)
@@ -226,7 +227,7 @@ import Testing
         #expect(counting.writes == 3)
     }
 
-    @Test func `a storage that fails takes no answer away, is told of, and is tried again`() async throws {
+    @Test func `a failing storage loses no answer, is reported, and is tried again`() async throws {
         let counting = CountingStorage()
         counting.fail(true)
         let client = try await launch(StubPlugin.sound("a"), storage: counting)
@@ -240,7 +241,7 @@ import Testing
         #expect(try await launch(unreachable("a"), storage: counting).getPaidFeatures().names == ["a", "both"])
     }
 
-    @Test func `what is damaged is set aside and counts as nothing`() async throws {
+    @Test func `damaged answers are set aside and ignored`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let files = try FileSecureStorage(directory: folder)
@@ -257,7 +258,7 @@ import Testing
         #"{"plugins":{},"#,
         #"{"other":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + ",",
     ])
-    func `an answer with a duplicate key or too deep counts as nothing`(beginning: String) async throws {
+    func `stored answers with a duplicate key or deep nesting are ignored`(beginning: String) async throws {
         _ = try await launch(StubPlugin.sound("a")).getPaidFeatures()
         let key = "lastAnswers-" + Hex.encode(SHA256.hash(Array("string ada".utf8)).prefix(16))
         let kept = try #require(try storage.data(for: key))

@@ -77,7 +77,7 @@ struct KeychainStorageTests {
             configuration: .init(service: service, accessGroup: group, maximumBytes: maximumBytes), keychain: keychain)
     }
 
-    @Test func `it keeps what every secure storage promises`() throws {
+    @Test func `the Keychain storage passes the contract of secure storages`() throws {
         try SecureStorageContract.verify(storage())
     }
 
@@ -118,7 +118,7 @@ struct KeychainStorageTests {
         (.diskFull, .storageFailed, "full"), (.notAvailable, .storageFailed, "no Keychain"),
         (.init(rawValue: -25293), .storageFailed, "-25293"),
     ])
-    func `what the Keychain refuses is told with its reason and the key, never with the value`(
+    func `an error of the Keychain has its reason and the key, never the value`(
         status: KeychainStatus, code: PurchaseError.Code, reason: String
     ) throws {
         let storage = storage(group: "TEAM.shared")

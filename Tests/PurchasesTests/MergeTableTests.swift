@@ -101,7 +101,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
         return client
     }
 
-    @Test func `the document has the table that these tests hold the client to`() throws {
+    @Test func `the document has the table of these tests`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Documentation/Purchases.md")
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
@@ -115,7 +115,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
         #expect(Performance.all.map(\.operation) == PurchaseOperation.all)
     }
 
-    @Test(arguments: Row.all) fileprivate func `the rule of an operation says the same as its row`(row: Row) {
+    @Test(arguments: Row.all) fileprivate func `the rule of an operation agrees with its row`(row: Row) {
         let rule = row.operation.rule
         #expect(rule.asked.rawValue == row.asked)
         #expect(rule.joined.rawValue == row.values)
@@ -125,7 +125,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
         if row.reads != "–" { #expect(rule.mode == (row.reads == "strict" ? .strict : .bestEffort)) }
     }
 
-    @Test(arguments: Row.all) fileprivate func `without plugins nobody waits`(row: Row) async throws {
+    @Test(arguments: Row.all) fileprivate func `without plugins no operation waits`(row: Row) async throws {
         let client = try await Self.client([])
         switch row.withoutPlugins {
         case "`noSuitablePlugin`":
@@ -137,7 +137,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all.filter { !$0.asksEverybody })
-    fileprivate func `when nobody takes an operation of one plugin there is no suitable one`(row: Row) async throws {
+    fileprivate func `when no plugin handles an operation there is no suitable one`(row: Row) async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await Self.client(plugins)
         await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await row.perform(client, plugins) }
@@ -145,7 +145,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `values are joined in the order of registration`(row: Row) async throws {
+    fileprivate func `values are merged in the order of registration`(row: Row) async throws {
         let (a, b) = (StubPlugin.sound("a"), StubPlugin.sound("b"))
         let names = try await row.perform(try await Self.client([a, b]), [a, b])
         if row.values != "–" {
@@ -163,7 +163,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `of two errors the first by registration is thrown`(row: Row) async throws {
+    fileprivate func `the first error by registration is thrown`(row: Row) async throws {
         let plugins = [
             StubPlugin.failing("a", with: Refusal(1)), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3)),
         ]
@@ -176,7 +176,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `an error does to the others what its row says`(row: Row) async throws {
+    fileprivate func `an error affects the other plugins as its row says`(row: Row) async throws {
         let (broken, sound) = (StubPlugin.failing("a", with: Refusal(1)), StubPlugin.sound("b"))
         let client = try await Self.client([broken, sound])
         switch row.error {
@@ -200,7 +200,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all.filter { $0.error == "what it said last counts" })
-    fileprivate func `a plugin that failed is represented by what it said last where the row says so`(
+    fileprivate func `the last answer of a failed plugin counts if the row says so`(
         row: Row
     ) async throws {
         let (a, b) = (StubPlugin.sound("a"), StubPlugin.sound("b"))
@@ -214,7 +214,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `a plugin that never answers holds nobody up for longer than its row says`(
+    fileprivate func `a plugin that never answers delays others no longer than its row says`(
         row: Row
     ) async throws {
         let (clock, gate) = (ManualClock(), Gate())
@@ -236,7 +236,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all.filter { $0.name != "promotedPurchases" })
-    fileprivate func `before setup nothing is asked`(row: Row) async throws {
+    fileprivate func `before setup no plugin is called`(row: Row) async throws {
         let client = PurchaseClient()
         if ["logOut", "invalidatePaidFeaturesCache"].contains(row.name) {
             #expect(try await row.perform(client, []).isEmpty)

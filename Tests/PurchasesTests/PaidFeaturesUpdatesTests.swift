@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PaidFeaturesUpdatesTests {
     private let ada = UserId.string("ada")
 
-    @Test func `a reader gets what is known and then every change`() async throws {
+    @Test func `a reader gets the known value and then every change`() async throws {
         let plugin = StubPlugin("a") { $0.paidFeatures = { .of("pro") } }
         let other = StubPlugin("b") { $0.paidFeatures = { .of("export") } }
         let client = try await PurchaseClient.with(plugin, other)
@@ -22,7 +22,7 @@ import Testing
         #expect(await updates.next() == nil)
     }
 
-    @Test func `what did not change is not told again`() async throws {
+    @Test func `an unchanged value is not sent again`() async throws {
         let plugin = StubPlugin("a") { $0.paidFeatures = { .of("pro") } }
         let client = try await PurchaseClient.with(plugin)
         var updates = client.paidFeaturesUpdates.makeAsyncIterator()
@@ -36,7 +36,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `a purchase is told before the others are asked`() async throws {
+    @Test func `a purchase is sent before the other plugins are called`() async throws {
         let gate = Gate()
         let client = try await PurchaseClient.with(
             StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },
@@ -55,7 +55,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `an older answer does not replace what the plugin told since`() async throws {
+    @Test func `an older answer does not replace a later update of the plugin`() async throws {
         let gate = Gate()
         let plugin = StubPlugin("a") {
             $0.paidFeatures = {
@@ -76,7 +76,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `whoever logs out has nothing left`() async throws {
+    @Test func `a user who logs out has no features`() async throws {
         let plugin = StubPlugin("a") { $0.paidFeatures = { .of("pro") } }
         let client = try await PurchaseClient.with(plugin, user: ada)
         _ = try await client.getPaidFeatures()
@@ -87,7 +87,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `what a plugin tells while it logs in is the new user's`() async throws {
+    @Test func `an update during a log-in belongs to the new user`() async throws {
         let client = PurchaseClient(configuration: .patient)
         var updates = client.paidFeaturesUpdates.makeAsyncIterator()
         let logIn = Gate()

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Chain.all.indices)
-    func `a failure ends it too, but of a sheet for codes another one is tried`(index: Int) async throws {
+    func `a failure also ends the search, except for offer codes`(index: Int) async throws {
         let chain = Chain.all[index]
         let plugins = [StubPlugin("a"), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3))]
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
@@ -40,14 +40,14 @@ import Testing
         #expect(asked(chain, plugins) == [1, 1, chain.call == "redeem" ? 1 : 0])
     }
 
-    @Test(arguments: Chain.all.indices) func `the last plugin may be the one`(index: Int) async throws {
+    @Test(arguments: Chain.all.indices) func `the last plugin can handle the operation`(index: Int) async throws {
         let (chain, plugins) = (Chain.all[index], [StubPlugin("a"), StubPlugin("b"), .sound("c")])
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
         _ = try await chain.performance.perform(client, plugins)
         #expect(asked(chain, plugins) == [1, 1, 1])
     }
 
-    @Test func `a log-in that all accept makes the user known`() async throws {
+    @Test func `a log-in that all plugins accept sets the user`() async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await PurchaseClient.with(plugins[0], plugins[1])
         try await client.logIn(appUserId: .string("ada"))
@@ -58,7 +58,7 @@ import Testing
         #expect(plugins.map(\.calls) == [["logIn ada", "logOut"], ["logIn ada", "logOut"]])
     }
 
-    @Test func `a log-in that one rejects logs out those who accepted as well`() async throws {
+    @Test func `a log-in that one plugin rejects logs out the others`() async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b") { $0.logIn = { _ in throw Refusal(1) } }]
         let client = try await PurchaseClient.with(plugins[0], plugins[1])
         await #expect(throws: Refusal(1)) { try await client.logIn(appUserId: .string("ada")) }
@@ -66,7 +66,7 @@ import Testing
         #expect(plugins.map(\.calls) == [["logIn ada", "logOut"], ["logIn ada", "logOut"]])
     }
 
-    @Test func `attributes and device identifiers reach everybody`() async throws {
+    @Test func `attributes and device identifiers reach every plugin`() async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await PurchaseClient.with(plugins[0], plugins[1])
         try await client.setAppsflyerID("af-1")
@@ -81,7 +81,7 @@ import Testing
         #expect(plugins.map(\.calls) == [calls, calls])
     }
 
-    @Test func `a restore link goes to the address it is for`() async throws {
+    @Test func `a restore link is sent to its address`() async throws {
         let addresses = Locked<[String]>([])
         let plugin = StubPlugin("web") {
             $0.restoreLink = { address in
@@ -93,7 +93,7 @@ import Testing
         #expect(addresses.withLock { $0 } == ["ada@example.com"])
     }
 
-    @Test func `one subscription of one store that two plugins report is one`() async throws {
+    @Test func `a subscription that two plugins report counts once`() async throws {
         let start = Date(timeIntervalSince1970: 0)
         @Sendable func reported(_ product: String, _ origin: Subscription.Origin = .apple) -> Subscription {
             Subscription(
@@ -107,7 +107,7 @@ import Testing
         #expect(collected.isComplete && collected.reports.map(\.pluginName) == ["a", "b"])
     }
 
-    @Test func `products asked by the older name are the same`() async throws {
+    @Test func `the earlier name returns the same products`() async throws {
         let client = try await PurchaseClient.with(StubPlugin.sound("a"))
         let products = try await client.getProductsAndPricePoints(with: ["a"])
         #expect(try await client.getProducts(with: ["a"]) == products)

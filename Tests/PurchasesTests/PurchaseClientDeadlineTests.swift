@@ -64,7 +64,7 @@ import Testing
         return try await task.value
     }
 
-    @Test func `a plugin that never answers is reported, and the others' answers stand`() async throws {
+    @Test func `a plugin that never answers is reported, and the others' answers count`() async throws {
         let client = try await client(deaf(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
         let collected = try await afterDeadline(others: 1) { try await client.collectPaidFeatures() }
         #expect(collected.value.names == ["pro"])
@@ -74,7 +74,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `strict questions end at the deadline with its error`() async throws {
+    @Test func `strict reads end at the deadline with its error`() async throws {
         let client = try await client(StubPlugin("sound"), deaf())
         await #expect(throws: PurchaseError(.timedOut)) {
             try await afterDeadline(others: 1) { try await client.getProductsAndPricePoints(with: ["pro"]) }
@@ -101,7 +101,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a plugin that does not answer to logging out keeps nobody`() async throws {
+    @Test func `a plugin that does not answer a log-out does not prevent it`() async throws {
         let sound = StubPlugin("sound")
         let client = try await client(deaf(), sound)
         try await afterDeadline(others: 1) { await client.logOut() }
@@ -119,7 +119,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `when nobody else takes an operation, who did not answer is named`() async throws {
+    @Test func `when no other plugin handles an operation, the error names the silent one`() async throws {
         let client = try await client(deaf(), StubPlugin("other"))
         await #expect(throws: PurchaseError(.timedOut)) {
             try await afterDeadline(others: 0) {
@@ -129,7 +129,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a purchase does not wait for ever for the others' features`() async throws {
+    @Test func `a purchase does not wait forever for the others' features`() async throws {
         let client = try await client(
             deaf(),
             StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } })
@@ -156,7 +156,7 @@ import Testing
         while let features = await updates.next(), features.names != ["late", "pro", "export"] {}
     }
 
-    @Test func `of plugins that take longer than a purchase waits, what they said last counts`() async throws {
+    @Test func `the last answers of slow plugins count for a purchase`() async throws {
         let web = StubPlugin("web") { $0.paidFeatures = { .of("export") } }
         let client = try await client(
             StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },
@@ -178,7 +178,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `a client that is closed leaves no question of a purchase behind`() async throws {
+    @Test func `a closed client has no running requests of a purchase`() async throws {
         let heard = AsyncStream.makeStream(of: Void.self)
         let asked = Gate()
         asked.open()
@@ -213,7 +213,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `cancellation reaches a plugin that heeds it`() async throws {
+    @Test func `cancellation reaches the plugin`() async throws {
         let asked = Gate()
         asked.open()
         let heard = AsyncStream.makeStream(of: Void.self)

@@ -15,7 +15,7 @@ import Testing
         { _ in .success(SuccessfulPurchase(paidFeatures: features)) }
     }
 
-    @Test func `the first plugin that does not pass on decides, and later ones are not asked`() async throws {
+    @Test func `the first plugin that handles the operation decides`() async throws {
         let before = StubPlugin("before")
         let seller = StubPlugin("seller") { $0.purchase = Self.selling(.of("pro")) }
         let after = StubPlugin("after") { $0.purchase = Self.selling(.of("wrong")) }
@@ -35,7 +35,7 @@ import Testing
         #expect(after.calls.isEmpty)
     }
 
-    @Test func `when everybody passes on there is no suitable plugin`() async throws {
+    @Test func `when no plugin supports an operation there is no suitable one`() async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await PurchaseClient.with(plugins[0], plugins[1])
         await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await client.purchase(product) }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `several at once are bought from the first plugin that sells so many`() async throws {
+    @Test func `a quantity is bought from the first plugin that supports it`() async throws {
         let retailer = StubPlugin("retailer") { $0.purchase = Self.selling(.of("retail")) }
         let wholesaler = Wholesaler()
         let client = try await PurchaseClient.with(retailer, wholesaler)
@@ -75,7 +75,7 @@ import Testing
         #expect(plugin.calls == ["purchase", "purchase"])
     }
 
-    @Test func `a purchase is merged with what the others know`() async throws {
+    @Test func `a purchase is merged with the features of the other plugins`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("seller") {
                 $0.purchase = Self.selling(.of("pro"))
@@ -85,14 +85,14 @@ import Testing
         #expect(try await client.purchase(product).paidFeatures.names == ["pro", "export"])
     }
 
-    @Test func `a purchase stands though the others fail`() async throws {
+    @Test func `a purchase succeeds even if the other plugins fail`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("broken") { $0.paidFeatures = { throw Refusal() } },
             StubPlugin("seller") { $0.purchase = Self.selling(.of("pro")) })
         #expect(try await client.purchase(product).paidFeatures.names == ["pro"])
     }
 
-    @Test func `a purchase stands though its caller is cancelled while the others are asked`() async throws {
+    @Test func `a purchase succeeds even if its caller is cancelled afterwards`() async throws {
         let gate = Gate()
         let client = try await PurchaseClient.with(
             StubPlugin("slow") {
@@ -109,7 +109,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `what the seller adds is kept when it cannot be asked later`() async throws {
+    @Test func `the seller's features count while it cannot be reached later`() async throws {
         let seller = StubPlugin("seller") {
             $0.purchase = Self.selling(.of("pro"))
             $0.paidFeatures = { .of("export") }
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `an offer comes from whoever can sign it`() async throws {
+    @Test func `an offer comes from the plugin that can sign it`() async throws {
         let offer = PromoOffer(productDiscount: ProductDiscount(identifier: "half"), identifier: "half")
         let failing = StubPlugin("failing") { $0.offer = { .failure(Refusal(1)) } }
         let client = try await PurchaseClient.with(

@@ -27,7 +27,7 @@ import Testing
         #expect(features.names == ["a", "b", "c"])
     }
 
-    @Test func `in best effort one that fails hides nobody, and is reported`() async throws {
+    @Test func `with best effort a failing plugin does not hide others, and is reported`() async throws {
         let broken = StubPlugin("broken") { $0.paidFeatures = { throw Refusal(1) } }
         let sound = StubPlugin("sound") { $0.paidFeatures = { .of("pro") } }
         let client = try await PurchaseClient.with(broken, sound)
@@ -59,14 +59,14 @@ import Testing
         await #expect(throws: Refusal(1)) { try await client.getPaidFeatures(.strict) }
     }
 
-    @Test func `best effort throws when nobody answers`() async throws {
+    @Test func `best effort throws when no plugin answers`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("a") { $0.paidFeatures = { throw Refusal(1) } },
             StubPlugin("b") { $0.paidFeatures = { throw Refusal(2) } })
         await #expect(throws: Refusal(1)) { try await client.getPaidFeatures() }
     }
 
-    @Test func `one that fails later is represented by what it said last`() async throws {
+    @Test func `the last answer of a plugin that fails later counts`() async throws {
         let plugin = StubPlugin("a") { $0.paidFeatures = { .of("pro") } }
         let client = try await PurchaseClient.with(plugin, user: .string("ada"))
         _ = try await client.getPaidFeatures()
@@ -78,7 +78,7 @@ import Testing
         await #expect(throws: Refusal()) { try await client.getPaidFeatures(.strict) }
     }
 
-    @Test func `a fresh report stands against a last known one of higher authority`() async throws {
+    @Test func `a fresh report counts before a last known one of higher authority`() async throws {
         let old = PaidFeature(
             name: "pro", originalTransactionID: "1", paymentType: .until(start), authority: .server)
         let new = PaidFeature(
@@ -91,7 +91,7 @@ import Testing
         #expect(try await client.getPaidFeatures().features == [new])
     }
 
-    @Test func `what was known of one user is not told to the next`() async throws {
+    @Test func `the known features of one user are not returned for the next`() async throws {
         let plugin = StubPlugin("a") { $0.paidFeatures = { .of("pro") } }
         let client = try await PurchaseClient.with(plugin, user: .string("ada"))
         _ = try await client.getPaidFeatures()
@@ -100,7 +100,7 @@ import Testing
         await #expect(throws: Refusal()) { try await client.getPaidFeatures() }
     }
 
-    @Test func `features are united, and represented by the last answer too`() async throws {
+    @Test func `features are merged, and the last answer counts too`() async throws {
         let start = start
         let pro = Feature(name: "pro", startDate: start)
         let web = StubPlugin("web") {
@@ -115,7 +115,7 @@ import Testing
         await #expect(throws: Refusal(7)) { try await client.getFeatures(.strict) }
     }
 
-    @Test func `subscriptions stand in the order of registration and are strict`() async throws {
+    @Test func `subscriptions are in the order of registration, and strict`() async throws {
         let start = start
         func subscription(_ product: String) -> Subscription {
             Subscription(productIdentifier: product, startDate: start, endDate: start.addingTimeInterval(9))
@@ -129,7 +129,7 @@ import Testing
         #expect(try await client.getSubscriptions(.bestEffort) == [a, b])
     }
 
-    @Test func `products are united`() async throws {
+    @Test func `products are merged`() async throws {
         let (pro, export) = (Product(productIdentifier: "pro"), Product(productIdentifier: "export"))
         let client = try await PurchaseClient.with(
             StubPlugin("a") {
@@ -140,7 +140,7 @@ import Testing
         #expect(try await client.getProductsAndPricePoints(with: ["pro"]) == [pro])
     }
 
-    @Test func `restoring merges what came back, each product once`() async throws {
+    @Test func `restored products are merged, each once`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("a") {
                 $0.restore = {
@@ -159,7 +159,7 @@ import Testing
         #expect(result.reports.map(\.didAnswer) == [true, true, true])
     }
 
-    @Test func `what was restored stands though another plugin fails`() async throws {
+    @Test func `restored purchases count even if another plugin fails`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("broken") { $0.restore = { throw Refusal(1) } },
             StubPlugin("sound") {
@@ -170,14 +170,14 @@ import Testing
         #expect(result.reports.map { $0.error as? Refusal } == [Refusal(1), nil])
     }
 
-    @Test func `that there is nothing to restore is only said when everybody said so`() async throws {
+    @Test func `there is nothing to restore only if every plugin reports so`() async throws {
         let broken = StubPlugin("broken") { $0.restore = { throw Refusal(1) } }
         let client = try await PurchaseClient.with(StubPlugin("empty"), broken)
         await #expect(throws: Refusal(1)) { try await client.restorePurchases() }
         #expect(try await PurchaseClient.with(StubPlugin("empty")).restorePurchases().nothingToRestore)
     }
 
-    @Test func `a plugin that restores nothing keeps what it said before`() async throws {
+    @Test func `a plugin that restores nothing keeps its earlier answer`() async throws {
         let plugin = StubPlugin("a") { $0.paidFeatures = { .of("pro") } }
         let client = try await PurchaseClient.with(plugin)
         _ = try await client.getPaidFeatures()
@@ -186,7 +186,7 @@ import Testing
         #expect(try await client.getPaidFeatures() == .of("pro"))
     }
 
-    @Test func `many questions at once each get one answer`() async throws {
+    @Test func `each of many concurrent reads gets one answer`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("a") { $0.paidFeatures = { .of("pro") } },
             StubPlugin("b") { $0.paidFeatures = { .of("export") } })

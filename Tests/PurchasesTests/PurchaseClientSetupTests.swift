@@ -8,7 +8,7 @@ import Testing
     private let product = Product(productIdentifier: "pro")
     private let token = CancellationToken(pluginName: "a", rawValue: "1")
 
-    @Test func `before setup every question throws`() async {
+    @Test func `before setup every operation throws`() async {
         let client = PurchaseClient()
         let expected = PurchaseError(.notSetUp)
         await #expect(throws: expected) { try await client.getPaidFeatures() }
@@ -35,7 +35,7 @@ import Testing
         #expect(second.calls.isEmpty)
     }
 
-    @Test func `of many setups at once one wins`() async throws {
+    @Test func `one of many concurrent setups wins`() async throws {
         let client = PurchaseClient()
         let winners = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<50 {
@@ -53,7 +53,7 @@ import Testing
         #expect(winners == 1)
     }
 
-    @Test func `with no plugins there is nothing to merge and nobody to ask`() async throws {
+    @Test func `without plugins there are no answers and no operations`() async throws {
         let client = try await PurchaseClient.with()
         #expect(try await client.getPaidFeatures() == PaidFeatures())
         #expect(try await client.getPaidFeatures(.strict) == PaidFeatures())
@@ -71,7 +71,7 @@ import Testing
         #expect(client.userId == .string("ada"))
     }
 
-    @Test func `a plugin need only have a name`() async throws {
+    @Test func `a plugin only needs a name`() async throws {
         final class Bare: PurchasePlugin { let name = "bare" }
         let client = try await PurchaseClient.with(Bare(), user: .string("ada"))
         #expect(try await client.getPaidFeatures() == PaidFeatures())
@@ -94,7 +94,7 @@ import Testing
         try await until("both are released") { releasedClient == nil && releasedPlugin == nil }
     }
 
-    @Test func `seed 000's names stand for ours`() {
+    @Test func `the earlier names are typealiases`() {
         #expect(PaltaPurchases.self == PurchaseClient.self)
         #expect(PBPurchasePlugin.self == RemotePurchasePlugin.self)
         let result = PurchasePluginResult<Int, any Error>(result: .success(3))

@@ -18,7 +18,7 @@ import Testing
         #expect(reports.allSatisfy { $0.didAnswer })
     }
 
-    @Test func `a plugin that rejects the user logs everybody out`() async throws {
+    @Test func `a plugin that rejects the user logs all plugins out`() async throws {
         let sound = StubPlugin("sound")
         let first = StubPlugin("first") { $0.logIn = { _ in throw Refusal(1) } }
         let second = StubPlugin("second") { $0.logIn = { _ in throw Refusal(2) } }
@@ -28,7 +28,7 @@ import Testing
         for plugin in [sound, first, second] { #expect(plugin.calls == ["logIn ada", "logOut"]) }
     }
 
-    @Test func `a rejection at setup leaves the client set up with nobody logged in`() async throws {
+    @Test func `a rejection at setup leaves the client set up without a user`() async throws {
         let plugin = StubPlugin("a") { $0.logIn = { _ in throw Refusal(1) } }
         let client = PurchaseClient(configuration: .patient)
         await #expect(throws: Refusal(1)) { try await client.setup(with: [plugin], appUserId: ada) }
@@ -64,7 +64,7 @@ import Testing
         #expect(sound.calls == ["logIn ada", "paidFeatures", "paidFeatures", "paidFeatures"])
     }
 
-    @Test func `a plugin that cannot be reached holds up nobody's purchase`() async throws {
+    @Test func `a plugin that cannot be reached does not delay a purchase`() async throws {
         let gate = Gate()
         let away = StubPlugin("away") { $0.logIn = { _ in throw PurchaseError(.unreachable) } }
         let seller = StubPlugin("seller") {
@@ -90,7 +90,7 @@ import Testing
         #expect(try await client.purchase(product).paidFeatures.names == ["pro"])
     }
 
-    @Test func `many questions share one repeated log-in`() async throws {
+    @Test func `many requests share one repeated log-in`() async throws {
         let gate = Gate()
         let away = StubPlugin("away") { $0.logIn = { _ in throw PurchaseError(.unreachable) } }
         let client = try await PurchaseClient.with(away, user: ada)

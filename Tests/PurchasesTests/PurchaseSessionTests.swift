@@ -39,7 +39,7 @@ import Testing
         ("the user logged out", { _ = $0.userChanged(to: nil) }, false),
     ]
 
-    @Test(arguments: betweens.indices) func `an answer is kept unless something newer is known`(index: Int) throws {
+    @Test(arguments: betweens.indices) func `an answer is stored unless a newer one is known`(index: Int) throws {
         var (session, members) = try session()
         _ = session.userChanged(to: ada)
         let ticket = session.ticket()
@@ -49,7 +49,7 @@ import Testing
         #expect(answered.revision.features.names.contains("asked") == Self.betweens[index].isKept)
     }
 
-    @Test func `who restored or sold nothing has not said that there is nothing`() throws {
+    @Test func `a plugin that restored or sold nothing keeps its features`() throws {
         var (session, members) = try session()
         _ = session.userChanged(to: ada)
         _ = session.record(gained: PaidFeatures(), from: 0, ticket: session.ticket(), at: .distantPast)
@@ -60,7 +60,7 @@ import Testing
         #expect(!remembered.hasNoAnswer && remembered.collected.value.names == ["x"])
     }
 
-    @Test func `a question asked between two users is nobody's`() throws {
+    @Test func `a request during a change of the user belongs to no user`() throws {
         var (session, members) = try session()
         session.userWillChange(to: ada)
         let ticket = session.ticket()
@@ -69,7 +69,7 @@ import Testing
         #expect(answered.revision.features == PaidFeatures())
     }
 
-    @Test func `an unanswered question leaves the last answer, marked as such`() throws {
+    @Test func `a failed request leaves the last answer, marked as such`() throws {
         var (session, members) = try session()
         _ = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
         let second = session.collect(paidFeatures: answers(members, nil, .of("b")), ticket: session.ticket())
@@ -79,7 +79,7 @@ import Testing
         #expect(third.revision.features.features.map(\.authority) == [.device, .device])
     }
 
-    @Test func `with nothing known and nothing answered nobody answered`() throws {
+    @Test func `without known and new answers there is no answer`() throws {
         var (session, members) = try session()
         let first = session.collect(paidFeatures: answers(members, nil, nil), ticket: session.ticket())
         #expect(first.hasNoAnswer)
@@ -87,7 +87,7 @@ import Testing
         #expect(!none.hasNoAnswer)
     }
 
-    @Test func `the same user again keeps what is known`() throws {
+    @Test func `the log-in of the same user keeps the answers`() throws {
         var (session, members) = try session()
         _ = session.userChanged(to: ada)
         _ = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
@@ -107,7 +107,7 @@ import Testing
         #expect(!session.isAwaitingLogIn(1, as: bob) && !session.isAwaitingLogIn(0, as: ada))
     }
 
-    @Test func `an older revision that arrives later is not told`() async throws {
+    @Test func `an older revision that arrives later is not sent`() async throws {
         var (session, _) = try session()
         let old = session.record(.of("old"), from: 0, at: .distantPast)
         let new = session.record(.of("new"), from: 0, at: .distantPast)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct UnrulyPluginTests {
     private let plugin = StubPlugin("a")
 
-    @Test func `of a system that calls back twice the first answer stands`() async throws {
+    @Test func `the first of two callbacks counts`() async throws {
         let names = try await plugin.answer { completion in
             completion(.success("first"))
             completion(.success("second"))
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a system that never calls back is waited for until the caller gives up`() async throws {
+    @Test func `without a callback the wait ends when the caller is cancelled`() async throws {
         let (plugin, asked) = (plugin, Gate())
         let caller = Task {
             try await plugin.answer { (_: @escaping @Sendable (Result<Int, any Error>) -> Void) in asked.open() }
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Performance.all.indices)
-    func `a plugin that gives up by itself counts as unreachable and harms nobody`(row: Int) async throws {
+    func `a plugin that cancels itself counts as unreachable and does not affect others`(row: Int) async throws {
         let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
         // What is answered as a failure is the plugin's decision.
         guard operation.rule.asked == .everybody else { return }

@@ -34,7 +34,7 @@ struct OpenAPIDocumentTests {
         ).json
     }
 
-    @Test func `operations of one path stand together, with the path's parameters once`() {
+    @Test func `operations of one path are one path item, with the path parameters once`() {
         let path = document["paths"]?["/pets/{id}"]
         #expect(path?["parameters"]?.arrayValue?.count == 1 && path?["parameters"]?[0]?["required"] == true)
         #expect(path?["get"]?["parameters"]?[0]?["schema"]?["type"] == "array")
@@ -44,13 +44,13 @@ struct OpenAPIDocumentTests {
         #expect(path?["get"]?["responses"]?["200"]?["headers"]?["ETag"]?["schema"] == ["type": "string"])
     }
 
-    @Test func `every named schema is there once, those that others name too`() {
+    @Test func `every named schema is included once, also indirect ones`() {
         #expect(document["components"]?["schemas"]?.objectValue?.keys.sorted() == ["Owner", "Pet", "Problem"])
         #expect(document["components"]?["schemas"]?["Pet"]?["required"] == ["name"])
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with PyYAML"))
-    func `its YAML says what its JSON says`() async throws {
+    func `the YAML is equivalent to the JSON`() async throws {
         for value in [document, Self.awkward, [], [:], "no", 7] {
             let read = try await OutsideJudge.judge("yaml_text.py", ["yaml": .string(value.yaml)]).json
             #expect(read == value, "\(value.yaml)")
@@ -67,7 +67,7 @@ struct OpenAPIDocumentTests {
         "*": "line\nline \"quoted\" \\ \u{1F600} é", "/v1/{customer}": "plain words here", "$ref": "#/components/x",
     ]
 
-    @Test func `its YAML is readable`() {
+    @Test func `the YAML is in block style`() {
         let value: JSONValue = [
             "paths": ["/a": ["tags": ["one", "two"], "responses": ["200": ["description": "Done"]]]]
         ]

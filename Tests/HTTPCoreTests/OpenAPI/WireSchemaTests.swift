@@ -12,7 +12,7 @@ struct WireSchemaTests {
             (.date, ["2026-11-20T14:40:00Z", "2026-11-20T14:40:00.5+02:00"], ["2026-11-20", "now"]),
             (.base64, ["", "AAAA", "AA==", "AAA="], ["A", "AA", "AB==", "A===", "AA=A", "AAAA\n"]),
         ] as [(WireSchema, [String], [String])])
-    func `a text is what its kind allows, by rule and by pattern`(
+    func `a string is validated by rule and by pattern`(
         schema: WireSchema, good: [String], bad: [String]
     ) throws {
         let pattern = schema.json["pattern"]?.stringValue.map { try? NSRegularExpression(pattern: $0) } ?? nil
@@ -26,7 +26,7 @@ struct WireSchemaTests {
         #expect(schema.violation(7) != nil && schema.violation(nil) != nil)
     }
 
-    @Test func `numbers, truth values, arrays and objects are told apart`() {
+    @Test func `numbers, Booleans, arrays and objects are distinguished`() {
         #expect(WireSchema.integer(1...3).violation(3) == nil && WireSchema.integer(1...3).violation(4) != nil)
         #expect(WireSchema.integer(1...3).violation(2.0) == nil && WireSchema.integer(1...3).violation(2.5) != nil)
         #expect(WireSchema.number(0...1, above: true).violation(0) != nil)
@@ -40,7 +40,7 @@ struct WireSchemaTests {
         #expect(object.violation(["a": [], "b": nil])?.path == ["b"])
     }
 
-    @Test func `arrays have a length, dictionaries one kind of value, and null is allowed where it is said`() {
+    @Test func `arrays have a length, dictionaries one kind of value, and null is optional`() {
         let few = WireSchema.array(.text, count: 1...2)
         #expect(few.violation([]) != nil && few.violation(["a", "b"]) == nil && few.violation(["a", "b", "c"]) != nil)
         #expect(few.json["maxItems"] == 2)

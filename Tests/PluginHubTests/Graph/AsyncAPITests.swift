@@ -5,7 +5,7 @@ import Testing
 @Suite struct AsyncAPITests {
     private let document = HubGraph(policies: Drawn.all).asyncAPI(title: "Shop", version: "2.1.0")
 
-    @Test func `channels are messages, and say their names`() {
+    @Test func `channels are messages and have their names`() {
         #expect(document["asyncapi"] == "3.0.0")
         #expect(document["info"]?["title"] == "Shop")
         #expect(document["info"]?["version"] == "2.1.0")
@@ -40,7 +40,7 @@ import Testing
         #expect(screen?["payload"]?["$ref"] == "#/components/schemas/viewDocument")
     }
 
-    @Test func `plugins are tags, launch and loose ends are marked, the id is a header`() {
+    @Test func `plugins are tags, launch and missing partners are marked, the id is a header`() {
         let operations = document["operations"]
         #expect(
             operations?["Journey-receive-event-store-featuresChanged"]?["tags"] == [
@@ -56,7 +56,7 @@ import Testing
         )
     }
 
-    @Test func `names that look alike as keys keep channels of their own`() {
+    @Test func `names with equal keys have separate channels`() {
         let names = ["a b", "a/b", "a.b", "a-b", "a_b", "東", "京"]
         let graph = HubGraph(policies: [Policy(name: "A", send: .init(commands: names))])
         let channels = graph.asyncAPI()["channels"]?.objectValue ?? [:]
@@ -89,7 +89,7 @@ struct AsyncAPIJudgeTests {
 
     private static let whole = HubGraph(policies: Drawn.all).asyncAPI()
 
-    @Test func `the judge finds nothing in the documents of hubs, and their views fit the schema`() async throws {
+    @Test func `the validator accepts the documents of hubs, and their views fit the schema`() async throws {
         let view = ViewDocument(
             title: "All",
             sections: [
@@ -122,7 +122,7 @@ struct AsyncAPIJudgeTests {
         return changed(document, path[...])
     }
 
-    @Test func `the judge sees every planted fault`() async throws {
+    @Test func `the validator reports every planted fault`() async throws {
         let send = "Journey-send-command-info-refresh"
         let examples = [
             Example(name: "a wrong action", document: Self.planted("publish", at: "operations", send, "action")),

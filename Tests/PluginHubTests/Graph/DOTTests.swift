@@ -80,7 +80,7 @@ struct DOTTests {
         #expect(drawing.edges.count { $0.title.contains("missing") } == 2)
     }
 
-    @Test func `names come out as they are, whatever they mean to Graphviz`() async throws {
+    @Test func `names are drawn unchanged, whatever their meaning in Graphviz`() async throws {
         let graph = HubGraph(policies: Drawn.nastyPolicies)
         let drawing = try await drawing(of: graph)
         let names = Set(graph.plugins.map(\.name)).subtracting(["\u{2028}", "to \u{2028}"])

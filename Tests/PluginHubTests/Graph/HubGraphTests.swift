@@ -70,20 +70,20 @@ enum Drawn {
         #expect(part.findings.contains { $0.message == "log.write" && $0.severity == .warning })
     }
 
-    @Test func `who gets an event at launch is known`() throws {
+    @Test func `the receivers of an event at launch are listed`() throws {
         let channels = HubGraph(policies: Drawn.all).channels
         #expect(try #require(channels.first { $0.message == "store.featuresChanged" }).receiversAtLaunch == [0])
         #expect(try #require(channels.first { $0.message == "info" }).receiversAtLaunch.isEmpty)
     }
 
-    @Test func `plugins with one name are told apart, also from one that is called so`() {
+    @Test func `plugins with the same name have different labels, also from a plugin with that label as its name`() {
         let names = ["A", "A", "A (2)", "A"].map { Policy(name: $0) }
         let labels = HubGraph(policies: names).plugins.map(\.label)
         #expect(labels == ["A", "A (3)", "A (4)", "A (2)"])
         #expect(Set(HubGraph(policies: Drawn.all + Drawn.all).plugins.map(\.label)).count == 6)
     }
 
-    @Test func `two receivers, a plugin that asks itself and a repeated name are drawn as they are`() {
+    @Test func `two receivers, a plugin that calls itself and a repeated name are drawn`() {
         let graph = HubGraph(policies: [
             Policy(
                 name: "A", send: .init(commands: ["x", "x"]), receive: .init(commands: ["x"]), subscribe: ["e"],
@@ -109,7 +109,7 @@ enum Drawn {
         #expect(graph.asyncAPI()["channels"] == [:])
     }
 
-    @Test func `a hub draws itself`() async throws {
+    @Test func `a hub returns its graph`() async throws {
         let hub = Hub()
         hub.register { sender, _ in ScriptedPlugin(Policy(name: "A", publish: ["e"]), sender) }
         hub.register { sender, _ in ScriptedPlugin(Policy(name: "B", subscribe: ["e"]), sender) }

@@ -58,7 +58,7 @@ private struct Flowchart {
 }
 
 @Suite struct MermaidTests {
-    @Test func `the whole picture of a small hub`() {
+    @Test func `the complete flowchart of a small hub`() {
         #expect(
             HubGraph(policies: Drawn.all).mermaid() == """
                 flowchart LR
@@ -79,7 +79,7 @@ private struct Flowchart {
                 """)
     }
 
-    @Test func `every plugin and message is there, whatever its name`() throws {
+    @Test func `every plugin and message is drawn, whatever its name`() throws {
         let graph = HubGraph(policies: Drawn.nastyPolicies)
         let chart = try Flowchart(reading: graph.mermaid())
         #expect(chart.nodes == Dictionary(uniqueKeysWithValues: graph.plugins.map { ("p\($0.id)", $0.name) }))

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `what is wrong at once is thrown, what goes wrong later is an output`() async throws {
+    @Test func `an immediate error is thrown, a later one is an output`() async throws {
         try await withHub { _, editor, screen, folder in
             await #expect(throws: PluginError(.invalidField, "")) { try await editor.save("") }
             try editor.showWhatIsSaved()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `the trace shows who said what`() async throws {
+    @Test func `the trace shows each message with its sender`() async throws {
         try await withHub { hub, editor, _, _ in
             let (entries, others) = (hub.trace.values(), hub.trace.values())
             _ = try await editor.save("Milk")

@@ -64,18 +64,18 @@ import Testing
         try JSONValueDecoder.decode(type, from: value, rules: PayloadCoding.rules)
     }
 
-    @Test func `every kind of field comes back as it went`() throws {
+    @Test func `every kind of field survives encoding`() throws {
         let original = Everything()
         #expect(try decode(Everything.self, from: encode(original)) == original)
     }
 
-    @Test func `what is written is what Foundation's encoder writes`() throws {
+    @Test func `the encoder writes the same as Foundation's`() throws {
         #expect(try encode(Everything()) == JSONValue(encoding: Everything()))
         #expect(try encode(Derived()) == JSONValue(encoding: Derived()))
         #expect(try encode([Shape.none]) == JSONValue(encoding: [Shape.none]))
     }
 
-    @Test func `a class reads what its parent wrote`() throws {
+    @Test func `a class decodes the values of its parent`() throws {
         let object = Derived()
         object.base = 7
         object.own = "x"
@@ -104,7 +104,7 @@ import Testing
         (#"{"a": {"b": [{"c": 1, "at": "yesterday"}]}}"#, "invalidField a.b[0].at"),
         (#"{"a": {"b": [{"c": 1, "link": 4}]}}"#, "invalidField a.b[0].link"),
     ])
-    func `what does not fit is named by its path`(json: String, expected: String) throws {
+    func `an invalid value is named by its path`(json: String, expected: String) throws {
         struct Item: Decodable {
             let c: Int8
             let id: MessageID?
@@ -136,7 +136,7 @@ import Testing
         #expect(throws: DecodingError.self) { _ = try decode(Two.self, from: [[1]]) }
     }
 
-    @Test func `numbers JSON has no word for are refused with their place`() throws {
+    @Test func `numbers that JSON cannot express are refused with their path`() throws {
         struct Row: Encodable { var values: [Double] }
         let error = #expect(throws: PluginError.self) {
             _ = try PayloadCoding.encode(Row(values: [1, .nan]), "payload", nil)

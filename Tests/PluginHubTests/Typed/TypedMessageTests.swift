@@ -160,7 +160,7 @@ private final class Model: PluginProtocol {
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `no output is lost: failures stay, and what cannot be read or written becomes one`() throws {
+    @Test func `no output is lost: failures stay, and coding errors become failures`() throws {
         struct Own: Error, Equatable {}
         let (screen, model) = try start()
         let outputs = Journal<TypedOutput<Progress>>()
@@ -192,7 +192,7 @@ private final class Model: PluginProtocol {
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `what does not decode is refused with the codes of require, naming field and message`() throws {
+    @Test func `a decoding error has the codes of require and names field and message`() throws {
         let (screen, _) = try start()
         let missing = #expect(throws: PluginError.self) { try screen.send(command: "info.refresh") }
         #expect(missing?.code == .missingField)
@@ -206,7 +206,7 @@ private final class Model: PluginProtocol {
         #expect(invalid.map { "\($0) \(String(describing: $0.underlying))".contains("s3") } == false)
     }
 
-    @Test func `an answer that is not what the query's type says is refused at the sender`() throws {
+    @Test func `an answer of the wrong type is refused at the sender`() throws {
         let (screen, _) = try start()
         let error = #expect(throws: PluginError.self) {
             _ = try screen.messageSender.send(GetInfo(language: "none"), as: screen)

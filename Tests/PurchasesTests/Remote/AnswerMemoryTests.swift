@@ -33,7 +33,7 @@ import Testing
         #expect(memory().fresh("b", at: start, for: .seconds(60)) == nil)
     }
 
-    @Test func `the answer to an older question does not replace that to a younger one`() {
+    @Test func `the answer to an older request does not replace a newer one`() {
         var memory = AnswerMemory<String, Int>()
         let (older, younger) = (memory.ticket(), memory.ticket())
         memory.keep(2, to: "a", from: "there", at: at(1), until: nil, ticket: younger)
@@ -42,7 +42,7 @@ import Testing
         #expect(found?.answer == 2 && found?.address == "there" && found?.receivedAt == at(1))
     }
 
-    @Test func `what was asked before everything was forgotten is not kept`() {
+    @Test func `the answer to a request from before the reset is not stored`() {
         var memory = memory()
         let ticket = memory.ticket()
         memory.forget()
@@ -53,7 +53,7 @@ import Testing
         #expect(memory.fresh("a", at: start, for: .seconds(60))?.answer == 3)
     }
 
-    @Test func `of too many answers the oldest goes`() {
+    @Test func `the oldest of too many answers is removed`() {
         var memory = AnswerMemory<String, Int>(capacity: 2)
         for (number, question) in ["a", "b", "a", "c"].enumerated() {
             memory.keep(number, to: question, from: "here", at: start, until: nil, ticket: memory.ticket())

@@ -145,7 +145,7 @@ import Testing
         #expect(documented == Self.rules.map(\.situation))
     }
 
-    @Test func `a feature that is read ends when it says, not with its period`() async throws {
+    @Test func `a feature ends at its own end, not with its period`() async throws {
         let backend = RemoteBackend()
         for till in [50, 150] as [TimeInterval] {
             let (plugin, _) = try await backend.plugin([
@@ -158,7 +158,8 @@ import Testing
         }
     }
 
-    @Test func `an App Store purchase that the device reports too is one, in the server's words`() async throws {
+    @Test func `an App Store purchase that the device also reports counts once, with the server's values`() async throws
+    {
         let backend = RemoteBackend()
         let device = PaidFeature(name: "pro", originalTransactionID: "2000000123")
         let tags: [JSONValue] = ["source:appStore", "originalTransactionID:2000000123"]

@@ -23,7 +23,7 @@ import Testing
         backend.features(backend.feature("pro", till: till))
     }
 
-    @Test func `an answer stands for a minute in the foreground and for an hour in the background`() async throws {
+    @Test func `an answer is fresh for a minute in the foreground and for an hour in the background`() async throws {
         let isInBackground = Locked(false)
         let (plugin, transport) = try await plugin([pro(), pro(), pro()]) { isInBackground.withLock { $0 } }
         var asked: [Int] = []
@@ -42,7 +42,7 @@ import Testing
         #expect(asked == [1, 1, 1, 1, 2, 3])
     }
 
-    @Test func `five minutes and 25 hours, unless the app says otherwise`() {
+    @Test func `the default ages are five minutes and 25 hours`() {
         let configuration = RemotePurchasePlugin.Configuration(baseURL: "http://server", key: "pk")
         #expect(configuration.freshness == .init(foreground: .seconds(300), background: .seconds(90_000)))
         #expect(!configuration.isInBackground())
@@ -60,7 +60,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `at the end of what it says the backend is asked again`() async throws {
+    @Test func `at the next date in an answer the backend is asked again`() async throws {
         let (plugin, _) = try await plugin([pro(till: 10), pro(till: 1000)])
         _ = try await plugin.getFeatures()
         backend.clock.advance(by: 9)
@@ -85,7 +85,7 @@ import Testing
         #expect(users == ["ada", "ada", "ben", "ben", "ben"])
     }
 
-    @Test func `what was restored stands for the next question`() async throws {
+    @Test func `a restored answer is cached`() async throws {
         let (plugin, transport) = try await plugin([pro(), backend.features()])
         #expect(try await plugin.getPaidFeatures().names == ["pro"])
         #expect(try await plugin.restorePurchases().nothingToRestore)
@@ -93,7 +93,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `an outdated answer is no answer: the failure is thrown, and the next success used`() async throws {
+    @Test func `an outdated answer does not replace an error, and the next success is used`() async throws {
         let (plugin, _) = try await plugin([pro(), .answer(status: 503), backend.features()])
         _ = try await plugin.getFeatures()
         backend.clock.advance(by: 60)
@@ -123,7 +123,7 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
-    @Test func `after a purchase elsewhere the backend is asked, as it may know of it`() async throws {
+    @Test func `after a purchase at another plugin the backend is asked`() async throws {
         let (plugin, transport) = try await plugin([backend.features(), pro()])
         let seller = StubPlugin("store") {
             $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("plus"))) }
@@ -135,7 +135,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `the client tells of when an answer is, the older one of two`() async throws {
+    @Test func `the client reports the date of an answer, the older one of two`() async throws {
         let subscribed = backend.features(backend.feature("pro", subscription: backend.first))
         let (plugin, _) = try await plugin([
             backend.subscriptions(backend.subscription(backend.first)), subscribed, backend.features(),
@@ -155,7 +155,7 @@ import Testing
         #expect(plugin.answerOrigin(of: .getFeatures) == nil)
     }
 
-    @Test func `each answer is told with its origin and age, and each failure with its error`() async throws {
+    @Test func `each answer is reported with its origin and age, and each failure with its error`() async throws {
         let (plugin, _) = try await plugin([
             pro(), .answer(status: 500), backend.subscriptions(backend.subscription(backend.first, state: "paused")),
         ])

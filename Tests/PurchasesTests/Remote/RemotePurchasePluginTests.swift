@@ -7,7 +7,7 @@ import Testing
 @Suite struct RemotePurchasePluginTests {
     private let backend = RemoteBackend()
 
-    @Test func `without a user nothing is asked`() async throws {
+    @Test func `without a user there is no request`() async throws {
         let (plugin, _) = try await backend.plugin([], user: nil)
         let expected = PurchaseError(.noUserId)
         func refusesEverything() async {
@@ -24,7 +24,7 @@ import Testing
         await refusesEverything()
     }
 
-    @Test func `requests are those of seed 000`() async throws {
+    @Test func `requests have the expected form`() async throws {
         let (plugin, transport) = try await backend.plugin([
             backend.features(backend.feature("pro", subscription: backend.first)),
             backend.subscriptions(backend.subscription(backend.first)), backend.pricePoints(),
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a user with a UUID is told as one, and an environment as a header`() async throws {
+    @Test func `a UUID user is sent as one, and an environment as a header`() async throws {
         let id = try #require(UUID(uuidString: "7e3fb20b-4cdb-47cc-936d-99d65f608138"))
         let (plugin, transport) = try await backend.plugin([backend.features()], user: .uuid(id)) {
             $0.environment = .sandbox
@@ -82,7 +82,7 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `the failure of either question is the answer's`() async throws {
+    @Test func `the failure of either request is thrown`() async throws {
         let (plugin, _) = try await backend.plugin([
             .answer(status: 401), backend.features(backend.feature("pro", subscription: backend.first)),
             .answer(status: 500), .answer(json: ["features": 3]),
@@ -92,7 +92,7 @@ import Testing
         await #expect(throws: PurchaseError(.decodingError)) { try await plugin.getFeatures() }
     }
 
-    @Test func `a feature that cannot be read fails the answer, as nothing is to be taken away by mistake`()
+    @Test func `an unreadable feature fails the answer, so that no feature is lost by mistake`()
         async throws
     {
         let (plugin, _) = try await backend.plugin([backend.features(backend.feature("pro"), ["feature": "export"])])
@@ -112,7 +112,7 @@ import Testing
         #expect(try await plugin.restorePurchases().nothingToRestore)
     }
 
-    @Test func `what belongs to one plugin is not its own`() async throws {
+    @Test func `operations of one plugin are not supported`() async throws {
         let (plugin, _) = try await backend.plugin([])
         let client = try await PurchaseClient.with(plugin)
         let nobody = PurchaseError(.noSuitablePlugin)
@@ -123,7 +123,7 @@ import Testing
         await #expect(throws: nobody) { try await client.cancelSubscription(with: token) }
     }
 
-    @Test func `what is sold on the web is refused, and offered to nobody else`() async throws {
+    @Test func `a web product is refused, and no other plugin is called`() async throws {
         let (plugin, _) = try await backend.plugin([
             backend.pricePoints(["ident": "gift", "name": "Gift", "currencyCode": "EUR", "type": "freebie"])
         ])

@@ -48,7 +48,7 @@ import Testing
         ],
     ]
 
-    @Test func `each failure has the code, and the patience, of its row`() async throws {
+    @Test func `each failure has the code and the retries of its row`() async throws {
         for row in try Self.rows() {
             for step in try #require(Self.failures[row.failure], "\(row.failure)") {
                 let (plugin, transport) = try await backend.plugin(
@@ -75,7 +75,7 @@ import Testing
         #expect(Set(try Self.rows().map(\.failure)) == Set(Self.failures.keys))
     }
 
-    @Test func `what can be asked again is asked again, with pauses`() async throws {
+    @Test func `a retryable request is repeated, with pauses`() async throws {
         let naps = Locked<[Duration]>([])
         let (plugin, _) = try await backend.plugin([
             .answer(status: 503), .fail(HTTPError(.connectionLost, "Gone.")), backend.features(),

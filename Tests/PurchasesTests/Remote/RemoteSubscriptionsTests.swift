@@ -22,7 +22,7 @@ import Testing
         #expect(found.price == Decimal(string: "4.99") && found.currencyCode == "EUR" && found.type == .web)
     }
 
-    @Test func `tags say that a subscription is the App Store's`() async throws {
+    @Test func `tags mark a subscription of the App Store`() async throws {
         let tags: [JSONValue] = ["source:appStore", "originalTransactionID:2000000123"]
         let (plugin, _) = try await backend.plugin([
             backend.subscriptions(backend.subscription(backend.first, tags: tags))
@@ -45,7 +45,7 @@ import Testing
         #expect(plugin.unreadableRows.isEmpty)
     }
 
-    @Test func `a subscription knows its successor, one step far`() async throws {
+    @Test func `a subscription has its direct successor`() async throws {
         let (first, second, third) = (backend.first, backend.second, UUID())
         let (plugin, _) = try await backend.plugin([
             backend.subscriptions(

@@ -97,7 +97,8 @@ import Testing
         #expect(product.productType == .nonConsumable && product.price == 0 && product.currencyCode.isEmpty)
     }
 
-    @Test func `a price point that lacks what its type needs is left out and reported, the others stand`() async throws
+    @Test func `a price point without the values of its type is omitted and reported, the others are used`()
+        async throws
     {
         let lacking =
             [point("a", "lifetime"), point("a", "barter", both()), 7]
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is asked about nothing, and nothing where the web sells nothing`() async throws {
+    @Test func `no identifiers cause no request, nor does a plugin without a web shop`() async throws {
         let (plugin, _) = try await backend.plugin([])
         #expect(try await plugin.getProductsAndPricePoints(with: []).isEmpty)
         let (silent, _) = try await backend.plugin([]) { $0.sellsOnTheWeb = false }

@@ -75,7 +75,7 @@ import Testing
         #expect(request.timeout == .seconds(15))
     }
 
-    @Test func `what did not change is not sent again`() async throws {
+    @Test func `an unchanged customer is not sent again`() async throws {
         let transport = ScriptedTransport([
             try answer(customer(features: ["pro"]), headers: ["ETag": "\"1\""]), .answer(status: 304),
             try answer(customer(features: ["export"]), headers: ["ETag": "\"2\""]), .answer(status: 304),
@@ -109,7 +109,7 @@ import Testing
         #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, nil, nil])
     }
 
-    @Test func `every answer says what time it is at the server, also that nothing has changed`() async throws {
+    @Test func `every answer has the server's time, also a 304`() async throws {
         let (noon, later) = ("Fri, 20 Nov 2026 12:00:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT")
         let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
         let transport = ScriptedTransport([
@@ -126,7 +126,7 @@ import Testing
         #expect(try await client.validate([transaction(1)], for: "ada").saidAt == second)
     }
 
-    @Test func `a 304 that nobody asked for is refused`() async throws {
+    @Test func `an unexpected 304 is refused`() async throws {
         let transport = ScriptedTransport([.answer(status: 304)])
         await #expect(throws: PurchaseError(.protocolError)) { try await client(transport).customer("ada") }
     }
@@ -156,7 +156,7 @@ import Testing
         #expect(sent.signedRenewalInfos == ["renewal-1"])
     }
 
-    @Test func `with nothing to present the customer is read`() async throws {
+    @Test func `without transactions the customer is read`() async throws {
         let transport = ScriptedTransport([try answer(customer(features: ["pro"]))])
         let validation = try await client(transport).validate([], for: "ada")
         #expect(validation.acknowledged.isEmpty && validation.customer.features.map(\.name) == ["pro"])
@@ -196,7 +196,7 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
-    @Test func `a repetition is the same request, a new question another`() async throws {
+    @Test func `a repetition has the same idempotency key, a new call another`() async throws {
         let answer = try answer(PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: ["1"]))
         let transport = ScriptedTransport([
             .fail(HTTPError(.connectionLost, "Gone.")), answer, answer,
@@ -212,7 +212,7 @@ import Testing
         #expect(transport.requests.allSatisfy { $0.headers.values("Authorization").count == 1 })
     }
 
-    @Test func `a single transaction that is not true is rejected, not thrown`() async throws {
+    @Test func `a single invalid transaction is rejected, not thrown`() async throws {
         let transport = ScriptedTransport([
             try problem(422, "signatureInvalid", detail: "The signature does not hold."),
             try answer(customer(features: ["export"])),
@@ -255,7 +255,7 @@ import Testing
         #expect(error?.isRetryable == isRetryable)
     }
 
-    @Test func `the server's reasons are in the error, its own word on retrying counts`() async throws {
+    @Test func `the server's reasons are in the error, and its retryable member counts`() async throws {
         let transport = ScriptedTransport([try problem(409, "busy", retryable: true, detail: "Two at once.")])
         let error = await #expect(throws: PurchaseError.self) {
             try await client(transport, backoff: .none).customer("ada")
@@ -284,7 +284,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "[]", #"{"customer":"ada"}"#])
-    func `an answer of another shape is refused`(body: String) async {
+    func `an answer with another structure is refused`(body: String) async {
         let transport = ScriptedTransport([.answer(HTTPResponse(status: 200, body: .text(body)))])
         await #expect(throws: PurchaseError(.decodingError)) { try await client(transport).customer("ada") }
     }
@@ -300,7 +300,7 @@ import Testing
         #expect(error?.reason.contains("There is no key [redacted] here.") ?? false)
     }
 
-    @Test func `a key does not print itself`() {
+    @Test func `the description of a key does not contain it`() {
         let key: APIKey = "pk_secret"
         var text = "\(key) \(String(reflecting: key)) "
         dump(EntitlementServiceClient.Configuration(baseURL: "", key: key), to: &text)
@@ -309,7 +309,7 @@ import Testing
 
     // MARK: - Repetition
 
-    @Test func `what may succeed later is asked again, with growing pauses`() async throws {
+    @Test func `a retryable request is repeated with growing pauses`() async throws {
         let transport = ScriptedTransport([
             .answer(status: 503), .fail(HTTPError(.timeout, "Late.")), .answer(status: 500),
             try answer(customer(features: ["pro"])),
@@ -319,7 +319,7 @@ import Testing
         #expect(naps.withLock { $0 } == [.seconds(1), .seconds(2), .seconds(3)])
     }
 
-    @Test func `repetition has an end`() async {
+    @Test func `the number of attempts is limited`() async {
         let transport = ScriptedTransport([.answer(status: 503), .answer(status: 503), .answer(status: 502)])
         await #expect(throws: PurchaseError(.serverError)) { try await client(transport).customer("ada") }
         #expect(naps.withLock { $0.count } == 2)
@@ -331,7 +331,7 @@ import Testing
         #expect(naps.withLock { $0.isEmpty })
     }
 
-    @Test func `the server's own pause is kept`() async throws {
+    @Test func `the server's pause is used`() async throws {
         let transport = ScriptedTransport([
             .answer(status: 429, headers: ["Retry-After": "7"]), try answer(customer()),
         ])
@@ -339,14 +339,14 @@ import Testing
         #expect(naps.withLock { $0 } == [.seconds(7)])
     }
 
-    @Test func `a pause longer than the caller's patience is left to the caller`() async {
+    @Test func `a pause that is too long is left to the caller`() async {
         let transport = ScriptedTransport([.answer(status: 503, headers: ["Retry-After": "120"])])
         let error = await #expect(throws: PurchaseError.self) { try await client(transport).customer("ada") }
         #expect(error?.code == .serverError && error?.retryAfter == .seconds(120))
         #expect(naps.withLock { $0.isEmpty })
     }
 
-    @Test func `a cancelled caller is not told that the server is away`() async throws {
+    @Test func `a cancelled caller gets no unreachable error`() async throws {
         let arrived = Gate()
         arrived.open()
         let transport = ScriptedTransport([
@@ -388,7 +388,7 @@ import Testing
         #expect(requests.last?.headers["Idempotency-Key"] != nil)
     }
 
-    @Test func `a token that cannot be had is no question, and may be had later`() async throws {
+    @Test func `without a token there is no request, and a later call can succeed`() async throws {
         struct Away: Error {}
         var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
         configuration.customerToken = { _ in throw Away() }

@@ -69,14 +69,14 @@ import Testing
         #expect(naps.withLock { $0.isEmpty })
     }
 
-    @Test func `who is asked too often elsewhere is asked too often here: the server's pause is kept`() async throws {
+    @Test func `a rate limit applies to all addresses, and the server's pause is used`() async throws {
         let transport = ScriptedTransport([.answer(status: 429, headers: ["Retry-After": "3"]), try answer()])
         _ = try await client(transport).customer("ada")
         #expect(hosts(transport) == ["a", "a"])
         #expect(naps.withLock { $0 } == [.seconds(3)])
     }
 
-    @Test func `transactions presented at several addresses are one question`() async throws {
+    @Test func `transactions presented at several addresses have one idempotency key`() async throws {
         let transport = ScriptedTransport([
             .answer(status: 500),
             .answer(
@@ -94,7 +94,7 @@ import Testing
         #expect(keys.count == 2 && keys[0] == keys[1] && keys[0] != nil)
     }
 
-    @Test func `who gives up during a pause asks nobody any more`() async {
+    @Test func `after a cancellation during a pause there is no further request`() async {
         let transport = ScriptedTransport(Array(repeating: .answer(status: 503), count: 3))
         let paused = Gate()
         paused.open()
@@ -108,7 +108,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await caller.value }
     }
 
-    @Test func `who gives up between two addresses asks no other`() async {
+    @Test func `after a cancellation between two addresses there is no further request`() async {
         let asked = Gate()
         asked.open()
         let transport = ScriptedTransport([

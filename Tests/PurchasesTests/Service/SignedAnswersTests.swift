@@ -85,7 +85,7 @@ private struct HashSigner: AnswerVerifier {
         #expect(UUID(uuidString: try #require(query["nonce"])) != nil)
     }
 
-    @Test func `no two questions have one nonce`() async throws {
+    @Test func `each request has its own nonce`() async throws {
         let answer = try customer()
         let transport = ScriptedTransport(
             Array(repeating: .perform { [signer] in signer.sign(answer, to: $0) }, count: 3))
@@ -94,7 +94,7 @@ private struct HashSigner: AnswerVerifier {
         #expect(Set(transport.requests.compactMap { $0.query?["nonce"] }).count == 3)
     }
 
-    @Test func `that nothing changed must be signed as well`() async throws {
+    @Test func `a 304 must be signed as well`() async throws {
         let (first, unchanged) = (try customer(etag: "\"1\""), HTTPResponse(status: 304, headers: ["ETag": "\"1\""]))
         let transport = ScriptedTransport([
             .perform { [signer] in signer.sign(first, to: $0) },
@@ -106,7 +106,7 @@ private struct HashSigner: AnswerVerifier {
         await #expect(throws: PurchaseError(.untrustedAnswer)) { _ = try await client.customer("ada") }
     }
 
-    @Test func `a signed refusal says what it says`() async throws {
+    @Test func `a signed refusal is used`() async throws {
         let refusal = problem(403)
         let transport = ScriptedTransport([.perform { [signer] in signer.sign(refusal, to: $0) }])
         let error = await #expect(throws: PurchaseError.self) { _ = try await client(transport).customer("ada") }
@@ -122,7 +122,7 @@ private struct HashSigner: AnswerVerifier {
         }
     }
 
-    @Test func `a proxy that cannot reach the server is an error of the way, whatever it says`() async throws {
+    @Test func `a proxy that cannot reach the server is a network error`() async throws {
         let transport = ScriptedTransport([.answer(problem(502)), .answer(problem(502))])
         let error = await #expect(throws: PurchaseError.self) { _ = try await client(transport).customer("ada") }
         #expect(error?.code == .serverError && error?.isRetryable == true && error?.underlying == nil)
@@ -138,8 +138,7 @@ private struct HashSigner: AnswerVerifier {
                     of: "\"key\"", with: "\"k\"")
             },
         ] as [@Sendable (inout HTTPResponse) -> Void])
-    func `what was changed on the way is noticed`(spoil: @escaping @Sendable (inout HTTPResponse) -> Void) async throws
-    {
+    func `a changed answer is detected`(spoil: @escaping @Sendable (inout HTTPResponse) -> Void) async throws {
         let answer = try customer(etag: "\"1\"")
         let transport = ScriptedTransport([
             .perform { [signer] in signer.sign(answer, to: $0, spoiling: spoil) }
@@ -177,7 +176,7 @@ private struct HashSigner: AnswerVerifier {
     }
 
     @Test(arguments: [(300, 301, false), (300, 300, true)] as [(Int, TimeInterval, Bool)])
-    func `how far clocks may differ is the app's choice`(
+    func `the app sets the tolerance of clocks`(
         tolerance: Int, difference: TimeInterval, isUsed: Bool
     ) async throws {
         let answer = try customer()
@@ -205,7 +204,7 @@ private struct HashSigner: AnswerVerifier {
         }
     }
 
-    @Test func `without a verifier nothing is asked to be signed`() async throws {
+    @Test func `without a verifier no signature is requested`() async throws {
         let transport = ScriptedTransport([.answer(try customer())])
         let configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
         _ = try await EntitlementServiceClient(configuration: configuration, transport: transport).customer("ada")

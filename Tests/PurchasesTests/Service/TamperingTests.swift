@@ -82,7 +82,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `what nobody touched is used, that nothing changed too`() async throws {
+    @Test func `an unchanged answer is used, also a 304`() async throws {
         try await withDevice { device in
             for _ in 0..<2 {
                 let found = try await device.ask()
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `the answer about somebody else, or for another nonce, is refused`() async throws {
+    @Test func `the answer about another customer, or for another nonce, is refused`() async throws {
         try await withDevice { device in
             device.proxy.replace { $0.url = $0.url.replacingOccurrences(of: "/ada?", with: "/ben?") }
             await #expect(throws: PurchaseError(.untrustedAnswer)) { try await device.client.customer("ada") }
@@ -157,7 +157,7 @@ import Testing
         try await withDevice(trusting: .generate()) { device in await device.expectRefusals("another server") }
     }
 
-    @Test func `a refusal that is signed says why, one whose status was softened is not believed`() async throws {
+    @Test func `a signed refusal has its reason, and one with a changed status is refused`() async throws {
         try await withDevice { device in
             try await device.plugin.logIn(appUserId: .string(String(repeating: "x", count: 300)))
             await #expect(throws: PurchaseError(.validationError)) { try await device.plugin.getFeatures() }
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy without its server is an outage, not a lie`() async throws {
+    @Test func `a proxy without its server is an outage, not an untrusted answer`() async throws {
         try await withDevice { device in
             device.proxy.tamper { $0 = HTTPResponse(status: 502, body: .text("<html>Bad gateway</html>")) }
             let error = await #expect(throws: PurchaseError.self) { try await device.plugin.getFeatures() }
