@@ -7,7 +7,7 @@ import Primitives
 import Testing
 
 @Suite struct ExchangeTests {
-    /// Answers with the head of the request as it was sent.
+    /// Returns the head of the request as the server received it.
     private func received(_ request: (String) -> HTTPRequest, marks: String = "\r\n\r\n") async throws -> String {
         let head = Locked("")
         let server = try ScriptedServer { peer in

@@ -10,11 +10,10 @@ import Testing
 @Suite struct FailureTests {
     private let time = ManualMonotonicClock()
 
-    /// A transport whose deadlines pass only when the test moves `time`.
+    /// A transport whose deadlines pass only when the test moves `time`. libcurl itself uses real time.
     private func drivenTransport(_ configure: (inout CurlTransport.Configuration) -> Void = { _ in }) -> CurlTransport {
         var configuration = CurlTransport.Configuration()
         configuration.clock = time.clock
-        // libcurl counts real time.
         configuration.connectTimeout = .seconds(3600)
         configure(&configuration)
         return CurlTransport(configuration: configuration)
@@ -115,7 +114,7 @@ import Testing
     }
 
     @Test func `a connection that is not made in time is a timeout before the request's deadline`() async throws {
-        // It takes connections and never begins a handshake.
+        // This server accepts connections, but never begins a handshake.
         let silent = try ListeningPort()
         let transport = drivenTransport { $0.connectTimeout = .milliseconds(200) }
         let late = try await error(HTTPRequest(method: .get, url: "https://127.0.0.1:\(silent.number)/"), transport)

@@ -41,7 +41,6 @@ import Testing
         guard case .stream(let stream) = answer.body else { throw HTTPError(.protocolError, "no stream") }
         #expect(stream.length == total)
         var count = try await stream.next()?.count ?? 0
-        // The sender gets ahead by what sockets and the window hold, never by the whole.
         #expect(sent.withLock { $0 } < total)
         while let chunk = try await stream.next() { count += chunk.count }
         #expect(count == total)

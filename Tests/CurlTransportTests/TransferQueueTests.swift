@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlTransport
 
-/// Who may begin, against the plain rule: the first that came whose origin, and all together, have room.
+/// The order of transfers, compared with a simple rule: the first added transfer that fits both limits starts next.
 @Suite struct TransferQueueTests {
     private final class Exchange {
         let origin: String
@@ -65,7 +65,7 @@ import Testing
 }
 
 extension Array {
-    /// Takes out the first element of which this is true.
+    /// Removes the first element that satisfies the predicate.
     fileprivate mutating func removeFirst(where isMeant: (Element) -> Bool) -> Element? {
         firstIndex(where: isMeant).map { remove(at: $0) }
     }

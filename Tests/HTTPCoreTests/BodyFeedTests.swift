@@ -13,7 +13,7 @@ import Testing
         return (step, Array(block[..<taken]))
     }
 
-    /// Reads as a library does that calls back: after `.wait` it comes again when it is told.
+    /// Reads like a library with callbacks: after `.wait` it reads again when `ready` was called.
     private func readAll(
         _ stream: HTTPBodyStream, into size: Int, took: (Int) -> Void = { _ in }
     ) async throws -> [UInt8] {
@@ -63,11 +63,11 @@ import Testing
     }
 
     @Test func `the next chunk is requested when the previous one has been read completely`() async throws {
-        let pulls = CallLog<Int>()
+        let reads = CallLog<Int>()
         let ready = CallLog<Int>()
         let feed = BodyFeed(
             HTTPBodyStream {
-                pulls.record(1)
+                reads.record(1)
                 return [1, 2, 3, 4]
             }
         ) { ready.record(1) }
@@ -76,9 +76,9 @@ import Testing
             await ready.wait { !$0.isEmpty }
             #expect(Self.take(feed, 3).bytes == [1, 2, 3])
         }
-        #expect(pulls.all.count == 1, "one byte is left")
+        #expect(reads.all.count == 1, "one byte is left")
         #expect(Self.take(feed, 3).bytes == [4])
-        await pulls.wait { $0.count == 2 }
+        await reads.wait { $0.count == 2 }
         feed.cancel()
     }
 

@@ -1,7 +1,7 @@
 import HTTPCore
 import Testing
 
-/// What a browser is answered otherwise than a program.
+/// The different responses to browsers and programs.
 @Suite struct ContentNegotiationTests {
     @Test(
         arguments: [

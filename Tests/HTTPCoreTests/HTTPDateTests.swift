@@ -24,7 +24,7 @@ import Testing
             var buffer = [CChar](repeating: 0, count: 64)
             _ = strftime(&buffer, buffer.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
             let year = String(Int(parts.tm_year) + 1900)
-            // C leaves leading zeros of a year out.
+            // C omits the leading zeros of a year.
             let written = HTTPDate.text(of: seconds).replacing(" 0\(year) ", with: " \(year) ")
             let expected = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
             guard HTTPDate.seconds(HTTPDate.text(of: seconds)) == seconds, year.count < 3 || written == expected else {

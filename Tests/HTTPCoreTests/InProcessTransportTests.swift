@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct InProcessTransportTests {
-    /// Answers with what it was asked.
+    /// A transport whose handler responds with the request.
     private let mirror = InProcessTransport(
         AnyHTTPHandler { request in
             .suspended {
@@ -59,7 +59,6 @@ import Testing
         let sending = Task { try await transport.send(HTTPRequest(method: .get, url: "http://h/")) }
         try await isAsked.pass()
         sending.cancel()
-        // The handler may answer first: then that is what the caller gets.
         do { #expect(try await sending.value.status == 499) } catch {
             #expect(error as? HTTPError == HTTPError(.cancelled, ""))
         }

@@ -1,7 +1,7 @@
 import HTTPCore
 import Testing
 
-/// What a web page of another site may not ask of a server on this machine.
+/// The requests that a web page of another site cannot send to a server on this machine.
 @Suite struct LocalRequestGateTests {
     private func code(
         _ gate: LocalRequestGate, _ headers: HTTPHeaders, by method: HTTPRequest.Method = .get

@@ -3,7 +3,7 @@ import Primitives
 import Testing
 
 @Suite struct RouterPrecedenceTests {
-    /// A router whose routes answer with their own patterns and parameters.
+    /// A router whose routes respond with their patterns and parameters.
     private func router(_ patterns: [(HTTPRequest.Method, String)]) -> Router {
         var router = Router()
         for (method, pattern) in patterns {

@@ -6,7 +6,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What an error of URLSession is here, and what one of ours is there.
+/// The conversion of URLSession's errors, in both directions.
 @Suite struct SessionErrorTests {
     @Test(arguments: [
         (URLError.Code.timedOut, "timeout"), (.cancelled, "cancelled"), (.cannotFindHost, "hostNotFound"),

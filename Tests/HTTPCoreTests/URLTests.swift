@@ -1,7 +1,7 @@
 import HTTPCore
 import Testing
 
-/// The parts of URLs, and percent-encoding.
+/// The parts of URLs and percent-encoding.
 @Suite struct URLTests {
     @Test(arguments: [
         ("/a#b?c", "/a", "/a"), ("/a?b#c?d", "/a", "/a?b"), ("http://h#f", "/", "/"), ("http://h/?#", "/", "/?"),

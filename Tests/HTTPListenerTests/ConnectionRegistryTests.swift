@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTPListener
 
-/// Deadlines to the nanosecond: the tests sweep by hand, on a clock that they move. The timer must not: a sweep that read the
-/// clock before a test moved it would begin a deadline in the past.
+/// Deadlines to the nanosecond. The tests sweep by hand, on a clock that they move. The timer must not sweep: with a
+/// reading from before a move it would begin a deadline in the past.
 @Suite struct ConnectionRegistryTests {
     private let time = ManualMonotonicClock()
     private let registry: ConnectionRegistry
@@ -25,7 +25,6 @@ import Testing
     {
         let line = try Line()
         let connection = registry.open(line.server)
-        // Whatever came before does not count.
         registry.sweep()
         time.advance(by: .seconds(9))
         connection.enter(phase, nil)
@@ -105,7 +104,7 @@ import Testing
     }
 }
 
-/// Two connected sockets. The registry watches one of them, the test looks at the other.
+/// Two connected sockets: the registry watches one, the test reads the other.
 private final class Line {
     let server: Int32
     private let client: Int32
@@ -134,7 +133,7 @@ private final class Line {
         isServerOpen = false
     }
 
-    /// Whether the other end is closed or shut.
+    /// Whether the other end is closed or shut down.
     var hasEnded: Bool {
         var byte: UInt8 = 0
         return recv(client, &byte, 1, Int32(MSG_DONTWAIT)) == 0

@@ -143,7 +143,7 @@ import Testing
         await stop
     }
 
-    /// The end of the input and a part of it reach microhttpd at once, in some of the rounds.
+    /// In some of the rounds, data and the end of the input reach microhttpd together.
     @Test func `stopping ends a connection on which a request is just arriving`() async throws {
         for _ in 0..<100 {
             var configuration = HTTPListener.Configuration()
@@ -189,7 +189,7 @@ import Testing
         #expect(cancelledAfter.withLock { $0 } >= .seconds(600))
     }
 
-    /// No time passes here, so the listener waits until the client has read its answer.
+    /// No time passes here, so the listener waits until the client has read its response.
     @Test func `a request that exceeds the grace period gets 503`() async throws {
         let (started, cancelled) = (Signal(), Signal())
         let handler = AnyHTTPHandler { _ in

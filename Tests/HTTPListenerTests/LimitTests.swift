@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// Sends `text` once a second until the listener ends the connection, without an answer.
+    /// Sends `text` once a second until the listener ends the connection without a response.
     private func drip(_ text: String, to client: RawClient, _ time: ManualMonotonicClock) async throws {
         let sending = Task {
             while !Task.isCancelled, await client.send(text) {
@@ -282,7 +282,6 @@ import Testing
             var sendingReader = AnswerReader(sending)
             #expect(try await sendingReader.next().status == 100)
             try await time.waitForReadings()
-            // From here on it has waited for the shortest time.
             time.advance(by: .seconds(1))
             await idle.send(request)
             _ = try await idleReader.next()
@@ -330,7 +329,7 @@ import Testing
         try await withListener(echo, time) {
             $0.maximumConnections = 1
             $0.givesWayAfter = .seconds(3600)
-            // Far beyond what the steps below can add up to.
+            // More than the total of the steps below.
             $0.headerTimeout = .seconds(1_000_000_000)
         } body: { address, _ in
             let first = try await RawClient(port: address.port)
@@ -342,7 +341,7 @@ import Testing
         }
     }
 
-    /// A clock that counts how often the acceptor's thread reads it: each time it looks for a connection to close.
+    /// A clock that counts the readings of the acceptor's thread: one for each search for a connection to close.
     private final class Looks: Sendable {
         let time = ManualMonotonicClock()
         private let readings = Locked(0)

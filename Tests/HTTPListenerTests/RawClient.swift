@@ -4,12 +4,12 @@ import HTTPCore
 import NetworkTestSupport
 import Primitives
 
-/// A TCP client that sends exactly what it is told. Its blocking calls run outside Swift's thread pool.
+/// A TCP client that sends the given bytes unchanged. Its blocking calls run outside of Swift's thread pool.
 final class RawClient: Sendable {
     struct Failure: Error { let reason: String }
 
     private let socket: Int32
-    /// A client may read while it sends.
+    /// A client can read while it sends.
     private let input = DispatchQueue(label: "RawClient.input")
     private let output = DispatchQueue(label: "RawClient.output")
 
@@ -17,7 +17,7 @@ final class RawClient: Sendable {
         #if canImport(Darwin)
             socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else
-            // A program that another test starts must not inherit it: the connection would outlive its end here.
+            // Without this flag, a program of another test would inherit the socket and keep it open.
             socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         #endif
         if var size = receiveBuffer {
@@ -36,7 +36,7 @@ final class RawClient: Sendable {
             return result == 0 ? 0 : errno
         }
         guard number == 0 else { throw Failure(reason: String(cString: strerror(number))) }
-        // A test that waits for what never comes ends with a failure instead of hanging.
+        // A test that waits in vain fails instead of hanging.
         var limit = timeval(tv_sec: 50, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -44,7 +44,7 @@ final class RawClient: Sendable {
 
     deinit { Foundation.close(socket) }
 
-    /// `false` when the other side no longer takes bytes.
+    /// Sends `text`, and returns `false` when the other side does not accept more bytes.
     @discardableResult func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
 
     @discardableResult func send(_ bytes: [UInt8]) async -> Bool {
@@ -63,7 +63,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// What arrives next, empty at the end of the connection; throws when nothing arrives at all.
+    /// Returns the next bytes, or an empty array at the end of the connection. Throws when nothing arrives.
     func receive(_ limit: Int = 1 << 16) async throws -> [UInt8] {
         let received = await run(on: input) { [socket] () -> [UInt8]? in
             var buffer = [UInt8](repeating: 0, count: limit)
@@ -86,7 +86,7 @@ final class RawClient: Sendable {
 
     func stopSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-    /// Closes so that the other side sees a reset.
+    /// Closes the connection with a reset.
     func reset() {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
@@ -94,7 +94,7 @@ final class RawClient: Sendable {
     }
 
     private func run<Value: Sendable>(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Value) async -> Value {
-        // Through a lock: Thread Sanitizer does not see what a continuation resumed at once has ordered.
+        // The lock shows Thread Sanitizer the order of the two threads.
         let result = Locked<Value?>(nil)
         await withCheckedContinuation { continuation in
             queue.async {
@@ -107,7 +107,7 @@ final class RawClient: Sendable {
     }
 }
 
-/// Reads answers off a connection, one after another.
+/// A reader of consecutive responses on a connection.
 struct AnswerReader {
     struct Answer {
         let status: Int
@@ -120,7 +120,7 @@ struct AnswerReader {
 
     init(_ client: RawClient) { self.client = client }
 
-    /// `isHead`: no body follows, whatever the headers say.
+    /// Reads a response. With `isHead` no body follows.
     mutating func next(isHead: Bool = false) async throws -> Answer {
         let head = String(decoding: try await take(until: "\r\n\r\n"), as: UTF8.self)
         let lines = head.components(separatedBy: "\r\n")
@@ -134,7 +134,6 @@ struct AnswerReader {
         }
         var body: [UInt8] = []
         if isHead || status == 204 || status == 304 || (100..<200).contains(status) {
-            // No body.
         } else if headers["Transfer-Encoding"] == "chunked" {
             while true {
                 let size = String(decoding: try await take(until: "\r\n"), as: UTF8.self)

@@ -175,7 +175,7 @@ import Testing
             await client.send(request)
             let answer = try await client.receiveToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
-            // microhttpd 0.9.75 says it twice of a Content-Length, and that the connection ends.
+            // microhttpd 0.9.75 responds twice to such a Content-Length, and announces the end of the connection.
             let heads = answer.components(separatedBy: "HTTP/1.1 400 ").dropFirst()
             #expect(heads.allSatisfy { $0.contains("Connection: close\r\n") })
             #expect(!answer.contains("HTTP/1.1 2"))
@@ -254,7 +254,6 @@ import Testing
             let client = try await RawClient(port: address.port)
             await client.send(garbage)
             client.stopSending()
-            // What is not even the beginning of a request ends at the deadline for one.
             let answer = try await time.advance(by: .seconds(1)) { try await client.receiveToEnd() }
             #expect(answer.isEmpty || answer.contains(" 400 ") || answer.contains(" 505 "), "\(answer)")
             let other = try await RawClient(port: address.port)

@@ -4,9 +4,10 @@ import HTTPListener
 import Primitives
 import Testing
 
-/// Runs `body` against a listener, then stops it.
+/// Runs `body` with a listener and then stops it.
 ///
-/// The listener's time passes only when the test moves `time`, so a slow machine closes no connection.
+/// The listener's time passes only when the test moves `time`, so that a slow machine closes no connection.
+/// libmicrohttpd uses real time.
 func withListener<Value>(
     _ handler: any HTTPHandler, _ time: ManualMonotonicClock = ManualMonotonicClock(),
     _ configure: (inout HTTPListener.Configuration) -> Void = { _ in },
@@ -14,7 +15,6 @@ func withListener<Value>(
 ) async throws -> Value {
     var configuration = HTTPListener.Configuration()
     configuration.clock = time.clock
-    // libmicrohttpd counts real time.
     configuration.idleTimeout = .seconds(3600)
     configure(&configuration)
     let listener = HTTPListener(handler: handler, configuration: configuration)
@@ -30,7 +30,7 @@ func withListener<Value>(
     return value
 }
 
-/// Something that happens once and can be waited for.
+/// An event that occurs once and can be awaited.
 final class Signal: Sendable {
     private struct State {
         var hasHappened = false
@@ -59,7 +59,7 @@ final class Signal: Sendable {
     }
 }
 
-/// Answers with what it was sent: `METHOD target`, then the body.
+/// A handler that responds with the request: `METHOD target`, then the body.
 let echo = AnyHTTPHandler { request in
     let body = request.body.buffered ?? []
     return .ready(

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// What OpenSSL's client says of a connection for which it offers one version of TLS and every algorithm it knows.
+    /// Returns the output of OpenSSL's client for a connection with one version of TLS and all algorithms.
     private func handshake(_ version: String, port: Int) async throws -> String {
         let outcome = try await ChildProgram.run(
             "/usr/bin/env",
@@ -52,7 +52,7 @@ import Testing
                 }
                 for version in ["tls1", "tls1_1"] {
                     let said = try await handshake(version, port: address.port)
-                    // The client asked, and the server left: GnuTLS sends no alert here.
+                    // The server closed the connection: GnuTLS sends no alert here.
                     #expect(said.contains("CONNECTED") && !said.contains("written 0 bytes"), "\(said)")
                     #expect(said.contains("New, (NONE), Cipher is (NONE)"), "\(said)")
                 }
@@ -81,7 +81,7 @@ import Testing
             var configuration = HTTPListener.Configuration()
             configuration.tls = .init(certificateFile: files.certificate, privateKeyFile: files.otherKey)
             let (isOver, gone) = (Locked(false), Locked(0))
-            // The lowest free number is always next: they take each one that the listener gives back.
+            // The system reuses the lowest number, so these sockets take each one that the listener closes.
             let neighbours = (0..<2).map { number in
                 let hasBegun = Signal()
                 let end = Task {
@@ -101,7 +101,6 @@ import Testing
             }
             for (hasBegun, _) in neighbours { await hasBegun.wait() }
             for _ in 0..<100 {
-                // The other tests need the processor too.
                 await letOthersRun()
                 #expect(throws: HTTPListenerError(.tlsFailed, "")) {
                     try HTTPListener(handler: echo, configuration: configuration).start()

@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Holds the queue that all sessions work on until another thread has let go of a transport.
+    /// Blocks the queue of all sessions until another thread has released a transport.
     private final class Holding: URLProtocol {
         static let wasReleased = Locked<Bool?>(nil)
         override class func canInit(with request: URLRequest) -> Bool { true }

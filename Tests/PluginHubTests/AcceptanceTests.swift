@@ -4,15 +4,15 @@ import PluginHub
 import Primitives
 import Testing
 
-/// What an app that uses only the public interface can get wrong.
+/// Mistakes that an app can make with the public interface only.
 @Suite struct AcceptanceTests {
     private let journal = Journal<String>()
 
     // MARK: - Released when they go
 
     /// Holds the subscription whose callback holds it.
-    private final class Entangled: PluginProtocol {
-        let policy = Policy(name: "Entangled", subscribeAtAppLaunch: ["a"])
+    private final class SelfRetaining: PluginProtocol {
+        let policy = Policy(name: "SelfRetaining", subscribeAtAppLaunch: ["a"])
         let count = Locked(0)
         private let subscription = Locked<EventSubscription?>(nil)
 
@@ -28,7 +28,7 @@ import Testing
         let hub = Hub()
         let source = EventSubject()
         hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in source.publisher }))
-        hub.register(Entangled.self)
+        hub.register(SelfRetaining.self)
         #expect(hub.start().findings.isEmpty)
         source.send(.number(1))
         return (hub, source)
@@ -36,22 +36,22 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)), arguments: ["stop", "deregister it", "deregister its source", "release"])
     func `a plugin whose callback holds it is released once it or its source has left`(end: String) async throws {
-        weak var plugin: Entangled?
+        weak var plugin: SelfRetaining?
         do {
             let (hub, source) = try entangledHub()
-            plugin = hub.plugin(named: "Entangled") as? Entangled
+            plugin = hub.plugin(named: "SelfRetaining") as? SelfRetaining
             #expect(plugin?.count.withLock { $0 } == 1)
             switch end {
             case "stop": await hub.stop()
-            case "deregister it": await hub.deregister("Entangled")
+            case "deregister it": await hub.deregister("SelfRetaining")
             case "deregister its source":
                 await hub.deregister("Source")
-                await hub.deregister("Entangled")
+                await hub.deregister("SelfRetaining")
             default: break
             }
             withExtendedLifetime(source) {}
         }
-        // A task that has ended may let go of what it held a moment later.
+        // An ended task can release its values a moment later.
         try await until("the plugin is released") { plugin == nil }
     }
 
@@ -92,7 +92,6 @@ import Testing
         try hub.scripted("Two").messageSender.context?.run { [journal] in
             _ = try? await untilCancelled()
             isCancelled.open()
-            // Cancelled itself, it waits in a task that is not.
             try? await Task { try await mayEnd.pass() }.value
             journal.note("ended")
         }
@@ -105,7 +104,7 @@ import Testing
             isStopped.open()
         }
         try await isCancelled.pass()
-        // What stops the hub has nothing to do now: it has returned, or it waits.
+        // When the executor is idle, the stop has returned or waits.
         await executor.isIdle()
         #expect(journal.entries.isEmpty)
         mayEnd.open()
@@ -129,7 +128,7 @@ import Testing
         #expect(hub.report.findings.isEmpty)
     }
 
-    /// Reads its file in one of the ways there are.
+    /// Reads its file in one of several ways.
     private final class Reader: PluginProtocol {
         struct NoFile: Error {}
         let policy: Policy

@@ -1,9 +1,9 @@
 import PluginHub
 import Testing
 
-// Only `PluginHub` is imported, and not as testable: what stands here is what an app can write.
+// Without @testable and other imports, so that an app can do all of this.
 
-/// A plugin with exactly the seed's methods.
+/// A plugin that implements every method.
 private final class FullPlugin: PluginProtocol {
     let messageSender: any MessageSending
     let files: [String: String]
@@ -32,7 +32,7 @@ private final class FullPlugin: PluginProtocol {
     func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument { ViewDocument(title: "Full") }
 }
 
-/// A plugin with nothing but what is required.
+/// A plugin that implements only the required members.
 private final class BarePlugin: PluginProtocol {
     init(messageSender: any MessageSending, configurationFiles: [String: String]) {}
     var policy: Policy { Policy(name: "Bare") }
@@ -139,19 +139,19 @@ private final class BarePlugin: PluginProtocol {
     }
 
     @Test func `a message that a plugin does not implement is refused as unsupported`() {
-        let plugin = BarePlugin(messageSender: Deaf(), configurationFiles: [:])
+        let plugin = BarePlugin(messageSender: UnconnectedSender(), configurationFiles: [:])
         let unsupported = PluginError(.unsupportedMessage, "")
         #expect(throws: unsupported) { try plugin.onReceive(command: "a", payload: nil) }
         #expect(throws: unsupported) { _ = try plugin.onReceive(query: "a", payload: nil) }
         #expect(throws: unsupported) { _ = try plugin.onReceive(viewQuery: "a", payload: nil) }
         #expect(throws: unsupported) { _ = try plugin.publisher(forEvent: "a", payload: nil) }
         plugin.subscribe(toPublisher: .empty, forEvent: "a")
-        #expect(Deaf().context == nil)
+        #expect(UnconnectedSender().context == nil)
     }
 }
 
-/// A sender of the app's own, as its unit tests may have one.
-private final class Deaf: MessageSending {
+/// A sender that is not connected to a hub, for unit tests of an app.
+private final class UnconnectedSender: MessageSending {
     private let refusal = PluginError(.noReceiver, "Nobody listens.")
     func publisher(
         forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol

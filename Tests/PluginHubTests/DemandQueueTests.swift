@@ -2,7 +2,7 @@ import Testing
 
 @testable import PluginHub
 
-/// The way to Combine, where a reader says how much it wants.
+/// Delivery to a reader with a limited demand, as in Combine.
 @Suite struct DemandQueueTests {
     private func take(_ queue: inout DemandQueue<Int>, demanding more: Int? = 0) -> String? {
         guard let step = queue.next() else { return nil }

@@ -2,11 +2,11 @@ import Foundation
 import PluginHub
 import Testing
 
-/// What the seed weighed and dropped must not come back: no request message, no asynchronous query, no answer to a
-/// command. Read from the compiled module, so that extensions and whatever else is public count too.
+/// The interface has no request messages, no asynchronous queries and no answers to commands. The tests read the
+/// compiled module, so that extensions and all public symbols count.
 @Suite struct DiscardedOptionsTests {
     @Test func `sending and receiving is synchronous, and a command has no answer`() throws {
-        // Each line compiles only while the method has exactly this type: no `async`, and for a command no result.
+        // Each line compiles only if the method has exactly this type.
         let send: (any MessageSending) -> (Message, JSONObject?, any PluginProtocol) throws -> Void = {
             $0.send(command:payload:sender:)
         }
@@ -25,7 +25,6 @@ import Testing
             let ways = try await SymbolGraph.ofPluginHub().members(of: [
                 "MessageSending", "PluginProtocol", "PluginContext",
             ])
-            // What is looked for must be there to be seen.
             for title in ["send(query:payload:sender:)", "onReceive(query:payload:)", "send(_:id:as:)", "run(_:)"] {
                 #expect(ways.contains { $0.names.title == title }, "\(title)")
             }
@@ -49,7 +48,6 @@ import Testing
         @Test func `there is no request message`() async throws {
             let symbols = try await SymbolGraph.ofPluginHub().symbols
             let requests = symbols.filter { $0.declaration.lowercased().contains("request") }
-            // The policies of the seed list them; the hub warns.
             #expect(requests.allSatisfy { $0.pathComponents.starts(with: ["Policy", "Exchange"]) })
             #expect(MessageKind.allCases.map(\.rawValue) == ["command", "query", "viewQuery", "event"])
         }

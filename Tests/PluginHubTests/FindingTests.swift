@@ -3,11 +3,11 @@ import Testing
 
 @testable import PluginHub
 
-/// What a registration finds, how bad it is, and that files are read once.
+/// The findings of a registration and their severities. Files are read once.
 @Suite struct FindingTests {
     private let journal = Journal<String>()
 
-    /// Reads its policy from the file called "policy", by `Policy` or by itself.
+    /// Reads its policy from the file "policy", with `Policy` or by itself.
     private final class FilePlugin: PluginProtocol {
         let policy: Policy
         init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
@@ -81,7 +81,6 @@ import Testing
             try Data(#"{"name": "File", "receive": {"commands": ["b"]}}"#.utf8).write(to: file)
             try client.send(command: "a")
             #expect(throws: PluginError(.noReceiver, "")) { try client.send(command: "b") }
-            // New routes are made when others come and go; they follow the policy as it was read.
             hub.register(Policy(name: "Other"))
             try client.send(command: "a")
             await hub.deregister("File")
@@ -139,6 +138,6 @@ import Testing
 }
 
 extension Hub {
-    /// The sender of a plugin no hub knows.
+    /// The sender of a plugin that is not in a hub.
     fileprivate static let nobody: any MessageSending = PluginChannel(configuration: .init(), trace: TraceReaders())
 }

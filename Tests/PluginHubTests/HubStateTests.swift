@@ -2,14 +2,14 @@ import Testing
 
 @testable import PluginHub
 
-/// The machine under the hub's lock, where races of its callers are orders of calls.
+/// The state under the hub's lock. Here, races of callers are orders of calls.
 @Suite struct HubStateTests {
     private func member(_ policy: Policy) -> Member {
         let channel = PluginChannel(configuration: .init(), trace: TraceReaders())
         return Member(policy: policy, plugin: ScriptedPlugin(policy, channel), channel: channel)
     }
 
-    /// As `#require`, which cannot hold a mutating call.
+    /// Like `#require`, which does not accept a mutating call.
     private func required<Value>(_ value: Value?) throws -> Value { try #require(value) }
 
     private func expect<Value: Equatable>(_ value: Value, _ other: Value, at place: SourceLocation = #_sourceLocation) {
@@ -70,7 +70,7 @@ import Testing
         let server = member(.taking("Server", .command, "a"))
         let second = state.admit([server], failures: [], generation: generation)
         for routes in second.routes + first.routes { routes.owner.channel.take(routes) }
-        // With the older routes there would be no receiver; the newer ones lead to the script, which has no handler.
+        // The older routes have no receiver. The newer ones lead to the script, which has no handler.
         #expect(throws: PluginError(.unsupportedMessage, "")) {
             try client.channel.send(command: "a", payload: nil, sender: client.plugin)
         }

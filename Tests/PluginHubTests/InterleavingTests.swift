@@ -1,19 +1,19 @@
 import PluginHub
 import Testing
 
-/// Two commands under way at once, whose events come in between each other.
+/// Two concurrent commands whose events are interleaved.
 @Suite struct InterleavingTests {
     @Test func `each of two concurrent commands gets its own events in order`() async throws {
         let hub = Hub()
         let progress = EventSubject()
-        let turns = Journal<(id: MessageID?, turn: AsyncStream<Int>.Continuation)>()
+        let pending = Journal<(id: MessageID?, continuation: AsyncStream<Int>.Continuation)>()
         hub.register(Policy(name: "Journey", send: .init(commands: ["load"]), subscribe: ["load.progress"]))
         hub.register(
             Policy(name: "Model", receive: .init(commands: ["load"]), publish: ["load.progress"]),
             .init(
                 onCommand: { plugin, command, _ in
-                    let (steps, turn) = AsyncStream.makeStream(of: Int.self)
-                    turns.note((command.id, turn))
+                    let (steps, continuation) = AsyncStream.makeStream(of: Int.self)
+                    pending.note((command.id, continuation))
                     plugin.messageSender.context?.run {
                         for await step in steps { progress.send(.number(step, command.id)) }
                         progress.send(.failure(CancellationError(), correlationId: command.id))
@@ -29,19 +29,18 @@ import Testing
 
         var arrivals = all.makeAsyncIterator()
         var order: [String] = []
-        // The next step is asked for when the one before has arrived, so that the order is the one planned here.
+        // The next event is sent after the previous one has arrived, so that the order is fixed.
         for (index, step) in [(1, 1), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (1, nil), (0, 4), (0, nil)]
             as [(Int, Int?)]
         {
-            let turn = try #require(turns.entries.first { $0.id == ids[index] }).turn
-            if let step { turn.yield(step) } else { turn.finish() }
+            let continuation = try #require(pending.entries.first { $0.id == ids[index] }).continuation
+            if let step { continuation.yield(step) } else { continuation.finish() }
             let output = try #require(await arrivals.next())
             order.append("\(output.correlationId?.text ?? "-") \(output.number)")
         }
         #expect(
             order == ["def 1", "abc 1", "abc 2", "def 2", "abc 3", "def 3", "def -1", "abc 4", "abc -1"])
-        // Each of them is read to its last event before the hub stops: an event reaches one subscriber after the other, and
-        // stopping ends those that it has not reached yet.
+        // Stopping the hub ends subscriptions, so all events are read before.
         var left: [any AsyncIteratorProtocol] = []
         for (values, expected) in zip(own, [[1, 2, 3, 4, -1], [1, 2, 3, -1]]) {
             var iterator = values.makeAsyncIterator()

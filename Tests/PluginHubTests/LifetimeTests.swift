@@ -6,7 +6,7 @@ import Testing
 @Suite struct LifetimeTests {
     private let journal = Journal<String>()
 
-    /// Waits until it is cancelled, then says so.
+    /// Returns work that waits until it is cancelled and then records `name`.
     private func untilCancelled(_ name: String) -> @Sendable () async -> Void {
         { [journal] in
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -36,7 +36,6 @@ import Testing
         #expect(journal.entries.filter { $0 == "work ends" }.count == 2)
         #expect(hub.plugin(named: "Worker") == nil)
         #expect(throws: PluginError(.noReceiver, "")) { try client.send(command: "start") }
-        // What lost its partner stays, and the report says so.
         #expect(hub.report.running == ["Client"])
         #expect(hub.report.findings.map(\.code) == [.noReceiver])
         #expect(!hub.report.hasErrors)
@@ -54,7 +53,7 @@ import Testing
                 onQuery: { plugin, _, _ in
                     enter.finish()
                     gate.wait()
-                    // The plugin has left meanwhile: it may answer, but neither send nor begin work.
+                    // The plugin has left, so it can answer, but neither send nor start work.
                     subject.send(.number(1))
                     do {
                         try plugin.send(command: "any")

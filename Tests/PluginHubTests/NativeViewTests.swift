@@ -3,11 +3,11 @@ import Testing
 
 @testable import PluginHub
 
-/// The part of the SwiftUI and UIKit adapters that needs neither: how a plugin's own view passes through the hub.
+/// The part of the SwiftUI and UIKit adapters that needs neither framework: a plugin's own view passes through the hub.
 @Suite struct NativeViewTests {
     private struct Drawn: Sendable, Equatable { let number: Int }
 
-    /// The main actor has the main thread in apps, but not under the test runner on Linux.
+    /// In apps the main actor runs on the main thread, but not under the test runner on Linux.
     private func screen(isOnMainActor: Bool) throws -> (Hub, ScriptedPlugin) {
         let hub = Hub()
         hub.register(.sending("Screen", .viewQuery, "info.show"))

@@ -1,11 +1,11 @@
 import Dispatch
 import Primitives
 
-/// Runs the tasks that prefer it one after the other, and knows when none of them can go on.
+/// Runs the tasks that prefer it one after another, and reports when none of them can continue.
 ///
 ///     await withTaskExecutorPreference(executor) { await hub.stop() }
 ///     …
-///     await executor.isIdle()     // `stop` has returned by now, or it waits for something
+///     await executor.isIdle()     // `stop` has returned, or it waits
 @available(macOS 15, iOS 18, *)
 final class ObservedExecutor: TaskExecutor {
     private struct State {
@@ -25,7 +25,7 @@ final class ObservedExecutor: TaskExecutor {
         }
     }
 
-    /// Returns when no job is left to run. Not to be called from a task that prefers this executor.
+    /// Returns when there is no job to run. Do not call it from a task that prefers this executor.
     func isIdle() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in

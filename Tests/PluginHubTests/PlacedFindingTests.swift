@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// Findings say where in which policy they are.
+/// Findings have their positions in the policies.
 @Suite struct PlacedFindingTests {
     private func places(_ policies: [Policy], isPartialSet: Bool = false) -> [String] {
         Policy.placedFindings(among: policies, isPartialSet: isPartialSet).map {

@@ -4,7 +4,7 @@ import Testing
 @Suite struct PolicyMatrixTests {
     private let journal = Journal<String>()
 
-    /// A hub with a sender and a receiver; the set is partial, so that a one-sided policy runs at all.
+    /// Returns a sender in a hub with a receiver. The set is partial, so that a policy without its counterpart runs.
     private func hub(_ sender: Policy, _ receiver: Policy) throws -> ScriptedPlugin {
         let hub = Hub(configuration: .init(isPartialSet: true))
         hub.register(sender, answering(journal))

@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// Each message kind, each list a policy has, on either side: one list opens the way, all others do not.
+/// For each kind of message and each list of a policy, on both sides, one list permits the message and no other does.
 @Suite struct PolicyTableTests {
     enum Side: String, CaseIterable, Sendable { case sender, receiver }
 
@@ -38,7 +38,6 @@ import Testing
         hub.register(try policy("Receiver", receiver), answering(journal))
         hub.start()
         let plugin = try hub.scripted("Sender")
-        // What the hub wires at launch is not what is asked here.
         let before = journal.entries.count
         var code: PluginError.Code?
         do { try plugin.say(kind, "a.b") } catch let error as PluginError { code = error.code }

@@ -2,9 +2,9 @@ import Foundation
 import PluginHub
 import Testing
 
-/// For random sets of policies the hub delivers exactly what a reading of their JSON, word by word, says it may.
+/// For random sets of policies, the hub delivers exactly the messages that a naive reading of their JSON permits.
 @Suite struct RandomPolicyTests {
-    /// SplitMix64: the same sets in every run.
+    /// SplitMix64, which gives the same sets in every run.
     private struct Generator: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -20,7 +20,7 @@ import Testing
         (.command, "commands"), (.query, "queries"), (.viewQuery, "viewControllerQueries"), (.event, "events"),
     ]
 
-    /// A policy file with any of its lists, sparsely filled, some absent, with keys nobody knows.
+    /// Returns a policy file with some of its lists and with unknown members.
     private func file(_ name: String, of messages: [String], _ random: inout Generator) -> String {
         func list(_ random: inout Generator) -> String {
             let count = [0, 0, 1, 1, 2, 3].randomElement(using: &random) ?? 0
@@ -40,7 +40,7 @@ import Testing
         return "{" + members.shuffled(using: &random).joined(separator: ", ") + "}"
     }
 
-    /// The naive reading: no `Policy`, no route, each question answered from the JSON.
+    /// A naive reading of a policy: it answers each question from the JSON, without `Policy` and routes.
     private struct Reading {
         let name: String
         private let json: [String: Any]
@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// Who runs: of two with one name, or with one command or query, the earlier; in a whole set only those whose every
-    /// message somebody of all who were registered takes.
+    /// Returns the policies that run. Of two with the same name, command or query, the first one runs. In a complete
+    /// set, every message of a policy needs a receiver among all registered policies.
     private func running(_ readings: [Reading], isPartialSet: Bool) -> [Reading] {
         var kept: [Reading] = []
         var accepted: [Reading] = []
@@ -96,7 +96,6 @@ import Testing
         var deliveries = 0
         var refusals: [PluginError.Code: Int] = [:]
         var sizes: Set<Int> = []
-        // Few whole sets of many messages would fit together.
         let messages = isPartialSet ? Self.messages : Array(Self.messages.prefix(2))
         for number in 0..<400 {
             let files = (0..<Int.random(in: 1...6, using: &random)).map { _ in
@@ -132,7 +131,7 @@ import Testing
                 }
             }
         }
-        // The sets are worth something only if all of it happens in them.
+        // Without these cases the sets would prove nothing.
         #expect(deliveries > 100)
         #expect(refusals[.notAllowed, default: 0] > 1000)
         if isPartialSet { #expect(refusals[.noReceiver, default: 0] > 100) }

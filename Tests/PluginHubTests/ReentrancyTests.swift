@@ -4,7 +4,7 @@ import Testing
 @Suite struct ReentrancyTests {
     private let journal = Journal<String>()
 
-    /// Two plugins that answer each command with the next.
+    /// Two plugins that answer each command with the next one.
     private func pingPong(_ limit: Int, rounds: Int) throws -> (Hub, ScriptedPlugin) {
         let hub = Hub(configuration: .init(reentrancyLimit: limit))
         for (name, takes, sends) in [("Ping", "ping", "pong"), ("Pong", "pong", "ping")] {

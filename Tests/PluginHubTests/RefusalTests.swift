@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// Every refusal says who, what, which list lacks it, and what was perhaps meant.
+/// Every refusal names the plugin, the message and the list that lacks it, and suggests a similar name.
 @Suite struct RefusalTests {
     private func refusal(_ kind: MessageKind, _ message: Message, _ policies: Policy...) throws -> PluginError {
         let hub = Hub(configuration: .init(isPartialSet: true))

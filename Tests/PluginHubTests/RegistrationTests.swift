@@ -87,7 +87,7 @@ import Testing
         #expect(errors.map(\.code) == [.initializationFailed, .initializationFailed])
         #expect(errors.map(\.plugin) == ["Failing", nil])
         #expect(errors[1].sentence.contains("The file x is missing."))
-        // The one that failed may have been the receiver: the client is warned, not stopped.
+        // The refused plugin may have been the receiver, so the client is only warned.
         #expect(report.findings.filter { $0.severity == .warning }.map(\.code) == [.noReceiver])
         #expect(throws: PluginError(.noReceiver, "")) { try hub.scripted("Client").send(command: "a") }
     }

@@ -2,7 +2,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// A plugin that does what its test says. What the test does not say is refused as unsupported.
+/// A plugin with scripted methods. A method without a script throws `unsupportedMessage`.
 final class ScriptedPlugin: PluginProtocol {
     struct Script: Sendable {
         var onCommand: (@Sendable (ScriptedPlugin, Message, JSONObject?) throws -> Void)?
@@ -68,7 +68,7 @@ final class ScriptedPlugin: PluginProtocol {
         try messageSender.publisher(forEvent: event, payload: payload, subscriber: self)
     }
 
-    /// Sends `message` as one of `kind`, whatever the answer.
+    /// Sends `message` as a message of `kind` and ignores the answer.
     func say(_ kind: MessageKind, _ message: Message) throws {
         switch kind {
         case .command: try send(command: message)
@@ -90,7 +90,7 @@ extension Hub {
 }
 
 extension Policy {
-    /// One that sends, or asks for, `messages` of `kind`.
+    /// Returns a policy that sends or subscribes to `messages` of `kind`.
     static func sending(_ name: String, _ kind: MessageKind, _ messages: String...) -> Policy {
         var policy = Policy(name: name)
         switch kind {
@@ -102,7 +102,7 @@ extension Policy {
         return policy
     }
 
-    /// One that takes, or publishes, `messages` of `kind`.
+    /// Returns a policy that receives or publishes `messages` of `kind`.
     static func taking(_ name: String, _ kind: MessageKind, _ messages: String...) -> Policy {
         var policy = Policy(name: name)
         switch kind {
@@ -115,7 +115,7 @@ extension Policy {
     }
 }
 
-/// What happened, in order, from any thread.
+/// A thread-safe list of events, in order.
 final class Journal<Entry: Sendable>: Sendable {
     private let state = Locked<[Entry]>([])
 
@@ -124,7 +124,7 @@ final class Journal<Entry: Sendable>: Sendable {
 }
 
 extension EventOutput {
-    /// The number in the payload's field "n"; -1 for a failure.
+    /// The number in the payload's field "n", or -1 for a failure.
     var number: Int { (try? payload()["n"]?.intValue) ?? -1 }
 
     static func number(_ number: Int, _ id: MessageID? = nil) -> EventOutput {
@@ -132,7 +132,7 @@ extension EventOutput {
     }
 }
 
-/// A script that answers everything, and notes what it was asked.
+/// Returns a script that answers every message and records it.
 func answering(_ journal: Journal<String>, _ subject: EventSubject = EventSubject()) -> ScriptedPlugin.Script {
     ScriptedPlugin.Script(
         onCommand: { plugin, message, _ in journal.note("\(plugin.policy.name) command \(message.name)") },

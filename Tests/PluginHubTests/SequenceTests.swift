@@ -2,11 +2,11 @@ import PluginHub
 import Primitives
 import Testing
 
-/// The four diagrams of the seed's Alpha.9: a journey asks a domain model for infos that come from a server.
+/// Four sequences in which a journey requests infos from a domain model, which gets them from a server.
 @Suite struct SequenceTests {
     private struct ServerError: Error, Equatable { let status: Int }
 
-    /// Answers when its test says so.
+    /// A server that answers when the test allows it.
     private actor Server {
         private var waiting: [String: CheckedContinuation<JSONObject, any Error>] = [:]
         private var answers: [String: Result<JSONObject, any Error>] = [:]

@@ -4,7 +4,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// Many threads at once. Worth most under Thread Sanitizer.
+/// Calls from many threads, mainly for Thread Sanitizer.
 @Suite struct StressTests {
     private let threads = 4
 
@@ -54,7 +54,6 @@ import Testing
                             } catch let error as PluginError {
                                 #expect(error.code == .noReceiver)
                             }
-                            // An answer another thread is delivering may come until the subscription is gone.
                             withExtendedLifetime(subscription) {}
                         } catch {
                             Issue.record(error)
@@ -64,7 +63,7 @@ import Testing
             }
         }
         #expect(received.withLock { $0 } == threads * rounds)
-        // Each command is answered at most once: an answer queued behind another thread's delivery may be cancelled.
+        // An answer that waits for another thread's delivery can be cancelled.
         #expect(answers.withLock { $0 }.allSatisfy { $0 <= rounds })
         #expect(hub.report.running.count == threads + 1)
         await hub.stop()
@@ -89,7 +88,7 @@ import Testing
                 }
             }
         }
-        // Whoever was delivering on another thread has returned by now, having delivered everything.
+        // All deliveries on other threads have returned by now.
         #expect(counts.withLock { $0 } == threads / 2 * rounds)
         stays.cancel()
         #expect(!subject.isObserved)
@@ -118,7 +117,6 @@ import Testing
                 group.addTask { await hub.deregister("Worker") }
             }
             await hub.stop()
-            // Everything accepted had ended when `deregister` returned, and nothing was accepted after.
             #expect(ended.withLock { $0 } == accepted.withLock { $0 })
         }
     }

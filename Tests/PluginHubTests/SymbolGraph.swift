@@ -3,7 +3,7 @@
     import HostTestSupport
     import Testing
 
-    /// What a module offers to others, as the compiler wrote it down.
+    /// The public interface of a module, from the compiler.
     struct SymbolGraph: Decodable, Sendable {
         struct Fragment: Decodable, Sendable { let spelling: String }
 
@@ -18,10 +18,10 @@
 
             var declaration: String { declarationFragments.map(\.spelling).joined() }
 
-            /// For a function.
+            /// Whether a function returns nothing.
             var returnsNothing: Bool { functionSignature?.returns?.map(\.spelling) == ["()"] }
 
-            /// Whether it is itself asynchronous; a parameter may be.
+            /// Whether the function itself is asynchronous. Its parameters can be.
             var isAsynchronous: Bool {
                 var depth = 0
                 let outside = declaration.filter { character in
@@ -39,10 +39,10 @@
             symbols.filter { $0.pathComponents.count > 1 && types.contains($0.pathComponents[0]) }
         }
 
-        /// The public interface of the `PluginHub` this test is linked with, from the module beside the test program.
+        /// Returns the public interface of the `PluginHub` in this test program.
         static func ofPluginHub() async throws -> SymbolGraph { try await pluginHub.value }
 
-        /// Extracted once for all tests.
+        /// The interface, extracted once for all tests.
         private static let pluginHub = Task { try await extracted() }
 
         private static func extracted() async throws -> SymbolGraph {

@@ -3,7 +3,7 @@ import Primitives
 import Testing
 
 @Suite struct TraceTests {
-    /// Each reading is a second later than the one before.
+    /// A clock whose readings are one second apart.
     private final class Ticks: Sendable {
         private let count = Locked(0)
         var readings: Int { count.withLock { $0 } }

@@ -36,13 +36,13 @@ import Testing
         for await _ in broadcast.stream() { Issue.record("a finished broadcast has nothing to say") }
     }
 
-    /// Waking a task and cancelling it take the runtime's lock of that task; a broadcast that held its own lock at one and
-    /// wanted it at the other stood still.
+    /// Resuming a task and cancelling it both take the runtime's lock of that task. A broadcast that held its own lock
+    /// during one and needed it in the other would deadlock. The senders have their own threads, because they never
+    /// wait and would block tasks.
     @Test(.timeLimit(.minutes(2))) func `readers that are given up while somebody sends do not stop it`() async {
         let broadcast = Broadcast<Int>(replaysLast: true)
         broadcast.send(0)
         let isOver = OneWayFlag()
-        // On threads of its own: one that never waits takes the place of a task that is to run.
         for _ in 0..<2 { Thread.detachNewThread { while !isOver.isSet { broadcast.send(1) } } }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -13,7 +13,7 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(1))) struct ChildProgramTests {
-    /// Runs a line of shell to its end.
+    /// Runs a shell command to its end.
     private func shell(
         _ line: String, environment: [String: String] = [:], in folder: String? = nil,
         input: ChildProgram.Stream = .null
@@ -168,7 +168,7 @@ import Testing
         let number: Int32 = 700
         let file = open("/dev/null", O_RDONLY)
         defer { close(file) }
-        // Without FD_CLOEXEC, as a library may open it.
+        // Without FD_CLOEXEC, as some libraries open files.
         try #require(dup2(file, number) == number && fcntl(number, F_GETFD) == 0)
         defer { close(number) }
         let streams: [ChildProgram.Stream] = [.captured, .null, .text("x"), .inherited]
@@ -176,7 +176,6 @@ import Testing
             let line = "for number in 0 1 2 700; do [ ! -e /dev/fd/$number ] || echo $number; done; ls /dev/fd | wc -l"
             let child = try ChildProgram("/bin/sh", ["-c", line], input: input, output: .captured, errors: .captured)
             let text = await child.output.text()
-            // The listing has a descriptor of its own.
             #expect(text.split(whereSeparator: \.isWhitespace) == ["0", "1", "2", "4"], "\(input)")
         }
     }
@@ -212,7 +211,6 @@ import Testing
     @Test func `three thousand open files do not prevent a child`() async {
         await #expect(processExitsWith: .success) {
             let files = (0..<3000).map { _ in open("/dev/null", O_RDONLY) }
-            // Where the system lets a process open so many.
             guard files.allSatisfy({ $0 >= 0 }) else { exit(EXIT_SUCCESS) }
             let outcome = try await ChildProgram.run(
                 "/bin/sh", ["-c", "cat; ls /dev/fd | wc -l; exit 9"], input: .text("told "))

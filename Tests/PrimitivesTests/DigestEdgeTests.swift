@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import Testing
 
-/// Against Python's `hashlib` and `uuid`.
+/// The digests compared with Python's `hashlib` and `uuid`.
 @Suite struct DigestEdgeTests {
     /// Of so many letters a, around the ends of blocks and where the padding needs one more.
     @Test(arguments: [
@@ -29,7 +29,6 @@ import Testing
             for second in [first, (first + 130) / 2, 130] {
                 var digest = SHA256()
                 digest.update(bytes[..<first])
-                // A sequence that is not in one piece of memory goes another way.
                 digest.update(bytes[first..<second].lazy.map { $0 })
                 digest.update(bytes[second...])
                 guard digest.finalize() != whole else { continue }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ExactTextTests {
     private struct Name: ExactText, Codable { let rawValue: String }
 
-    /// As generic code compares, which does not see the operators of the type.
+    /// Compares as generic code does, without the operators of the type.
     private static func areEqual<Value: Hashable>(_ left: Value, _ right: Value) -> Bool {
         left == right || !(left != right) || Set([left, right]).count == 1 || [left: 1][right] != nil
     }
@@ -28,7 +28,6 @@ import Testing
 
     @Test func `equal bytes are equal values, wherever they are stored`() {
         for text in ["", "a", "pro", String(repeating: "monthly", count: 9), "caf\u{E9}", "日本", "e\u{301}"] {
-            // A part of another string, which has no storage of its own.
             let part = String("<\(text)>".dropFirst().dropLast())
             let rebuilt = String(decoding: Array(text.utf8), as: UTF8.self)
             #expect(text.hasSameBytes(as: part) && part.hasSameBytes(as: rebuilt))

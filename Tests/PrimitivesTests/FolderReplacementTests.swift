@@ -158,7 +158,7 @@ import Testing
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder).appendingPathComponent(file))
     }
 
-    /// Everything in the parent, hidden names too, with what the files hold.
+    /// Returns everything in the parent folder, including hidden names, with the content of the files.
     private func content() throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: parent.path).sorted().map { name in
             let text = try? String(contentsOfFile: parent.path + "/" + name, encoding: .utf8)

@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 import Testing
 
-/// Our coder beside Foundation's: the same bytes, and of what both read the same values and the same kinds of errors.
+/// The coder compared with Foundation's: the same bytes, the same values and the same kinds of errors.
 @Suite struct JSONCoderAgreementTests {
     private func written(_ value: some Encodable) throws -> String {
         try JSONValue(encoding: value).text(sortedKeys: true)
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: - Reading
 
-    /// Whole documents, of which a value somewhere is replaced or left out.
+    /// Complete documents in which a value is replaced or missing.
     @Test func `random documents are read as Foundation reads them, or refused for the same reason`() throws {
         var numbers = SeededNumbers(state: 13)
         var outcomes: [Bool: Int] = [:]
@@ -204,7 +204,10 @@ import Testing
         }
     }
 
-    /// Returns whether both read it.
+    /// Returns whether both coders read the document.
+    ///
+    /// Foundation reports a number that does not fit without its path, any one of several errors in a dictionary, and
+    /// null instead of a value of another type for a Bool.
     @discardableResult
     private func agree<T: Decodable & Equatable>(_ type: T.Type, _ document: JSONValue) throws -> Bool {
         let text = document.text()
@@ -216,11 +219,8 @@ import Testing
             return true
         case (.failure(let ours as DecodingError), .failure(let theirs as DecodingError)):
             let (mine, other) = (Refusal(ours), Refusal(theirs))
-            // Foundation does not say where the number is that does not fit.
             let isUnplaced = other.kind == "dataCorrupted" && other.path.isEmpty && mine.kind == other.kind
-            // Of several faults in a dictionary Foundation finds any one first.
             let isAnyOf = "\(T.self)".contains("Dictionary") || mine.path.first?.hasPrefix("by") == true
-            // It calls null a value of another type where a Bool should be, and nowhere else.
             let isNullBool = mine.kind == "valueNotFound" && other.kind == "typeMismatch" && mine.type == "Bool"
             #expect(mine == other || isUnplaced || isAnyOf || isNullBool, "\(type) from \(text): \(ours) and \(theirs)")
         default: Issue.record("\(type) from \(text): \(ours) and \(theirs)")
@@ -236,7 +236,7 @@ import Testing
             func steps(_ context: DecodingError.Context) -> [String] {
                 context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }
             }
-            /// Containers have other elements here, of no consequence.
+            /// The elements of containers have different names here, without consequence.
             func name(_ type: Any.Type) -> String {
                 let name = "\(type)"
                 return name.hasPrefix("Dictionary") ? "object" : name.hasPrefix("Array") ? "array" : name

@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    /// Foundation's coders know no duplicate keys and take what our parser refuses.
+    /// Foundation's coders accept duplicate keys and other input that the parser refuses.
     @Test func `nothing in the sources reads or writes JSON with Foundation`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

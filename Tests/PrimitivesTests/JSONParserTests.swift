@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: UInt8(0)..<0x20) func `a control character must be escaped`(byte: UInt8) throws {
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22, byte, 0x22]) }
-        // Behind an escape strings take another way.
+        // After an escape, strings are parsed by other code.
         #expect(throws: JSONError.self) { try JSONValue(parsing: Array(#""\n"#.utf8) + [byte, 0x22]) }
         let escaped = "\"\\u00" + Hex.encode([byte]) + "\""
         #expect(try JSONValue(parsing: escaped).stringValue?.utf8.elementsEqual([byte]) == true)

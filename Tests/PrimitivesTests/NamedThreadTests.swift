@@ -3,7 +3,7 @@ import Primitives
 import Testing
 
 @Suite struct NamedThreadTests {
-    /// With a name given through Foundation, one in twenty of these threads bore the program's name.
+    /// When Foundation set the name, one in twenty of these threads had the name of the program.
     @Test func `every thread has its name from the beginning`() async {
         var names: [String?: Int] = [:]
         for _ in 0..<2000 {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct OneWayFlagTests {
     private final class Box: @unchecked Sendable {
-        // Sendable: `text` is written before the flag is set and read only by who has seen that.
+        // Sendable: `text` is written before the flag is set, and read only after it is seen.
         let flag = OneWayFlag()
         var text = ""
         var isSet: Bool { flag.isSet }

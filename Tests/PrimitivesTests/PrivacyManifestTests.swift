@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Apple refuses apps whose libraries use certain interfaces without a privacy manifest that says why.
+/// Apple rejects apps whose libraries use certain interfaces without a privacy manifest.
 struct PrivacyManifestTests {
-    /// The modules that an app on Apple's systems can take.
+    /// The modules for apps on Apple platforms.
     private static let modules = [
         "Primitives", "StoreModel", "PluginHub", "HTTPCore", "StoreKitAdapter", "Purchases", "WebPages", "InAppStore",
         "NetworkInterception", "SQLStorage",
     ]
 
-    /// Apple's categories, and how their interfaces look in our sources.
+    /// Apple's categories, with the interfaces as they appear in the sources.
     private static let categories = [
         "FileTimestamp":
             #"\b[fl]?stat\(|\bfstatat\(|getattrlist|contentModificationDate|creationDateKey|attributesOfItem"#,

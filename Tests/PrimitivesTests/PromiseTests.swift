@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct PromiseTests {
     private struct Refusal: Error {}
-    /// Not safe by itself: Thread Sanitizer watches whether the promise orders the two threads.
+    /// A variable without a lock. Thread Sanitizer detects whether the promise orders the two threads.
     private final class Box: @unchecked Sendable {
         var value = 0
     }

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 @Suite struct RFC3339EdgeTests {
-    /// What the C library's calendar, which knows nothing of ours, says of an instant.
+    /// Returns the text of an instant by the C library's calendar.
     private func judged(_ seconds: Int) -> String {
         var (instant, parts) = (time_t(seconds), tm())
         gmtime_r(&instant, &parts)

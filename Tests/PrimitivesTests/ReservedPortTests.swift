@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite struct ReservedPortTests {
-    /// A TCP socket of this machine, closed when it goes.
+    /// A TCP socket on this machine, closed when it is released.
     private final class Socket {
         let descriptor: Int32
 
@@ -36,7 +36,7 @@ import Testing
         func connect(_ port: Int) -> Int32 { at(port) { Foundation.connect(descriptor, $0, $1) } }
         func listen() -> Int32 { Foundation.listen(descriptor, 8) == 0 ? 0 : errno }
 
-        /// The port that it is bound to.
+        /// The port that the socket is bound to.
         var port: Int {
             var address = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -45,7 +45,7 @@ import Testing
             } ? Int(UInt16(bigEndian: address.sin_port)) : -1
         }
 
-        /// 0, or the error's number.
+        /// Returns 0 or the error number.
         private func at(_ port: Int, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -75,7 +75,6 @@ import Testing
                 try #require(listener.bind(reserved.number) == 0 && listener.listen() == 0)
                 let client = Socket()
                 #expect(client.connect(reserved.number) == 0)
-                // A second listener is refused, as at any port.
                 let other = Socket()
                 other.reuseAddress()
                 #expect(other.bind(reserved.number) == EADDRINUSE || other.listen() == EADDRINUSE)
@@ -108,8 +107,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// IP_LOCAL_PORT_RANGE of linux/in.h, which the C library does not name. The value has the highest port in its
-        /// upper half, the lowest in its lower.
+        /// IP_LOCAL_PORT_RANGE of linux/in.h, which the C library does not declare. The upper half of the value is the
+        /// highest port, the lower half the lowest.
         private static let portRange: Int32 = 51
 
         private static func narrow(_ socket: Socket, to port: Int) -> Bool {
@@ -125,7 +124,7 @@ import Testing
                 #expect(Self.narrow(server, to: reserved.number))
                 #expect(server.bind(0) == EADDRINUSE)
             }
-            // A client is given no port before it connects.
+            // A client gets a port when it connects.
             let target = Socket()
             try #require(target.bind(0) == 0 && target.listen() == 0)
             let client = Socket()

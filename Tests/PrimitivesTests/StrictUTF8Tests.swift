@@ -2,7 +2,7 @@ import Testing
 
 @testable import Primitives
 
-/// Bytes are a text or they are none, the same on systems without `String(validating:as:)`.
+/// Bytes are valid UTF-8 or not, also on systems without `String(validating:as:)`.
 @Suite struct StrictUTF8Tests {
     @Test(
         arguments: [

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// Foundation reads some of these.
+    /// Foundation accepts some of these.
     @Test func `a text with any other character in it is no UUID`() {
         var numbers = SeededNumbers(state: 36)
         for _ in 0..<2000 {
@@ -32,7 +32,7 @@ import Testing
         #expect(UUID(text: whole + "0") == nil && UUID(text: String(whole.dropLast())) == nil)
     }
 
-    /// Both readers would call the same customer by two names.
+    /// With another parser, one customer could have two names.
     @Test func `nothing in the sources reads a UUID in another way`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

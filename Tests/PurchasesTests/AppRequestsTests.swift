@@ -9,7 +9,7 @@ import Testing
     private let product = Product(productIdentifier: "pro")
     private let token = CancellationToken(pluginName: "web", rawValue: "1")
 
-    /// Cancels on a page that the app has to open.
+    /// Returns a plugin that cancels subscriptions on a page of the app.
     private func cancellingOnAPage() -> StubPlugin {
         let plugin = StubPlugin("web")
         plugin.change { [weak plugin] in
@@ -27,7 +27,7 @@ import Testing
         let (plugin, other) = (cancellingOnAPage(), StubPlugin("other"))
         let invalidated = Gate()
         invalidated.open()
-        other.change { $0.hear = { await invalidated.pass() } }
+        other.change { $0.onBroadcast = { await invalidated.pass() } }
         let client = try await PurchaseClient.with(plugin, other)
         var urls = client.urlsToOpen.makeAsyncIterator()
         let token = token

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CompletionTests {
     private let product = Performance.product
 
-    /// What a form with a completion handler answers.
+    /// Returns the result of a form with a completion handler.
     private func answer<Value: Sendable>(
         _ ask: (@escaping PurchaseClient.Completion<Value>) -> Task<Void, Never>
     ) async throws -> Value {

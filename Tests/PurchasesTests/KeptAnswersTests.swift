@@ -6,7 +6,7 @@ import Testing
 
 @testable import Purchases
 
-/// What the plugins said last outlives the run.
+/// The last answers of the plugins survive a restart.
 @Suite(.timeLimit(.minutes(1))) struct KeptAnswersTests {
     private static let ada = UserId.string("ada")
     private let storage = MemorySecureStorage()
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: - Plugins that keep their answers themselves
 
-    /// Notes what is written to another storage.
+    /// Records the writes to another storage.
     private final class NotedStorage: SecureStorage {
         let written = Locked<[String]>([])
         private let storage: MemorySecureStorage
@@ -283,7 +283,7 @@ import Testing
     }
 }
 
-/// Counts its writes, and fails on request.
+/// Counts its writes and fails on request.
 private final class CountingStorage: SecureStorage {
     private let storage = MemorySecureStorage()
     private let state = Locked((writes: 0, isFailing: false))

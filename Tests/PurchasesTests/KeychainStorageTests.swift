@@ -5,7 +5,7 @@ import Testing
 
 @testable import Purchases
 
-/// Keychain items in memory, found as Apple's are: by service, account and access group. Refuses on request.
+/// Keychain items in memory, identified like Apple's by service, account and access group. Refuses calls on request.
 private final class MemoryKeychain: Keychain {
     private struct Place: Hashable {
         var service: ExactString
@@ -27,7 +27,7 @@ private final class MemoryKeychain: Keychain {
 
     private let state = Locked(State())
 
-    /// The answers to the next calls, whatever they are.
+    /// Sets the statuses of the next calls.
     func refuse(_ statuses: KeychainStatus...) { state.withLock { $0.refusals += statuses } }
     var written: [KeychainItem] { state.withLock { $0.written } }
 

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Purchases
 
-/// A row of the table in `Documentation/Purchases.md`, written out here a second time: what the tests expect comes from
-/// these words, and not from the rules that the client follows.
+/// A row of the table in `Documentation/Purchases.md`. The tests expect these words, not the rules of the client.
 private struct Row: Sendable, CustomTestStringConvertible {
     let operation: PurchaseOperation
     let name, asked, values, error, reads, deadline, after, withoutPlugins: String
@@ -73,7 +72,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The row as the document has it.
+    /// The row in the form of the document.
     var line: String {
         "| " + ["`\(name)`", asked, values, error, reads, deadline, after, withoutPlugins].joined(separator: " | ")
             + " |"
@@ -87,7 +86,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     var asksOneByOne: Bool { asked == Self.oneByOne }
 }
 
-/// `Documentation/Purchases.md` says who is asked and how answers merge, and the client does what it says.
+/// The client follows the table in `Documentation/Purchases.md`.
 @Suite(.timeLimit(.minutes(1))) struct MergeTableTests {
     private static func client(_ plugins: [StubPlugin], clock: ManualClock? = nil) async throws -> PurchaseClient {
         var configuration = PurchaseClient.Configuration.patient
@@ -131,7 +130,6 @@ private struct Row: Sendable, CustomTestStringConvertible {
         case "`noSuitablePlugin`":
             await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await row.perform(client, []) }
         case "done", "nothing": #expect(try await row.perform(client, []).isEmpty)
-        // Nobody announces anything.
         default: #expect(row.name == "promotedPurchases")
         }
     }
@@ -218,10 +216,10 @@ private struct Row: Sendable, CustomTestStringConvertible {
         row: Row
     ) async throws {
         let (clock, gate) = (ManualClock(), Gate())
-        let deaf = StubPlugin.sound("a") { await gate.pass() }
-        let client = try await Self.client([deaf], clock: clock)
+        let unresponsive = StubPlugin.sound("a") { await gate.pass() }
+        let client = try await Self.client([unresponsive], clock: clock)
         let perform = try row.perform
-        let caller = Task { try? await perform(client, [deaf]) }
+        let caller = Task { try? await perform(client, [unresponsive]) }
         await gate.arrivals()
         if row.deadline == "yes" {
             await clock.waiters(atLeast: 1)

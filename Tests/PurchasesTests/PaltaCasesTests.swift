@@ -4,9 +4,9 @@ import Testing
 
 @testable import Purchases
 
-/// What the system behind seed 000 has tests for, as this client promises it: its chains, its fan-outs and its broadcasts.
+/// The cases of the earlier system Palta: operations of one plugin, reads from all plugins, and broadcasts.
 @Suite(.timeLimit(.minutes(1))) struct PaltaCasesTests {
-    /// One operation that belongs to one plugin: how it is asked, and how a plugin takes it.
+    /// An operation of one plugin, with its call.
     struct Chain: Sendable {
         let performance: Performance
         let call: String

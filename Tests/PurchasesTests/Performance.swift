@@ -3,7 +3,7 @@ import Primitives
 
 @testable import Purchases
 
-/// An operation of the table as a test performs it: the answer in names that can be compared.
+/// An operation of the table as a test performs it, with an answer in names.
 struct Performance: Sendable {
     let operation: PurchaseOperation
     let perform: @Sendable (PurchaseClient, [StubPlugin]) async throws -> [String]
@@ -69,7 +69,7 @@ struct Performance: Sendable {
 }
 
 extension StubPlugin {
-    /// Answers everything, with what is called as it is and with `both`.
+    /// Returns a plugin that answers everything with `name` and with `both`.
     static func sound(_ name: String, after wait: @escaping @Sendable () async -> Void = {}) -> StubPlugin {
         let start = Date(timeIntervalSince1970: 0)
         let names = [name, "both"]
@@ -77,7 +77,7 @@ extension StubPlugin {
         return StubPlugin(name) {
             $0.logIn = { _ in await wait() }
             $0.logOut = wait
-            $0.hear = wait
+            $0.onBroadcast = wait
             $0.features = {
                 await wait()
                 return Features(features: names.map { Feature(name: $0, startDate: start) })
@@ -128,7 +128,7 @@ extension StubPlugin {
         }
     }
 
-    /// Fails at everything that can fail.
+    /// Returns a plugin whose operations fail.
     static func failing(_ name: String, with error: any Error) -> StubPlugin {
         StubPlugin(name) {
             $0.logIn = { _ in throw error }

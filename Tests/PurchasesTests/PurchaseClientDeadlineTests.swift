@@ -7,11 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PurchaseClientDeadlineTests {
     private let clock = ManualClock()
     private let gate = Gate()
-    /// Whose count of arrivals is that of deadlines that were called off.
+    /// Counts the cancelled deadlines as arrivals.
     private let calledOff = Gate()
 
-    /// Answers nothing, and heeds no cancellation, until the gate opens.
-    private func deaf(_ name: String = "deaf") -> StubPlugin {
+    /// Returns a plugin that does not answer, even when cancelled, until the gate opens.
+    private func unresponsive(_ name: String = "unresponsive") -> StubPlugin {
         let gate = gate
         return StubPlugin(name) {
             $0.logIn = { _ in await gate.pass() }
@@ -52,7 +52,8 @@ import Testing
         return client
     }
 
-    /// What `body` gives once the deaf plugin has been asked, the `others` have answered, and its deadline has passed.
+    /// Returns the result of `body` after the unresponsive plugin was called, the `others` have answered, and its
+    /// deadline has passed.
     private func afterDeadline<Value: Sendable>(
         others: Int, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -65,17 +66,17 @@ import Testing
     }
 
     @Test func `a plugin that never answers is reported, and the others' answers count`() async throws {
-        let client = try await client(deaf(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
+        let client = try await client(unresponsive(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
         let collected = try await afterDeadline(others: 1) { try await client.collectPaidFeatures() }
         #expect(collected.value.names == ["pro"])
         #expect(collected.reports.map { $0.error as? PurchaseError } == [PurchaseError(.timedOut), nil])
         let sentence = (collected.reports[0].error as? PurchaseError)?.reason ?? ""
-        #expect(sentence.contains("\"deaf\"") && sentence.contains("30"))
+        #expect(sentence.contains("\"unresponsive\"") && sentence.contains("30"))
         gate.open()
     }
 
     @Test func `strict reads end at the deadline with its error`() async throws {
-        let client = try await client(StubPlugin("sound"), deaf())
+        let client = try await client(StubPlugin("sound"), unresponsive())
         await #expect(throws: PurchaseError(.timedOut)) {
             try await afterDeadline(others: 1) { try await client.getProductsAndPricePoints(with: ["pro"]) }
         }
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test func `an answer that comes too late is dropped`() async throws {
-        let plugin = deaf()
+        let plugin = unresponsive()
         let client = try await client(plugin, StubPlugin("sound"))
         _ = try await afterDeadline(others: 1) { try await client.getPaidFeatures() }
         gate.open()
@@ -93,7 +94,7 @@ import Testing
 
     @Test func `a plugin that does not answer to its log-in counts as unreachable`() async throws {
         let sound = StubPlugin("sound")
-        let client = try await client(deaf(), sound)
+        let client = try await client(unresponsive(), sound)
         let reports = try await afterDeadline(others: 1) { try await client.logIn(appUserId: .string("ada")) }
         #expect(reports.map { $0.error as? PurchaseError } == [PurchaseError(.timedOut), nil])
         #expect(client.userId == .string("ada"))
@@ -103,7 +104,7 @@ import Testing
 
     @Test func `a plugin that does not answer a log-out does not prevent it`() async throws {
         let sound = StubPlugin("sound")
-        let client = try await client(deaf(), sound)
+        let client = try await client(unresponsive(), sound)
         try await afterDeadline(others: 1) { await client.logOut() }
         #expect(sound.calls == ["logOut"])
         gate.open()
@@ -111,7 +112,7 @@ import Testing
 
     @Test func `an operation goes on to the plugin after the one that does not answer`() async throws {
         let offer = PromoOffer(productDiscount: ProductDiscount(), identifier: "half")
-        let client = try await client(deaf(), StubPlugin("signer") { $0.offer = { .success(offer) } })
+        let client = try await client(unresponsive(), StubPlugin("signer") { $0.offer = { .success(offer) } })
         let answer = try await afterDeadline(others: 0) {
             try await client.getPromotionalOffer(for: ProductDiscount(), product: Product(productIdentifier: "pro"))
         }
@@ -120,10 +121,10 @@ import Testing
     }
 
     @Test func `when no other plugin handles an operation, the error names the silent one`() async throws {
-        let client = try await client(deaf(), StubPlugin("other"))
+        let client = try await client(unresponsive(), StubPlugin("other"))
         await #expect(throws: PurchaseError(.timedOut)) {
             try await afterDeadline(others: 0) {
-                try await client.cancelSubscription(with: CancellationToken(pluginName: "deaf", rawValue: "1"))
+                try await client.cancelSubscription(with: CancellationToken(pluginName: "unresponsive", rawValue: "1"))
             }
         }
         gate.open()
@@ -131,7 +132,7 @@ import Testing
 
     @Test func `a purchase does not wait forever for the others' features`() async throws {
         let client = try await client(
-            deaf(),
+            unresponsive(),
             StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } })
         let purchase = try await afterDeadline(others: 0) {
             try await client.purchase(Product(productIdentifier: "pro"))
@@ -142,7 +143,7 @@ import Testing
 
     @Test func `a purchase waits a second for the others, and later answers follow on the stream`() async throws {
         let client = try await client(
-            deaf(),
+            unresponsive(),
             StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },
             StubPlugin("quick") { $0.paidFeatures = { .of("export") } })
         var updates = client.paidFeaturesUpdates.makeAsyncIterator()
@@ -205,7 +206,7 @@ import Testing
     }
 
     @Test func `a cancelled reader is answered at once and leaves no timer`() async throws {
-        let client = try await client(deaf(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
+        let client = try await client(unresponsive(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
         let reader = Task { try await client.getPaidFeatures() }
         await gate.arrivals()
         reader.cancel()

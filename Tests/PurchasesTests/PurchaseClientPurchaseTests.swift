@@ -42,7 +42,7 @@ import Testing
         #expect(plugins.map(\.calls) == [["purchase"], ["purchase"]])
     }
 
-    /// Sells any number at once.
+    /// A plugin that sells any quantity.
     private final class Wholesaler: PurchasePlugin {
         let name = "wholesale"
         let quantities = Locked<[Int]>([])

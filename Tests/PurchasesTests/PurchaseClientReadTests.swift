@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PurchaseClientReadTests {
     private let start = Date(timeIntervalSince1970: 1_700_000_000)
 
-    @Test func `paid features are merged in the order of registration, whoever answers first`() async throws {
+    @Test func `paid features are merged in the order of registration, not of the answers`() async throws {
         let gate = Gate()
         let slow = StubPlugin("slow") {
             $0.paidFeatures = {

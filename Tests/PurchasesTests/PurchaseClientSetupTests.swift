@@ -90,7 +90,7 @@ import Testing
             (releasedClient, releasedPlugin) = (client, plugin)
             await client.close()
         }
-        // A task that has ended may let go of what it held a moment later.
+        // An ended task can release its values a moment later.
         try await until("both are released") { releasedClient == nil && releasedPlugin == nil }
     }
 

@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    /// One thing that happens between a question and its answer, and whether the answer is kept.
-    static let betweens: [(name: String, happens: @Sendable (inout PurchaseSession) -> Void, isKept: Bool)] = [
+    /// Changes between a request and its answer, and whether the answer is stored.
+    static let changes: [(name: String, change: @Sendable (inout PurchaseSession) -> Void, isKept: Bool)] = [
         ("nothing", { _ in }, true),
         ("a younger answer", { _ = $0.record(.of("young"), from: 0, at: .distantPast) }, false),
         ("the user is about to change", { $0.userWillChange(to: .string("bob")) }, false),
@@ -39,14 +39,14 @@ import Testing
         ("the user logged out", { _ = $0.userChanged(to: nil) }, false),
     ]
 
-    @Test(arguments: betweens.indices) func `an answer is stored unless a newer one is known`(index: Int) throws {
+    @Test(arguments: changes.indices) func `an answer is stored unless a newer one is known`(index: Int) throws {
         var (session, members) = try session()
         _ = session.userChanged(to: ada)
         let ticket = session.ticket()
-        Self.betweens[index].happens(&session)
+        Self.changes[index].change(&session)
         let answered = session.collect(paidFeatures: answers(members, .of("asked"), .of("b")), ticket: ticket)
         #expect(answered.collected.value.names == ["asked", "b"], "the caller gets what was answered")
-        #expect(answered.revision.features.names.contains("asked") == Self.betweens[index].isKept)
+        #expect(answered.revision.features.names.contains("asked") == Self.changes[index].isKept)
     }
 
     @Test func `a plugin that restored or sold nothing keeps its features`() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 import Purchases
 
-/// A plugin made of closures. What a test does not give has the protocol's default; every call is noted.
+/// A plugin made of closures, with the protocol's defaults. It records every call.
 final class StubPlugin: PurchasePlugin {
     struct Answers: Sendable {
         var logIn: @Sendable (UserId) async throws -> Void = { _ in }
@@ -25,10 +25,10 @@ final class StubPlugin: PurchasePlugin {
         }
         var restoreLink: @Sendable (String) async -> PurchasePluginResult<Void, any Error> = { _ in .notSupported }
         var redeem: @Sendable () async -> PurchasePluginResult<Void, any Error> = { .notSupported }
-        /// What all announcements wait for.
-        var hear: @Sendable () async -> Void = {}
+        /// The work of the operations that go to every plugin.
+        var onBroadcast: @Sendable () async -> Void = {}
         var origin: @Sendable (PurchaseOperation) -> AnswerOrigin? = { _ in nil }
-        /// Given, the plugin keeps its answers itself.
+        /// The stored answers of a plugin that keeps its answers.
         var kept: (@Sendable () -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)?)?
     }
 
@@ -45,7 +45,7 @@ final class StubPlugin: PurchasePlugin {
         self.answers = Locked(answers)
     }
 
-    /// What was asked, in order.
+    /// The calls, in order.
     var calls: [String] { noted.withLock { $0 } }
 
     func change(_ body: @Sendable (inout Answers) -> Void) { answers.withLock { body(&$0) } }
@@ -102,27 +102,27 @@ final class StubPlugin: PurchasePlugin {
 
     func setAttributes(_ attributes: [PurchaseAttribute: String?]) async {
         let said = attributes.map { "\($0.key.rawValue)=\($0.value ?? "nil")" }.sorted().joined(separator: " ")
-        await answer("attributes \(said)").hear()
+        await answer("attributes \(said)").onBroadcast()
     }
 
-    func collectDeviceIdentifiers() async { await answer("collect").hear() }
-    func invalidatePaidFeaturesCache() async { await answer("invalidate").hear() }
+    func collectDeviceIdentifiers() async { await answer("collect").onBroadcast() }
+    func invalidatePaidFeaturesCache() async { await answer("invalidate").onBroadcast() }
     func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> { changes.stream() }
     func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? { answers.withLock { $0 }.origin(operation) }
 
-    /// A customer wants this outside the app.
+    /// Offers a promoted product.
     func announce(_ product: Product) {
         appRequests?.offer(product) { await self.purchase(product, with: nil) }
     }
 }
 
-/// A failure of a plugin's own.
+/// An error of a plugin.
 struct Refusal: Error, Equatable {
     let number: Int
     init(_ number: Int = 0) { self.number = number }
 }
 
-/// Holds up who comes, heeding no cancellation, until it is opened; then lets everybody through.
+/// Blocks all callers, even cancelled ones, until it is opened.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -156,7 +156,7 @@ final class Gate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when `count` have come.
+    /// Returns when `count` callers have arrived.
     func arrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
@@ -170,7 +170,7 @@ final class Gate: Sendable {
 }
 
 extension PaidFeatures {
-    /// One-off purchases of features with these names, each with a transaction of its own.
+    /// Returns one-off purchases of features with these names, each with its own transaction.
     static func of(_ names: String...) -> PaidFeatures {
         PaidFeatures(features: names.map { PaidFeature(name: $0, originalTransactionID: "of \($0)") })
     }
@@ -179,7 +179,7 @@ extension PaidFeatures {
 }
 
 extension PurchaseClient {
-    /// Set up with these plugins.
+    /// Returns a client with these plugins.
     static func with(
         _ plugins: any PurchasePlugin..., user: UserId? = nil, configuration: Configuration = .patient
     ) async throws -> PurchaseClient {
@@ -190,6 +190,6 @@ extension PurchaseClient {
 }
 
 extension PurchaseClient.Configuration {
-    /// Deadlines that no test lives to see.
+    /// A configuration whose deadlines do not pass in a test.
     static var patient: Self { Self(sleep: { _ in try await untilCancelled() }) }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Purchases
 
-/// Plugins that do what no plugin should.
+/// Plugins that violate the rules.
 @Suite(.timeLimit(.minutes(1))) struct UnrulyPluginTests {
     private let plugin = StubPlugin("a")
 
@@ -41,7 +41,6 @@ import Testing
     @Test(arguments: Performance.all.indices)
     func `a plugin that cancels itself counts as unreachable and does not affect others`(row: Int) async throws {
         let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
-        // What is answered as a failure is the plugin's decision.
         guard operation.rule.asked == .everybody else { return }
         let (quitter, sound) = (StubPlugin.failing("a", with: CancellationError()), StubPlugin.sound("b"))
         let client = try await PurchaseClient.with(quitter, sound)
@@ -63,7 +62,7 @@ import Testing
                 try await clock.sleep(until: clock.now().addingTimeInterval(TimeInterval($0.components.seconds)))
             })
         try await client.setup(with: [
-            StubPlugin.sound("deaf") { await never.pass() }, StubPlugin.sound("slow") { await later.pass() },
+            StubPlugin.sound("unresponsive") { await never.pass() }, StubPlugin.sound("slow") { await later.pass() },
         ])
         let caller = Task { try await client.collectPaidFeatures() }
         await never.arrivals()

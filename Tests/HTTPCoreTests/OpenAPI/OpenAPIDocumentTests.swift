@@ -57,7 +57,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    /// Texts that YAML 1.1 or 1.2 takes for something else when they stand there bare.
+    /// Strings that YAML 1.1 or 1.2 reads as another type without quotes.
     private static let awkward: JSONValue = [
         "no": [
             "yes", "~", "null", "", " a", "a ", "1", "1e3", "0x1F", "2026-11-20", "12:30:45", "- a", "a: b", "a #b",

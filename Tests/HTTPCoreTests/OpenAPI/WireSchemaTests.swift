@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import Testing
 
-/// What schemas allow, beside what they say.
+/// The validation by schemas, compared with their JSON Schema.
 struct WireSchemaTests {
     @Test(
         arguments: [

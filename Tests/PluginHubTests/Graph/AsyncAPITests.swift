@@ -64,8 +64,8 @@ import Testing
     }
 }
 
-/// A PyPI package that knows AsyncAPI 3.0 judges the documents, and a script what that package does not see. One process
-/// judges all of them: to start it takes seconds.
+/// A PyPI package for AsyncAPI 3.0 validates the documents, and a script checks the rest. One process validates all of
+/// them, because its start takes seconds.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with asyncapi3"))
 struct AsyncAPIJudgeTests {
     private struct Example {
@@ -74,7 +74,7 @@ struct AsyncAPIJudgeTests {
         var views: [JSONValue] = []
     }
 
-    /// What the judge says of each, in their order.
+    /// Returns the validator's problems with each document, in order.
     private func problems(_ examples: [Example]) async throws -> [[String]] {
         let requests = examples.map { example -> JSONValue in
             ["document": example.document, "views": .array(example.views)]

@@ -3,7 +3,7 @@ import HostTestSupport
 import PluginHub
 import Testing
 
-/// Graphviz draws what we write, and nothing is missing from its picture.
+/// Graphviz draws the graphs completely.
 @Suite(.outsideJudge(OutsideJudge.path(of: "dot") != nil, "Graphviz is not installed"))
 struct DOTTests {
     private func drawing(of graph: HubGraph) async throws -> Drawing {
@@ -13,7 +13,7 @@ struct DOTTests {
         return Drawing(svg: verdict.output)
     }
 
-    /// What Graphviz says it drew.
+    /// The nodes and edges that Graphviz drew.
     private struct Drawing {
         struct Part {
             let title: String

@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// Policies to draw.
+/// Policies for the graph tests.
 enum Drawn {
     static let journey = Policy(
         name: "Journey",
@@ -15,7 +15,7 @@ enum Drawn {
         publish: ["store.featuresChanged", "info"])
     static let all = [journey, model, store]
 
-    /// Names that mean something somewhere: markup, quotes, escapes, keywords, character references.
+    /// Names with a meaning in some format: markup, quotes, escapes, keywords and character references.
     static let nasty = [
         #"a"b"#, "<script>alert(1)</script>", "back\\slash\\", "end", "graph", "&amp;", "#quot;", "a|b", "a-->b",
         "%% x",
@@ -23,7 +23,7 @@ enum Drawn {
         "\\n",
     ]
 
-    /// Two plugins for each nasty name that exchange a message of that name.
+    /// Two plugins for each special name, which exchange a message with that name.
     static var nastyPolicies: [Policy] {
         nasty.flatMap { name in
             [

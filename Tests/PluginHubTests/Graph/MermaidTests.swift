@@ -2,7 +2,7 @@ import Foundation
 import PluginHub
 import Testing
 
-/// Reads a flowchart as strictly as this project writes it: every line must be one of five forms.
+/// A strict reader of flowcharts: every line must have one of five forms.
 private struct Flowchart {
     struct Edge: Equatable {
         let from, to, arrow: String
@@ -10,7 +10,7 @@ private struct Flowchart {
     }
 
     private(set) var nodes: [String: String] = [:]
-    private(set) var strangers: Set<String> = []
+    private(set) var missingPlugins: Set<String> = []
     private(set) var edges: [Edge] = []
 
     init(reading text: String) throws {
@@ -23,7 +23,7 @@ private struct Flowchart {
             if let match = line.wholeMatch(of: /(p[0-9]+)\["([^"]*)"\]/) {
                 nodes[String(match.1)] = try Self.decoded(match.2)
             } else if let match = line.wholeMatch(of: /([io][0-9]+)\(\["nobody"\]\):::nobody/) {
-                strangers.insert(String(match.1))
+                missingPlugins.insert(String(match.1))
             } else if let match = line.wholeMatch(
                 of: /([pio][0-9]+) (-->|==>|==o|-\.->)\|"([^"]*)"\| ([pio][0-9]+)/)
             {
@@ -35,11 +35,11 @@ private struct Flowchart {
             }
         }
         for end in edges.flatMap({ [$0.from, $0.to] }) {
-            try #require(nodes[end] != nil || strangers.contains(end), "\(end) is no node")
+            try #require(nodes[end] != nil || missingPlugins.contains(end), "\(end) is no node")
         }
     }
 
-    /// Character codes undone; no character that Mermaid could read as anything else may be left.
+    /// Decodes character codes. Fails if a character remains that Mermaid could interpret.
     private static func decoded(_ text: Substring) throws -> String {
         var out = ""
         var rest = text

@@ -1,8 +1,6 @@
 import PluginHub
 import Primitives
 
-// The plugin of Documentation/Guides/CorrelationIds.md: it has notes saved, and waits for the answer in several ways.
-
 final class EditorPlugin: PluginProtocol {
     static let policy = Policy(
         name: "Editor",
@@ -60,7 +58,7 @@ final class EditorPlugin: PluginProtocol {
     }
 }
 
-/// What the user sees.
+/// The text on the screen.
 final class Screen: Sendable {
     private let lines = Locked<[String]>([])
 

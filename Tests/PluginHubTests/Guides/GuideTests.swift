@@ -2,19 +2,19 @@ import Foundation
 import PluginHub
 import Testing
 
-/// What Documentation/Guides says of the hub, done as it says. That the Swift of the guides stands in this folder is
-/// checked by Scripts/check-docs.
+/// The examples of Documentation/Guides about the hub. Scripts/check-docs checks that the Swift code of the guides is
+/// in this folder.
 @Suite struct GuideTests {
     private static let guides = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Documentation/Guides")
 
-    /// The fenced blocks of a guide in `language`.
+    /// Returns the fenced blocks of a guide in `language`.
     private func blocks(_ language: String, of guide: String) throws -> [String] {
         let text = try String(contentsOf: Self.guides.appendingPathComponent(guide), encoding: .utf8)
         return text.components(separatedBy: "```\(language)\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
 
-    /// A new folder, and in it the policy of the guide.
+    /// Creates a folder with the policy of the guide.
     private func withFolder<Value>(_ body: (_ folder: String, _ policyPath: String) async throws -> Value) async throws
         -> Value
     {
@@ -80,7 +80,6 @@ import Testing
         try await withHub { hub, editor, _, _ in
             let (entries, others) = (hub.trace.values(), hub.trace.values())
             _ = try await editor.save("Milk")
-            // The event may be on its way to the trace still.
             var seen: Set<String> = []
             for await entry in others {
                 seen.insert("\(entry.sender ?? "-") \(entry.kind) \(entry.message.name) \(entry.verdict)")

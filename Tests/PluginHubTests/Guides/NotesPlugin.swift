@@ -2,8 +2,6 @@ import Foundation
 import PluginHub
 import Primitives
 
-// The plugin of Documentation/Guides/WritingAPlugin.md.
-
 struct SaveNote: HubCommand {
     static let message: Message = "notes.save"
     var text: String

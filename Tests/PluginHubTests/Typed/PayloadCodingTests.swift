@@ -4,7 +4,7 @@ import Testing
 
 @testable import PluginHub
 
-/// Payloads of types read and written without the way through text: the same as Foundation's coders say.
+/// The payload coder gives the same results as Foundation's coders.
 @Suite struct PayloadCodingTests {
     private enum Shape: Codable, Equatable {
         case circle(radius: Double)

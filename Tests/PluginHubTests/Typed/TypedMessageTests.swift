@@ -40,7 +40,7 @@ private struct Progress: HubEvent, Equatable {
     var share: Double
 }
 
-/// Speaks in types to both sides.
+/// A plugin that sends and receives typed messages.
 private final class Model: PluginProtocol {
     let changes = EventSubject()
     let progress = EventSubject()

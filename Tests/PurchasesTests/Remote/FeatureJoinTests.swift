@@ -5,13 +5,13 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-/// How features and subscriptions become paid features: a rule is a row of the table in Documentation/RemotePlugin.md.
+/// The join of features and subscriptions. Each rule is a row of the table in Documentation/RemotePlugin.md.
 @Suite struct FeatureJoinTests {
     struct Rule: CustomTestStringConvertible, Sendable {
         /// The first cell of the row.
         let situation: String
         var features: @Sendable (RemoteBackend) -> ScriptedTransport.Step
-        /// `nil` when it is not asked for.
+        /// The answer about subscriptions, or `nil` if there is no such request.
         var subscriptions: (@Sendable (RemoteBackend) -> ScriptedTransport.Step)?
         let expected: @Sendable (RemoteBackend) -> [PaidFeature]
         /// The rows of the subscriptions that are reported.
@@ -20,7 +20,7 @@ import Testing
         var testDescription: String { situation }
     }
 
-    /// A feature paid by `subscription(first)`.
+    /// A feature that `subscription(first)` pays for.
     private static func paid(
         _ backend: RemoteBackend, till end: TimeInterval = 100, next: PaidFeature.Period? = nil,
         _ change: (inout PaidFeature.Period) -> Void = { _ in }

@@ -6,7 +6,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-/// For how long answers of the backend stand, and what is told about them.
+/// The maximum age of the backend's answers, and the reports about them.
 @Suite(.timeLimit(.minutes(1))) struct FreshnessTests {
     private let backend = RemoteBackend()
 

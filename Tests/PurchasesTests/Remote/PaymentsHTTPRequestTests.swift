@@ -6,7 +6,7 @@ import Testing
 
 @testable import Purchases
 
-/// Each request as it stands on the wire.
+/// The HTTP form of each request.
 @Suite struct PaymentsHTTPRequestTests {
     private let user: JSONValue = ["type": "merchant-str", "value": "ada"]
     private let id = UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138") ?? UUID()

@@ -6,13 +6,13 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-/// A remote plugin over a backend that answers from a script, the rows it answers with, and a clock that stands still.
+/// A remote plugin with a scripted backend, the rows of its answers, and a fixed clock.
 struct RemoteBackend {
     let clock = ManualClock(Date(timeIntervalSince1970: 1_795_185_600))
     let first = UUID(uuidString: "11111111-1111-4111-8111-111111111111") ?? UUID()
     let second = UUID(uuidString: "22222222-2222-4222-8222-222222222222") ?? UUID()
 
-    /// Asks the backend each time, and once only, unless the test says otherwise.
+    /// Returns a plugin that asks the backend each time, and only once, unless the test changes that.
     func plugin(
         _ script: [ScriptedTransport.Step], user: UserId? = .string("ada"),
         _ configure: (inout RemotePurchasePlugin.Configuration) -> Void = { _ in }
@@ -72,9 +72,9 @@ struct RemoteBackend {
     }
 }
 
-/// The tables of a chapter of the documentation.
+/// The tables of Documentation/RemotePlugin.md.
 enum Chapter {
-    /// The rows of the table under `heading` in Documentation/RemotePlugin.md, cell by cell.
+    /// Returns the cells of the table under `heading` in Documentation/RemotePlugin.md.
     static func table(under heading: String) throws -> [[String]] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()

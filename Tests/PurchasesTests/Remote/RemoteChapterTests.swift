@@ -2,7 +2,7 @@ import CurlTransport
 import Purchases
 import Testing
 
-/// What Documentation/RemotePlugin.md does first.
+/// The first example of Documentation/RemotePlugin.md.
 @Suite struct RemoteChapterTests {
     @Test func `setting the client up asks the backend nothing`() async throws {
         let client = PurchaseClient()

@@ -5,7 +5,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-/// What the plugin makes of every failure: a row of the table in Documentation/RemotePlugin.md.
+/// The plugin's errors. Each failure is a row of the table in Documentation/RemotePlugin.md.
 @Suite(.timeLimit(.minutes(1))) struct RemoteRefusalTests {
     private let backend = RemoteBackend()
 
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// What each row of the table stands for.
+    /// The responses for each row of the table.
     private static let failures: [String: [ScriptedTransport.Step]] = [
         "400, 413, 422": [400, 413, 422].map { .answer(status: $0) },
         "401": [.answer(status: 401)],

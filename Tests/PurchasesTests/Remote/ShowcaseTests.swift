@@ -4,7 +4,7 @@ import Primitives
 import Purchases
 import Testing
 
-/// Price points of the web shop, as such and as products.
+/// Price points of the web shop, and their products.
 @Suite struct ShowcaseTests {
     private let backend = RemoteBackend()
 
@@ -28,7 +28,7 @@ import Testing
         intro.merging(next) { $1 }.merging(changes) { $1 }
     }
 
-    /// What becomes of one row.
+    /// Returns the price points and products of one row.
     private func read(_ row: JSONValue) async throws -> (points: [WebPricePoint], products: Set<Product>) {
         let (plugin, _) = try await backend.plugin([backend.pricePoints(row), backend.pricePoints(row)])
         return (

@@ -19,7 +19,7 @@ private struct HashSigner: AnswerVerifier {
         guard keyID == "key", signature == self.signature(of: message) else { throw Refused() }
     }
 
-    /// The answer to `request` with the signature of this server, whose clients ask below `base`.
+    /// Returns the answer to `request` with this server's signature. Clients send their requests below `base`.
     func sign(
         _ response: HTTPResponse, to request: HTTPRequest, base: String = "http://server/souk",
         spoiling spoil: (inout HTTPResponse) -> Void = { _ in }

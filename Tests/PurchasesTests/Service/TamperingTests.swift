@@ -8,15 +8,15 @@ import SQLStorage
 import SignedData
 import Testing
 
-/// Signed answers of a real server on the way through somebody else's hands, each hop over HTTP.
+/// Signed answers of a real server through a proxy that changes them, over HTTP.
 @Suite(.timeLimit(.minutes(2))) struct TamperingTests {
-    /// An app on a device whose network is the proxy's.
+    /// An app on a device whose network goes through the proxy.
     private struct Device {
         let proxy: TamperingProxy
         let client: EntitlementServiceClient
         let plugin: RemotePurchasePlugin
 
-        /// The names of what may be used, by each of the two ways of asking.
+        /// Returns the names of the active features, from both clients.
         func ask() async throws -> [[String]] {
             [
                 try await client.customer("ada").features.map(\.name),
@@ -24,7 +24,7 @@ import Testing
             ]
         }
 
-        /// What is asked about a customer, on both ways, ends in `untrustedAnswer` that nobody repeats.
+        /// Expects that each request about a customer fails with `untrustedAnswer` and is not repeated.
         func expectRefusals(_ what: String) async {
             for ask in [
                 { _ = try await client.customer("ada") }, { _ = try await plugin.getPaidFeatures() },
@@ -182,7 +182,7 @@ extension HTTPResponse {
     }
 }
 
-/// Passes requests on to a server, and its answers back, each as it was asked to change them.
+/// Forwards requests to a server and changes its responses as the test requires.
 private final class TamperingProxy: HTTPHandler {
     private struct State {
         var tamper: @Sendable (inout HTTPResponse) -> Void = { _ in }
@@ -199,7 +199,7 @@ private final class TamperingProxy: HTTPHandler {
     func tamper(_ change: @escaping @Sendable (inout HTTPResponse) -> Void) { state.withLock { $0.tamper = change } }
     func replace(_ change: @escaping @Sendable (inout HTTPRequest) -> Void) { state.withLock { $0.replace = change } }
 
-    /// What the server answered, before it was changed.
+    /// The server's responses before the change.
     var passed: [HTTPResponse] { state.withLock { $0.passed } }
 
     func respond(to request: HTTPRequest) -> HTTPReply {
