@@ -38,7 +38,7 @@ extension HTTPError {
             self.init(.invalidURL, "The URL is malformed.", underlying: underlying)
         case CURLE_UNSUPPORTED_PROTOCOL:
             // `PreparedRequest` has checked the scheme, so the response has no HTTP status line.
-            self.init(.protocolError, "The server does not speak HTTP/1.1.", underlying: underlying)
+            self.init(.protocolError, "The server's response is not HTTP/1.1.", underlying: underlying)
         case CURLE_ABORTED_BY_CALLBACK:
             self.init(.cancelled, "The request was cancelled.", underlying: underlying)
         default:

@@ -77,7 +77,7 @@ public final class CurlTransport: HTTPTransport {
 }
 
 extension CurlTransport {
-    /// Returns a transport for this platform: `URLSessionTransport` on Apple platforms, otherwise a ``CurlTransport``.
+    /// Returns a transport for this platform: `URLSessionTransport` on Apple platforms, otherwise a `CurlTransport`.
     public static func platformDefault() -> any HTTPTransport {
         #if canImport(Darwin)
             URLSessionTransport()

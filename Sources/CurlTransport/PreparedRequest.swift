@@ -50,7 +50,7 @@ struct PreparedRequest: Sendable {
             // RFC 9110 section 8.6: with these methods an empty body has `Content-Length: 0`.
             return [.post, .put, .patch].contains(request.method) ? .bytes([]) : .none
         case _ where request.method == .head:
-            throw HTTPError(.unsupported, "A HEAD request cannot have a body here.")
+            throw HTTPError(.unsupported, "This transport does not support a HEAD request with a body.")
         case .bytes(let bytes): return .bytes(bytes)
         case .stream(let stream): return .stream(stream)
         }

@@ -101,14 +101,14 @@ package struct LocalRequestGate: Sendable {
     private static func refusalOfSite(_ request: HTTPRequest, _ isProven: Bool) -> HTTPProblem? {
         let site = request.headers["Sec-Fetch-Site"]
         if let site, site != "same-origin", site != "none", !isNavigation(request) {
-            return forbidden("foreign_site", "A web page of another site may not ask this.")
+            return forbidden("foreign_site", "A web page of another site may not send this request.")
         }
         guard let origin = request.headers["Origin"] else { return nil }
         // A form on a page with "Referrer-Policy: no-referrer" sends the origin "null".
         let isOwn =
             origin == "null"
             ? site == "same-origin" || isProven && site == nil : hostAndPort(of: origin) == request.headers["Host"]
-        return isOwn ? nil : forbidden("foreign_site", "A web page of another site may not ask this.")
+        return isOwn ? nil : forbidden("foreign_site", "A web page of another site may not send this request.")
     }
 
     /// Returns whether the browser displays the response as a page of its own, for example after a click on a link.

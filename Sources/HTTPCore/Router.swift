@@ -53,12 +53,14 @@ public struct Router: HTTPHandler {
     private static func problem(_ refusal: Refusal, _ request: HTTPRequest) -> HTTPResponse {
         switch refusal {
         case .notFound:
-            HTTPProblem(status: 404, code: "not_found", title: "Not found", detail: "There is nothing at this path.")
-                .response
+            HTTPProblem(
+                status: 404, code: "not_found", title: "Not found", detail: "The server has no resource at this path."
+            )
+            .response
         case .methodNotAllowed(let allow):
             HTTPProblem(
                 status: 405, code: "method_not_allowed", title: "Method not allowed",
-                detail: "This path answers \(allow.map(\.rawValue).joined(separator: ", ")) only."
+                detail: "This path supports only \(allow.map(\.rawValue).joined(separator: ", "))."
             ).response
         case .malformedPath:
             HTTPProblem(

@@ -76,7 +76,7 @@ public final class HTTPListener: Sendable {
     @discardableResult public func start() throws -> Address {
         try control.sync {
             guard case .new = state.withLock({ $0 }) else {
-                throw HTTPListenerError(.alreadyStarted, "A listener can be started only once; make another one.")
+                throw HTTPListenerError(.alreadyStarted, "A listener can be started only once; create another one.")
             }
             do {
                 let daemon = try Daemon(handler: handler, configuration: configuration)

@@ -102,7 +102,7 @@ struct RequestHeaders {
         }
         guard isWhole else {
             return Self.malformed(
-                "The request line or a header contains a control character, a header goes on in the next line, or a line "
+                "The request line or a header contains a control character, a header continues on the next line, or a line "
                     + "does not end with CR and LF.")
         }
         guard method.isHTTPToken else { return Self.malformed("The method must be a token, such as GET.") }

@@ -42,7 +42,7 @@ struct PolicyReview {
         policy.publish.events.unique.filter { !wanted.contains($0) }.map { event in
             FindingRule.noSubscriber.finding(
                 plugin: policy.name, message: event, field: MessageKind.event.incomingList,
-                "No plugin subscribes to the event \"\(event)\" that \"\(policy.name)\" publishes: add it to subscribe.events of one that needs it, or leave it: it does no harm.\(NearestName.hint(event, among: wanted))"
+                "No plugin subscribes to the event \"\(event)\" that \"\(policy.name)\" publishes: add it to subscribe.events of a plugin that needs it, or ignore this warning.\(NearestName.hint(event, among: wanted))"
             )
         }
     }

@@ -55,7 +55,7 @@ public final class FileSecureStorage: SecureStorage {
         else { return nil }
         guard let value = Envelope.open(content) else {
             throw PurchaseError(
-                .storageCorrupt, "The stored value of \"\(key)\" is damaged; remove the file \(path) to start anew.")
+                .storageCorrupt, "The stored value of \"\(key)\" is damaged; remove the file \(path).")
         }
         return value
     }
@@ -117,7 +117,7 @@ public final class FileSecureStorage: SecureStorage {
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw PurchaseError(
-                .storageFailed, "The folder \(path) cannot be made; choose one this user may write to.",
+                .storageFailed, "Cannot create the folder \(path); choose a folder that this user can write to.",
                 underlying: error)
         }
         var status = stat()

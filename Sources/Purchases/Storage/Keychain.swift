@@ -44,7 +44,7 @@ package struct KeychainStatus: RawRepresentable, Hashable, Sendable {
                 .storageFailed,
                 "The app may not \(action) \(what): its entitlements (keychain-access-groups) do not name \(group).")
         case .undecodable:
-            return PurchaseError(.storageCorrupt, "The value of \(what) is damaged; remove it to start anew.")
+            return PurchaseError(.storageCorrupt, "The value of \(what) is damaged; remove it.")
         case .diskFull:
             return PurchaseError(.storageFailed, "The disk is full; the app cannot \(action) \(what).")
         case .notAvailable:
