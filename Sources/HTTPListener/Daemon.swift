@@ -181,7 +181,7 @@ private enum Callbacks {
         let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
         let exchange = Exchange(
             service: service, connection: Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue(),
-            target: RequestTarget(target))
+            target: RawRequestTarget(target))
         service.underWay.enter()
         return Unmanaged.passRetained(exchange).toOpaque()
     }

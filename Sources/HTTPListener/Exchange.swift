@@ -19,7 +19,7 @@ final class Exchange: @unchecked Sendable {
 
     private let service: Service
     private let connection: Connection
-    private let target: RequestTarget
+    private let target: RawRequestTarget
     private var step = Step.headers
     private var request = HTTPRequest(method: .get, url: "")
     private let body: IncomingBody
@@ -27,7 +27,7 @@ final class Exchange: @unchecked Sendable {
     private var refusal: HTTPProblem?
     private let answer = Locked(Answer())
 
-    init(service: Service, connection: Connection, target: RequestTarget) {
+    init(service: Service, connection: Connection, target: RawRequestTarget) {
         self.service = service
         self.connection = connection
         self.target = target

@@ -35,7 +35,7 @@ struct HeadBytes {
 }
 
 /// The target of a request line, as microhttpd passes it before it parses it.
-struct RequestTarget {
+struct RawRequestTarget {
     /// The target, or `nil` if it is not UTF-8.
     let text: String?
     /// The bytes of the target, or `nil` if there is none.

@@ -29,7 +29,7 @@ struct RequestHeaders {
 
     /// The head that microhttpd has read.
     init(
-        of connection: MHDConnection, _ method: UnsafePointer<CChar>, _ target: RequestTarget,
+        of connection: MHDConnection, _ method: UnsafePointer<CChar>, _ target: RawRequestTarget,
         _ version: UnsafePointer<CChar>
     ) {
         self.method = String(cString: method)

@@ -53,7 +53,7 @@ struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    mutating func forget() {
+    mutating func removeAll() {
         entries = [:]
         epoch += 1
     }

@@ -86,7 +86,7 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
         }
     }
 
-    func forget() { memory.withLock { $0.forget() } }
+    func removeAll() { memory.withLock { $0.removeAll() } }
 
     private func report(
         _ request: PaymentsHTTPRequest, _ answer: Sourced<Answer>, from address: String, at now: Date

@@ -37,9 +37,9 @@ struct PaymentsAssembly: Sendable {
     }
 
     /// Removes all cached answers, so that every request goes to the backend again.
-    func forgetAnswers() {
-        featuresService.requests.forget()
-        subscriptionsService.requests.forget()
-        showcaseService.requests.forget()
+    func removeAnswers() {
+        featuresService.requests.removeAll()
+        subscriptionsService.requests.removeAll()
+        showcaseService.requests.removeAll()
     }
 }

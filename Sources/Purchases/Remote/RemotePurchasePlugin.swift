@@ -58,12 +58,12 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// Removes the user and the cached answers.
     public func logOut() async {
         state.withLock { $0 = State() }
-        services.forgetAnswers()
+        services.removeAnswers()
     }
 
     /// Clears the cache, so that the next requests go to the backend. Call it, for example, when the user returns from
     /// the web shop.
-    public func invalidatePaidFeaturesCache() async { services.forgetAnswers() }
+    public func invalidatePaidFeaturesCache() async { services.removeAnswers() }
 
     /// Returns the features that the user may use.
     ///

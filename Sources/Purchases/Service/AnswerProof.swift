@@ -56,7 +56,7 @@ struct AnswerProof: Sendable {
     ///
     /// - Throws: `PurchaseError` with the code `untrustedAnswer` for any other answer without a valid signature for
     ///   this request, for one with another date than now, and for one whose status differs from its signed content.
-    func judge(_ answer: ServiceConnection.Answer) throws(PurchaseError) -> Bool {
+    func verify(_ answer: ServiceConnection.Answer) throws(PurchaseError) -> Bool {
         guard let field = answer.headers[SignedAnswer.signatureField] else {
             guard answer.status == 429 || answer.status >= 500 else {
                 throw PurchaseError(.untrustedAnswer, "The answer is not signed, and this app requires signed answers.")

@@ -75,7 +75,7 @@ struct ServiceConnection: Sendable {
         var attempt = 1
         while true {
             do {
-                return try await sendAround(request, provenBy: proof)
+                return try await sendToAddresses(request, provenBy: proof)
             } catch let error as PurchaseError {
                 let pause = settings.backoff.pause(
                     after: attempt, asked: error.retryAfter, spread: settings.random())
@@ -87,7 +87,7 @@ struct ServiceConnection: Sendable {
     }
 
     /// Tries one address after another until one gives a final answer.
-    private func sendAround(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
+    private func sendToAddresses(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
         var failure = PurchaseError(.unreachable)
         for address in addresses.ordered {
             try Task.checkCancellation()
@@ -119,7 +119,7 @@ struct ServiceConnection: Sendable {
             try Task.checkCancellation()
             throw PurchaseError(transport: error)
         }
-        answer.isProven = try proof?.judge(answer) ?? false
+        answer.isProven = try proof?.verify(answer) ?? false
         guard (200..<300).contains(answer.status) || answer.status == 304 else {
             throw PurchaseError(refusal: answer, isBelieved: answer.isProven || proof == nil, key: settings.key.key)
         }

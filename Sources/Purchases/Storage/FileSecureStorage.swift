@@ -50,7 +50,7 @@ public final class FileSecureStorage: SecureStorage {
         let path = try path(for: key)
         let limit = configuration.maximumBytes + Envelope.overhead
         guard
-            let content = try Self.explaining(
+            let content = try Self.convertingErrors(
                 key, { () throws(FileFailure) in try DurableFile.read(path, upTo: limit) })
         else { return nil }
         guard let value = Envelope.open(content) else {
@@ -79,13 +79,13 @@ public final class FileSecureStorage: SecureStorage {
                 return count
             }
             let temporary = "\(configuration.directory)/.new-\(getpid())-\(number)"
-            try Self.explaining(key) { () throws(FileFailure) in
+            try Self.convertingErrors(key) { () throws(FileFailure) in
                 try DurableFile.write(Envelope.seal(data), to: path, by: temporary)
             }
         } else {
             guard unlink(path) == 0 || errno == ENOENT else { throw Self.failure("remove", key, errno) }
         }
-        try Self.explaining(key) { () throws(FileFailure) in try DurableFile.flush(configuration.directory) }
+        try Self.convertingErrors(key) { () throws(FileFailure) in try DurableFile.flush(configuration.directory) }
     }
 
     var directory: String { configuration.directory }
@@ -127,7 +127,7 @@ public final class FileSecureStorage: SecureStorage {
     }
 
     /// Converts a file error to an error that names the key of the value.
-    static func explaining<Result>(
+    static func convertingErrors<Result>(
         _ key: String, _ body: () throws(FileFailure) -> Result
     ) throws(PurchaseError) -> Result {
         do {

@@ -22,7 +22,7 @@ extension FileSecureStorage: RepairableStorage {
             if errno == ENOENT { return nil }
             throw Self.failure("set aside", key, errno)
         }
-        try Self.explaining(key) { () throws(FileFailure) in try DurableFile.flush(directory) }
+        try Self.convertingErrors(key) { () throws(FileFailure) in try DurableFile.flush(directory) }
         return aside
     }
 }

@@ -142,6 +142,6 @@ import Testing
             _ = try PayloadCoding.encode(Row(values: [1, .nan]), "payload", nil)
         }
         #expect(error?.code == .invalidField)
-        #expect(error?.sentence == "The field \"values[1]\" of the payload has a value that JSON cannot say.")
+        #expect(error?.sentence == "The field \"values[1]\" of the payload has a value that JSON cannot express.")
     }
 }

@@ -45,7 +45,7 @@ import Testing
     @Test func `the answer to a request from before the reset is not stored`() {
         var memory = memory()
         let ticket = memory.ticket()
-        memory.forget()
+        memory.removeAll()
         #expect(memory.fresh("a", at: start, for: .seconds(60)) == nil)
         memory.keep(2, to: "a", from: "here", at: start, until: nil, ticket: ticket)
         #expect(memory.fresh("a", at: start, for: .seconds(60)) == nil)
