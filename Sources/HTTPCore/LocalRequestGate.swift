@@ -51,7 +51,7 @@ package struct LocalRequestGate: Sendable {
     /// Checks only the host, for resources that any site can request under a name of this server.
     package func refusalOfHost(_ request: HTTPRequest) -> HTTPProblem? {
         guard let names else { return nil }
-        // If the target contains a host, that host counts (RFC 9112 section 3.2.2).
+        // The target can contain a host too, and then that host counts.
         for host in [request.headers["Host"], request.authority].compactMap(\.self) {
             if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) {
                 continue

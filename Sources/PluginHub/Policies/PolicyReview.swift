@@ -142,8 +142,8 @@ struct PolicyReview {
 }
 
 extension Policy {
-    /// Returns all problems of a set of policies, as a hub reports them that starts plugins in this order. Problems
-    /// that only follow from the omission of another plugin are not included.
+    /// Returns all problems of a set of policies, as reported by a hub that starts plugins in this order. Omits
+    /// problems that only follow from the omission of another plugin.
     ///
     /// - Parameters:
     ///   - policies: The policies, in the order of registration.

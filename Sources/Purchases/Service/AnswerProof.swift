@@ -51,8 +51,8 @@ struct AnswerProof: Sendable {
         target = request.url
     }
 
-    /// Returns whether the answer is signed by the server. `false` is possible only for an answer that reports a server
-    /// that could not be asked: a proxy cannot sign, and an overloaded server does not.
+    /// Returns whether the answer has a valid signature of the server. Returns `false` for an unsigned answer with
+    /// status 429 or 5xx, because a proxy and an overloaded server cannot sign.
     ///
     /// - Throws: `PurchaseError` with the code `untrustedAnswer` for any other answer without a valid signature for
     ///   this request, for one with another date than now, and for one whose status differs from its signed content.
