@@ -2,11 +2,11 @@ import CCurl
 import HTTPCore
 
 /// An error code of libcurl. It is the underlying error of an `HTTPError`.
-public struct CurlError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct CurlError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The value of libcurl's `CURLcode`.
-    public let code: Int
+    package let code: Int
     /// libcurl's description of the code.
-    public let description: String
+    package let description: String
 
     init(_ code: CURLcode) {
         self.code = Int(code.rawValue)

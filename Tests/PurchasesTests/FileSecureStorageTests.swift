@@ -157,22 +157,22 @@ import Testing
 
     @Test func `a folder is locked once, until the lock is released`() throws {
         let storage = try FileSecureStorage(directory: directory)
-        let claim = try storage.claim()
-        #expect(claim != nil)
-        #expect(try FileSecureStorage(directory: directory).claim() == nil)
-        claim?.release()
-        claim?.release()
-        var again = try storage.claim()
+        let lock = try storage.lock()
+        #expect(lock != nil)
+        #expect(try FileSecureStorage(directory: directory).lock() == nil)
+        lock?.release()
+        lock?.release()
+        var again = try storage.lock()
         #expect(again != nil)
-        #expect(try storage.claim() == nil)
+        #expect(try storage.lock() == nil)
         again = nil
-        #expect(try storage.claim() != nil)
+        #expect(try storage.lock() != nil)
         #expect(try mode(directory + "/.claim") == 0o600)
     }
 
     @Test func `a folder that cannot be written to cannot be locked`() throws {
         let storage = try FileSecureStorage(directory: directory)
         try FileManager.default.removeItem(atPath: directory)
-        #expect(throws: PurchaseError(.storageFailed)) { try storage.claim() }
+        #expect(throws: PurchaseError(.storageFailed)) { try storage.lock() }
     }
 }

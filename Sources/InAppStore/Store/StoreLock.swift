@@ -7,7 +7,7 @@ final class StoreLock: Sendable {
     private static let names = Locked<Set<ExactString>>([])
     private let name: String
     private let isHeld = Locked(true)
-    private let storageLock: (any StorageClaim)?
+    private let storageLock: (any StorageLock)?
 
     /// Takes the lock. Throws `alreadyInUse`, or `storageFailed` if the storage cannot be locked.
     init(_ name: String, storage: any SecureStorage) throws {
@@ -36,11 +36,11 @@ final class StoreLock: Sendable {
         Self.names.withLock { _ = $0.remove(ExactString(name)) }
     }
 
-    private static func lock(_ storage: any SecureStorage) throws -> (any StorageClaim)? {
-        guard let storage = storage as? any ClaimableStorage else { return nil }
-        let lock: (any StorageClaim)?
+    private static func lock(_ storage: any SecureStorage) throws -> (any StorageLock)? {
+        guard let storage = storage as? any LockableStorage else { return nil }
+        let lock: (any StorageLock)?
         do {
-            lock = try storage.claim()
+            lock = try storage.lock()
         } catch {
             throw PurchaseError(.storageFailed, "Cannot lock the store's storage: \(error)", underlying: error)
         }

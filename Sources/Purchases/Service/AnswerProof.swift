@@ -44,10 +44,10 @@ struct AnswerProof: Sendable {
         self.verifier = verifier
         self.nonce = nonce
         let mark = request.url.contains("?") ? "&" : "?"
-        let question = SignedAnswer.question(
+        let requestDigest = SignedAnswer.requestDigest(
             environment: request.headers["Souk-Environment"], body: request.body.buffered ?? [])
         request.url +=
-            "\(mark)\(SignedAnswer.nonceItem)=\(PercentEncoding.encode(nonce))&\(SignedAnswer.questionItem)=\(question)"
+            "\(mark)\(SignedAnswer.nonceItem)=\(PercentEncoding.encode(nonce))&\(SignedAnswer.requestDigestItem)=\(requestDigest)"
         target = request.url
     }
 

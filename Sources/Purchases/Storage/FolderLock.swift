@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 /// A lock on a folder: a system lock on a file in it. It ends with its process.
-final class FolderLock: StorageClaim {
+final class FolderLock: StorageLock {
     private let file: Locked<Int32?>
 
     /// Locks the folder. Returns `nil` when another lock exists.
@@ -36,9 +36,9 @@ final class FolderLock: StorageClaim {
     }
 }
 
-extension FileSecureStorage: ClaimableStorage {
+extension FileSecureStorage: LockableStorage {
     /// Locks the folder.
     ///
     /// - Throws: `PurchaseError` with the code `storageFailed` when the folder cannot be locked.
-    package func claim() throws -> (any StorageClaim)? { try FolderLock(directory: directory) }
+    package func lock() throws -> (any StorageLock)? { try FolderLock(directory: directory) }
 }

@@ -8,7 +8,7 @@ import StoreModel
 ///     let connection = StoreKitConnection()
 ///     configuration.connection = connection
 ///     configuration.localVerifier = connection.verifier
-public final class SystemVerifier: TransactionVerifier {
+package final class SystemVerifier: TransactionVerifier {
     /// A transaction that the system has not verified.
     package struct Unverified: Error, CustomStringConvertible {
         package var description: String { "The system has not verified this transaction on this device." }
@@ -41,7 +41,7 @@ public final class SystemVerifier: TransactionVerifier {
     /// - Returns: The fields of the transaction.
     /// - Throws: `Unverified` if the system has not verified it; `JSONError` or `DecodingError` if the payload is
     ///   malformed.
-    public func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
+    package func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
         let digest = SHA256.hash(Array(signedTransaction.utf8))
         guard known.withLock({ $0.digests.contains(digest) }) else { throw Unverified() }
         let parts = signedTransaction.split(separator: ".", omittingEmptySubsequences: false)

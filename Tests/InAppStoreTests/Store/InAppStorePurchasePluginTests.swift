@@ -85,7 +85,7 @@ import Testing
 
     /// A store that postpones all promoted purchases, and an app's client with it.
     private func putOff(
-        _ body: (Store, PurchaseClient, inout AsyncStream<BegunPurchase>.Iterator) async throws -> Void
+        _ body: (Store, PurchaseClient, inout AsyncStream<PromotedPurchaseRequest>.Iterator) async throws -> Void
     ) async throws {
         var configuration = test.configuration()
         configuration.promotedPurchases = { _, _, _ in .postpone }
