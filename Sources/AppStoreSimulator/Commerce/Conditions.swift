@@ -1,27 +1,27 @@
 import Foundation
 import StoreModel
 
-/// What holds in the whole store and decides how subscriptions go on: each with the instant from which it holds, because
-/// what was due before is computed later.
+/// The settings of the whole store that decide about renewals, each with the instant from which it applies. A renewal
+/// is computed after it was due, so earlier values are kept.
 struct Conditions: Sendable, Hashable {
     struct Dated<Value: Sendable & Hashable>: Sendable, Hashable {
         var at: Date
         var value: Value
     }
 
-    /// A product that costs its subscribers another price from their next renewal on.
+    /// A new price of a product, which applies to each subscriber from the next renewal.
     struct PriceIncrease: Sendable, Hashable {
         var productID: ProductID
         var at: Date
         var price: Price
-        /// Without the customer's consent before the renewal the subscription expires.
+        /// Whether the subscription expires unless the customer consents before the renewal.
         var needsConsent: Bool
 
-        /// The same amount in the money of another country, as a catalogue is sold there.
+        /// Returns the same amount in another currency; a catalogue has the same amounts in each country.
         func price(in currency: String) -> Price { Price(amount: price.amount, currency: currency) }
     }
 
-    /// Days of access while a payment fails; 0: none. Oldest first, as all of these.
+    /// The length of the grace period in days; 0 means none. Oldest first, like the other lists.
     var gracePeriods: [Dated<Int>] = []
     /// Whether every renewal's payment fails.
     var failingPayments: [Dated<Bool>] = []
@@ -29,11 +29,11 @@ struct Conditions: Sendable, Hashable {
     /// Whether a product is no longer sold.
     var withdrawals: [ProductID: [Dated<Bool>]] = [:]
 
-    /// How long payment is tried again, with the grace period.
+    /// The length of billing retry in days, the grace period included.
     static let retryDays = 60
 
-    /// When the grace period that begins at `end` is over; `nil` where there is none. A week's subscription has at most
-    /// 6 days, and a shorter one a day less than it is long.
+    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. A weekly subscription has at
+    /// most 6 days of grace, and a shorter one a day less than its period.
     func graceEnd(after end: Date, of plan: Plan) -> Date? {
         let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.longestGrace(of: plan.period))
         return days > 0 ? end.addingTimeInterval(Double(days) * 86400) : nil
@@ -50,13 +50,13 @@ struct Conditions: Sendable, Hashable {
 
     func paymentsFail(at instant: Date) -> Bool { failingPayments.last { $0.at <= instant }?.value ?? false }
 
-    /// When they no longer fail, at `instant` or later, as far as is known.
+    /// Returns the first instant at `instant` or later at which payments succeed; `nil` if none is known.
     func paymentsWork(from instant: Date) -> Date? {
         paymentsFail(at: instant) ? failingPayments.first { $0.at > instant && !$0.value }?.at : instant
     }
 
-    /// What a subscriber of `plan` has to expect at `instant`: the latest price since theirs, if it is another one. Of
-    /// several increases one that needs consent is enough to need it.
+    /// Returns the latest price since a subscriber of `plan` got theirs; `nil` if that is the same price. If one of
+    /// several increases needs consent, the result does.
     func increase(for plan: Plan, at instant: Date) -> PendingIncrease? {
         guard !priceIncreases.isEmpty else { return nil }
         let since = priceIncreases.filter {
@@ -68,7 +68,7 @@ struct Conditions: Sendable, Hashable {
             askedAt: since.last(where: \.needsConsent)?.at)
     }
 
-    /// What a product costs those who do not subscribe to it yet, where it is not what the catalogue says.
+    /// Returns a product's price for new subscribers; `nil` if it is the catalogue's.
     func price(of product: ProductID, at instant: Date) -> Price? {
         priceIncreases.last { $0.productID == product && $0.at <= instant }?.price
     }
@@ -80,15 +80,15 @@ struct Conditions: Sendable, Hashable {
 
 /// The higher price that a subscriber's next renewal meets.
 struct PendingIncrease: Sendable, Hashable {
-    /// Since when the price is known, and what it is in the subscriber's money.
+    /// The instant from which the price is known. `price` is in the subscriber's currency.
     var at: Date
     var price: Price
-    /// Since when the customer's consent is asked for; `nil` where it is not needed.
+    /// The instant from which the customer's consent is requested; `nil` if it is not needed.
     var askedAt: Date?
 
     var needsConsent: Bool { askedAt != nil }
 
-    /// Whether the renewal is sold, to somebody who last agreed at `consent`.
+    /// Whether the renewal is sold to a customer who last consented at `consent`.
     func isAgreed(by consent: Date?) -> Bool {
         guard let askedAt else { return true }
         return consent.map { $0 >= askedAt } ?? false

@@ -1,30 +1,30 @@
 import Foundation
 import StoreModel
 
-/// What is sold over and over: a product as it was when its customer took it.
+/// A subscription product with the terms at which a customer bought it. Each renewal has the same terms.
 struct Plan: Sendable, Hashable {
     var productID: ProductID
     var period: SubscriptionPeriod
     var price: Price
-    /// Since when this price holds for the customer; only later increases concern them.
+    /// The instant from which this price applies to the customer. Only later increases change it.
     var pricedAt: Date
-    /// The country in which it was taken, which stays that of its renewals; `nil`: the catalogue's.
+    /// The country of the purchase and of its renewals; `nil` means the catalogue's.
     var storefront: String? = nil
 }
 
-/// The offer under which periods were, or are to be, sold.
+/// An offer at which periods were sold, or will be.
 struct AppliedOffer: Sendable, Hashable {
-    /// Closed: the offers that the App Store has. Raw values are Apple's `offerType`.
+    /// Closed: the kinds of offers of the App Store. Raw values are Apple's `offerType`.
     enum Kind: Int, Sendable { case introductory = 1, promotional, code, winBack }
 
     var kind: Kind
     /// `nil` for an introductory offer.
     var id: String?
     var paymentMode: Offer.PaymentMode
-    /// The length of one of its periods.
+    /// The length of one period of the offer.
     var period: SubscriptionPeriod
     var periodCount: Int
-    /// `nil` when it is free.
+    /// `nil` if the offer is free.
     var price: Price?
 
     init(_ kind: Kind, _ offer: Offer) {
@@ -45,10 +45,10 @@ struct AppliedOffer: Sendable, Hashable {
         self.price = price
     }
 
-    /// How many transactions it makes: one for each of its periods when it is paid as one goes, else one for all.
+    /// The number of its transactions: one per period if the customer pays as they go, otherwise one for all periods.
     var transactionCount: Int { paymentMode == .payAsYouGo ? periodCount : 1 }
 
-    /// The end of transaction `index`, counted from `start`.
+    /// Returns the end of transaction `index` of an offer that begins at `start`.
     func end(from start: Date, index: Int) -> Date {
         period.end(from: start, count: paymentMode == .payAsYouGo ? index + 1 : periodCount)
     }

@@ -1,45 +1,47 @@
 import Foundation
 import StoreModel
 
-/// Periods sold one after another without a gap, at one price.
+/// Consecutive periods without a gap, sold at one price.
 struct Run: Sendable, Hashable {
-    /// The number under which the sale that began it was made, and the place of its first period after that: what goes on
-    /// by itself goes on in the same numbers.
+    /// The number of the sale that began the run. A renewal has the next number of its sale: the first period of the
+    /// run has `base + first`.
     var base: Int64
     var first = 0
-    /// Where its periods are counted from, so that the day of the month is kept, and how many lie before its first.
+    /// The instant from which the ends of periods are computed, which keeps the day of the month. `offset` periods lie
+    /// between it and the first period of the run.
     var anchor: Date
     var offset = 0
-    /// When its first period was paid; later than the period's start when an overdue payment came within the grace period.
+    /// The purchase date of the first period. It is later than the period's start if an overdue payment succeeded in
+    /// the grace period.
     var soldAt: Date
     var plan: Plan
     var offer: AppliedOffer?
-    /// How many periods of it were sold; at least one.
+    /// The number of periods sold; at least one.
     var count = 1
-    /// Whether its first period went on from an earlier one; all others do.
+    /// Whether its first period is a renewal; all others are.
     var isRenewal = false
-    /// When its last period made way for another plan.
+    /// The instant at which another plan replaced the last period.
     var upgradedAt: Date?
-    /// When its last period ends, where somebody moved that: it was ended before its time, or extended.
+    /// The end of the last period if it was ended early or extended.
     var endsAt: Date?
 
-    /// The number of its latest transaction.
+    /// The transaction number of the last period.
     var latestID: Int64 { id(of: count - 1) }
 
     func id(of index: Int) -> Int64 { base + Int64(first + index) }
 
-    /// Whether the sale has a number for another period.
+    /// Whether the sale has a transaction number left for another period.
     var hasNumbers: Bool { max(first, offset) + count < Int(TransactionNumber.span) }
 
-    /// Whether the offer, if it is sold under one, goes on.
+    /// Whether the offer has another period; true without an offer.
     var hasRoom: Bool { offer.map { offset + count < $0.transactionCount } ?? true }
 
     var end: Date { end(of: count - 1) }
 
-    /// The start of its period `index`, counted from its own first.
+    /// Returns the start of period `index`; the first period of the run has the index 0.
     func start(of index: Int) -> Date { index + offset == 0 ? anchor : naturalEnd(of: index - 1) }
 
-    /// When its period `index` was paid.
+    /// Returns the purchase date of period `index`.
     func purchaseDate(of index: Int) -> Date { index == 0 ? soldAt : start(of: index) }
 
     func end(of index: Int) -> Date {
@@ -47,21 +49,21 @@ struct Run: Sendable, Hashable {
         return naturalEnd(of: index)
     }
 
-    /// The end of its period `index` as the calendar has it.
+    /// Returns the end of period `index` by the calendar, without an early end or an extension.
     func naturalEnd(of index: Int) -> Date {
         let place = index + offset
         let end = offer?.end(from: anchor, index: place) ?? plan.period.end(from: anchor, count: place + 1)
         return end.wholeMilliseconds
     }
 
-    /// Counts its periods from `date` on; of an offer's those that are left.
+    /// Counts the periods from `date` on. An offer keeps the periods that it has left.
     mutating func restart(at date: Date) {
         if let used = offer, used.paymentMode == .payAsYouGo { offer?.periodCount = used.periodCount - offset }
         anchor = date
         offset = 0
     }
 
-    /// What of it was sold before `date`, as it was then; `nil` if nothing was.
+    /// Returns the run as it was just before `date`; `nil` if none of its periods was sold by then.
     func sold(before date: Date) -> Run? {
         let sold = (0..<count).firstIndex(reaching: { purchaseDate(of: $0) >= date })
         guard sold > 0 else { return nil }
@@ -69,17 +71,17 @@ struct Run: Sendable, Hashable {
         run.count = sold
         let isWhole = run.count == count
         run.upgradedAt = isWhole ? upgradedAt.flatMap { $0 < date ? $0 : nil } : nil
-        // What was ended before its time was so from then on; an extended period does not become a shorter one again.
+        // An early end is not known before it; an extension stays.
         run.endsAt = isWhole ? endsAt.flatMap { $0 < date || $0 > naturalEnd(of: count - 1) ? $0 : nil } : nil
         return run
     }
 }
 
 extension Range<Int> {
-    /// The first of these numbers for which `isReached` holds, which it then does for all that follow; the upper bound if
-    /// it holds for none.
+    /// Returns the first number for which `isReached` is true; the upper bound if there is none. `isReached` must be
+    /// true for all following numbers as well.
     ///
-    /// Asks about a logarithm of them, and about few if the number is one of the first.
+    /// The number of calls is logarithmic in the distance from the lower bound.
     func firstIndex(reaching isReached: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)
         var step = 1

@@ -2,40 +2,44 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A customer of the simulated store, by name.
+/// The name of an account, which is a customer of the simulated store.
 public struct AccountName: Identifier {
     public let rawValue: String
+    /// Creates a name without checking `rawValue`.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A device signed in to an account.
+/// The id of a device that is signed in to an account.
 public struct DeviceID: Identifier {
     public let rawValue: String
+    /// Creates an id without checking `rawValue`.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What somebody asks the store to sell, and who is to be answered.
+/// A request to sell a product, with the payment and the device that receive the answer.
 struct Order: Sendable, Hashable {
     var accountID: Int64
     var productID: ProductID
     var quantity = 1
     var appAccountToken: UUID?
-    /// An offer of the product, by its identifier.
+    /// The identifier of an offer of the product.
     var offerID: String?
-    /// Of which kind it is: for a code, or one of the app's; `nil`: whichever of the app's has the identifier.
+    /// The kind of the offer; `nil` means the promotional or win-back offer with that identifier.
     var offerKind: AppliedOffer.Kind?
-    /// The app's server's word on whether this customer gets the introductory offer; `nil`: the store decides.
+    /// Whether this customer gets the introductory offer, as the app's server decided; `nil` means that the store
+    /// decides.
     var allowsIntroductory: Bool?
-    /// Who asked; without a payment the caller is answered directly and every device of the account hears of it.
+    /// The payment that the order came with. Without one, the caller receives the answer, and each device of the
+    /// account an update.
     var payment: PaymentID?
     var device: DeviceID?
-    /// The number that was set aside for it while it waited.
+    /// The transaction number that was reserved while the order was held.
     var number: Int64?
 }
 
-/// An order that the store cannot carry out yet.
+/// An order that waits for an approval, or for the end of an interruption.
 struct HeldOrder: Sendable, Hashable {
-    /// Closed: what it waits for. Somebody's approval; or that the customer puts right what interrupted the purchase.
+    /// Closed: the reason to wait: a parent's approval, or an action of the customer that the purchase needs first.
     enum Reason: String, Sendable { case approval, interruption }
 
     var number: Int64
@@ -59,29 +63,29 @@ struct TransactionRecord: Sendable, Hashable {
     var quantity = 1
     var appAccountToken: UUID?
     var price: Price
-    /// The country in which it was sold; `nil`: the catalogue's.
+    /// The country of the sale; `nil` means the catalogue's.
     var storefront: String?
     var isRenewal = false
     var offer: AppliedOffer?
-    /// When it made way for another plan of its group.
+    /// The instant at which another plan of the group replaced it.
     var upgradedAt: Date?
-    /// Present while it is taken back.
+    /// Present while the transaction is revoked.
     var revocation: Revocation?
-    /// When it was last given back after it had been taken.
+    /// The instant at which a revocation was last reversed.
     var restoredAt: Date?
-    /// Since when a member of the family has it of somebody else who bought it.
+    /// The instant from which Family Sharing gives this account another member's purchase.
     var sharedAt: Date?
 
     var isShared: Bool { sharedAt != nil }
 }
 
-/// One thing to report to an account's devices, besides what time does by itself.
+/// An update for an account's devices about an action. Renewals, which follow from time alone, have none.
 struct UpdateRecord: Sendable, Hashable {
-    /// Closed: what this store reports. Raw values are those of the wire.
+    /// Closed: the states that this store reports. Raw values are those of the HTTP API.
     enum State: String, Sendable { case purchased, deferred, failed, revoked }
 
     var accountID: Int64
-    /// The one device that is told; `nil`: all of them.
+    /// The device that receives the update; `nil` means every device of the account.
     var device: DeviceID?
     var payment: PaymentID?
     var productID: ProductID
@@ -91,28 +95,28 @@ struct UpdateRecord: Sendable, Hashable {
     var failure: StoreFailure?
 }
 
-/// What changes in the books.
+/// A change of the simulator database.
 enum StoreChange: Sendable, Hashable {
-    /// Something that is bought once.
+    /// A purchase that does not renew.
     case purchase(TransactionRecord, share: Share? = nil)
-    /// A subscription as an event left it.
+    /// A subscription after an event.
     case subscription(SubscriptionRecord)
     case revocation(Int64, Revocation)
-    /// Another token of the app's own on something that is bought once.
+    /// A new app account token of a purchase that does not renew.
     case appAccountToken(Int64, UUID)
     case held(HeldOrder)
-    /// A transaction that has to be delivered again.
+    /// A transaction that the app has to finish again.
     case unfinished(Int64)
-    /// An order that waits no longer.
+    /// The end of a held order.
     case released(Int64)
     case update(UpdateRecord)
 }
 
-/// The store's next numbers; each is given out once.
+/// The store's next numbers. Each is used once.
 struct Numbers: Sendable, Hashable {
     var sale: Int64
 
-    /// The number of a sale, which is that of its first transaction.
+    /// Returns the number of a new sale, which is also the number of its first transaction.
     mutating func next() -> Int64 {
         defer { sale += 1 }
         return sale * TransactionNumber.span
@@ -120,16 +124,17 @@ struct Numbers: Sendable, Hashable {
 }
 
 extension Date {
-    /// The store's instants are whole microseconds, counted since 1970: what happens within a millisecond has its order.
+    /// Creates an instant of the store: whole microseconds since 1970, so that events of one millisecond keep their
+    /// order.
     init(microseconds: Int64) { self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
-    /// What no calendar has is the first or the last instant that can be written down.
+    /// The microseconds since 1970, limited to the range of `Int64`.
     var microseconds: Int64 {
         let count = (timeIntervalSince1970 * 1_000_000).rounded()
         return Int64(exactly: count) ?? (count < 0 ? .min : .max)
     }
-    /// What the store says to others has whole milliseconds, as Apple's dates have.
+    /// The instant rounded down to whole milliseconds, as in Apple's dates.
     var wholeMilliseconds: Date {
-        // Half a microsecond is given back: instants in seconds are not exact in binary.
+        // Half a microsecond corrects the binary representation of seconds, which is not exact.
         Date(timeIntervalSince1970: (timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
     }
 }

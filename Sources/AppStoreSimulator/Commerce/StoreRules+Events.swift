@@ -1,18 +1,18 @@
 import Foundation
 import StoreModel
 
-/// What happens to a subscription besides buying it. Each takes the subscription as it stands and returns it as it stands
-/// then; `nil` where nothing changes.
+/// The events of a subscription other than purchases. Each function returns the changed record; `nil` if nothing
+/// changes.
 extension StoreRules {
-    /// Turns auto-renewal off, which leaves access until the current period ends, or on again.
+    /// Turns auto-renewal on or off. Access lasts until the current period ends.
     static func setAutoRenew(_ isOn: Bool, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
         guard state.isRunning, state.autoRenews != isOn else { return nil }
         return changed(state, at: now) { $0.renewal.offSince = isOn ? nil : now }
     }
 
-    /// Turns auto-renewal on, and lets the next period be one of `product`, at what a newcomer pays.
+    /// Turns auto-renewal on. The next period is one of `product`, at the price for new subscribers.
     ///
-    /// Throws `otherGroup`.
+    /// Throws `SimulatorError` (`otherGroup`) for a product outside of the group.
     func resume(
         _ state: SubscriptionState, renewingTo product: ProductID?, at now: Date
     ) throws(SimulatorError) -> SubscriptionRecord? {
@@ -29,7 +29,7 @@ extension StoreRules {
         return Self.changed(state, at: now) {
             $0.renewal.offSince = nil
             $0.renewal.offer = nil
-            // Who comes back to a plan agrees to what it costs by now.
+            // The return to a plan is the consent to its current price.
             if product == state.current.plan.productID { $0.renewal.consentedAt = now }
             $0.renewal.plan =
                 product == state.current.plan.productID
@@ -40,7 +40,7 @@ extension StoreRules {
         }
     }
 
-    /// Lets payments fail from now on, or work again.
+    /// Makes payments fail from now on, or succeed again.
     static func setPaymentsFail(_ fail: Bool, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
         let renewal = state.record.renewal
         let isFailing = renewal.failsFrom != nil && renewal.failsUntil == nil
@@ -50,15 +50,15 @@ extension StoreRules {
                 $0.renewal.failsUntil = now
                 return
             }
-            // What is overdue has failed from the beginning.
+            // An overdue payment keeps the instant at which it first failed.
             if state.retryEnd == nil || renewal.failsFrom == nil { $0.renewal.failsFrom = now }
             $0.renewal.failsUntil = nil
         }
     }
 
-    /// Sells the next period now instead of when it is due; the days of renewal are counted from now on.
+    /// Sells the next period now, before it is due. The renewal dates are counted from now.
     ///
-    /// Throws `notNow` where the store would not sell it.
+    /// Throws `SimulatorError` (`notNow`) if the store would not sell it.
     func renew(_ state: SubscriptionState, at now: Date) throws(SimulatorError) -> SubscriptionRecord {
         let sale = state.nextSale()
         if let reason = reasonNotToRenew(state, sale, at: now) { throw SimulatorError(.notNow, reason) }
@@ -102,21 +102,21 @@ extension StoreRules {
         }
     }
 
-    /// Lets the current period end `days` later, for nothing; the next ones are counted from there. `nil` where there is
-    /// nothing to extend: no period that was paid for and goes on.
+    /// Extends the current period by `days` without a charge; the next periods are counted from its new end. Returns
+    /// `nil` unless the subscription is active and not in a free trial.
     static func extend(_ state: SubscriptionState, byDays days: Int, at now: Date) -> SubscriptionRecord? {
         guard state.status == .active, state.current.offer?.paymentMode != .freeTrial else { return nil }
         let end = state.expiresDate.addingTimeInterval(Double(days) * 86400)
         return changed(state, at: now) { $0.runs[$0.runs.count - 1].endsAt = end }
     }
 
-    /// Gives the latest period and those that follow another token of the app's own; what was sold before keeps its own.
+    /// Sets the app account token of the latest period and later ones; earlier periods keep theirs.
     static func setAppAccountToken(_ token: UUID, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
         guard state.record.appAccountToken != token else { return nil }
         return changed(state, at: now) { $0.use(token, from: state.latest.purchaseDate) }
     }
 
-    /// The customer's answer to a higher price; a refusal turns auto-renewal off.
+    /// Applies the customer's answer to a price increase. A refusal turns auto-renewal off.
     static func answerPriceIncrease(_ state: SubscriptionState, isAccepted: Bool, at now: Date) -> SubscriptionRecord? {
         guard state.increase?.needsConsent == true, !state.hasConsented else { return nil }
         return changed(state, at: now) {
@@ -133,9 +133,9 @@ extension StoreRules {
         return record
     }
 
-    // MARK: - Taking back
+    // MARK: - Revocation
 
-    /// Takes a transaction back. Of the current period it ends access at once, and nothing is sold after it.
+    /// Revokes a transaction. The revocation of the current period ends access, and no further period is sold.
     static func revoke(
         _ transaction: TransactionRecord, _ state: SubscriptionState?, _ revocation: Revocation
     ) -> [StoreChange] {
@@ -148,8 +148,8 @@ extension StoreRules {
         return changes
     }
 
-    /// Gives back what was taken. Access goes on as if nothing had been, as long as the period lasts; when it is over
-    /// nothing follows it. Whoever had delivered it has to deliver it again.
+    /// Reverses a revocation. Access continues until the end of the period. If that is over, no further period is sold.
+    /// The app has to finish the transaction again.
     static func reverse(
         _ revocation: Revocation, of transaction: TransactionRecord, _ state: SubscriptionState?, at now: Date
     ) -> [StoreChange] {
@@ -171,7 +171,7 @@ extension StoreRules {
         return changes
     }
 
-    /// What every device of the account is told of a transaction.
+    /// Creates the update about a transaction for every device of the account.
     static func update(of transaction: TransactionRecord, _ state: UpdateRecord.State) -> UpdateRecord {
         UpdateRecord(
             accountID: transaction.accountID, productID: transaction.productID, state: state,

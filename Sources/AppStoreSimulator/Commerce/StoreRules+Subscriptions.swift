@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Buying and changing a subscription.
+/// Purchases of a subscription and changes of its plan.
 extension StoreRules {
     mutating func subscribe(
         _ order: Order, _ item: CatalogueItem, _ state: SubscriptionState?, at now: Date, _ changes: inout [StoreChange]
@@ -28,19 +28,20 @@ extension StoreRules {
         return keep(plan, offers.first, state, at: now, &changes)
     }
 
-    /// What a newcomer pays: the catalogue's price, or what it was raised to.
+    /// Returns the price for new subscribers: the latest price increase, or the catalogue's price.
     func price(of item: CatalogueItem, at now: Date) -> Price {
         conditions.price(of: item.id, at: now).map { Price(amount: $0.amount, currency: item.price.currency) }
             ?? item.price
     }
 
-    /// Closed: when another plan of the group begins. An upgrade, and a plan of the same level and length, at once; a
-    /// downgrade, one of the same level and another length, and the same plan, when the current period ends.
+    /// Closed: the instant at which another plan of the group begins. An upgrade, and a plan of the same level and
+    /// length, begin at once. A downgrade, a plan of the same level and another length, and the same plan begin at the
+    /// renewal.
     private enum Change { case atOnce, atRenewal }
 
     private func change(from state: SubscriptionState, to item: CatalogueItem) -> Change? {
         let current = state.current.plan
-        // Nothing is paid for while payment fails: whatever is bought begins now.
+        // In billing retry there is no paid period to wait for.
         if state.status == .billingRetry { return .atOnce }
         if current.productID == item.id { return .atRenewal }
         guard let old = catalogue[current.productID]?.subscription, let new = item.subscription else { return .atOnce }
@@ -50,7 +51,7 @@ extension StoreRules {
 
     // MARK: - Offers
 
-    /// What an order is sold under: the offer of its first periods, and one that follows.
+    /// The offers of an order: one for its first periods, and one that follows.
     private struct Terms {
         var first: AppliedOffer?
         var following: AppliedOffer?
@@ -117,7 +118,7 @@ extension StoreRules {
 
     // MARK: - Changes
 
-    /// Leaves the current period as it is and makes the subscription go on with `plan` afterwards.
+    /// Keeps the current period and makes `plan` the plan of the next one.
     private func keep(
         _ plan: Plan, _ offer: AppliedOffer?, _ state: SubscriptionState, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
@@ -128,7 +129,6 @@ extension StoreRules {
                 let isBack = plan.productID == state.current.plan.productID
                 record.renewal.plan = isBack ? state.current.plan : plan
                 record.renewal.offer = offer
-                // Who comes back to a plan agrees to what it costs by now.
                 if isBack, isNew { record.renewal.consentedAt = now }
             }
             record.renewal.offSince = nil
@@ -151,13 +151,12 @@ extension StoreRules {
                 originalID: base, accountID: order.accountID, groupID: group, runs: [], renewal: .init(plan: plan),
                 startedAt: now, changedAt: now)
         if let state, state.status == .active || state.status == .gracePeriod {
-            // The rest of the period is given back in money.
             record.runs[record.runs.count - 1].upgradedAt = now
         } else {
             record.startedAt = now
         }
         record.runs.append(run)
-        // Whoever moves to another plan keeps their token unless they bring one.
+        // A change of plan without a token keeps the subscription's token.
         if order.appAccountToken != nil || record.startedAt == now { record.use(order.appAccountToken, from: now) }
         record.renewal = .init(plan: plan, offer: offers.following)
         record.hasUsedIntroductoryOffer = record.hasUsedIntroductoryOffer || offers.first?.kind == .introductory
@@ -169,11 +168,11 @@ extension StoreRules {
 }
 
 extension SubscriptionState {
-    /// Whether the customer was sold an offer for codes, or is to be.
+    /// Whether the customer has redeemed the offer code, or will at the next renewal.
     fileprivate func hasTaken(code id: String, of product: ProductID) -> Bool {
-        func isIt(_ offer: AppliedOffer?, _ plan: Plan) -> Bool {
+        func matches(_ offer: AppliedOffer?, _ plan: Plan) -> Bool {
             offer?.kind == .code && (offer?.id).hasSameBytes(as: id) && plan.productID == product
         }
-        return isIt(record.renewal.offer, record.renewal.plan) || runs.contains { isIt($0.offer, $0.plan) }
+        return matches(record.renewal.offer, record.renewal.plan) || runs.contains { matches($0.offer, $0.plan) }
     }
 }

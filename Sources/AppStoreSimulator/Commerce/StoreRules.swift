@@ -1,28 +1,29 @@
 import Foundation
 import StoreModel
 
-/// The rules of the store without its books: what somebody does goes in, facts come out. What time does is `SubscriptionState`.
+/// The rules of the store, without its database: computes the changes that follow from an action. `SubscriptionState`
+/// computes the renewals.
 struct StoreRules: Sendable {
     let catalogue: Catalogue
     let conditions: Conditions
     var numbers: Numbers
-    /// Whether the customer may pay at all.
+    /// Whether the customer may make payments.
     var mayPay = true
 
-    /// What the books hold about an order's product and customer.
+    /// The customer's purchases that matter to an order.
     struct ExistingPurchases: Sendable, Hashable {
-        /// The non-consumable asked for, if the customer has it.
+        /// The ordered non-consumable, if the customer owns it.
         var owned: TransactionRecord?
         /// The customer's subscription in the product's group, running or not.
         var state: SubscriptionState?
     }
 
-    /// How an order ended.
+    /// The result of an order.
     enum Decision: Sendable, Hashable {
         case sold(Int64)
-        /// Nothing was sold: the transaction is one the customer had.
+        /// The order sold nothing. The transaction is one that the customer owns.
         case alreadyOwned(Int64)
-        /// It waits under that number, which its transaction will have.
+        /// The order waits. Its transaction will have the number.
         case held(Int64, HeldOrder.Reason)
         case refused(StoreFailure)
 
@@ -41,14 +42,13 @@ struct StoreRules: Sendable {
 
     static let quantities = 1...10
 
-    /// Sells what was ordered, or says why not.
+    /// Sells the ordered product, or returns the reason why not.
     mutating func sell(_ order: Order, _ existing: ExistingPurchases, at now: Date) -> Outcome {
         var changes: [StoreChange] = []
         let decision = decide(order, existing, at: now, &changes)
         switch decision {
         case .sold(let id): changes.append(.update(Self.update(order, .purchased, transaction: id)))
         case .alreadyOwned(let id):
-            // What was owned before is news only to whoever asked for it.
             guard order.payment != nil else { break }
             var update = Self.update(order, .purchased, transaction: id)
             update.isAlreadyOwned = true
@@ -86,7 +86,7 @@ struct StoreRules: Sendable {
         }
     }
 
-    /// Why an order cannot be taken, whoever gives it.
+    /// Returns the reason why the store refuses an order from any customer; `nil` if it does not.
     func refusal(of order: Order) -> StoreFailure? {
         guard mayPay else {
             return StoreFailure(code: .notAllowed, reason: "The account may not make payments.")
@@ -135,12 +135,13 @@ struct StoreRules: Sendable {
         return .sold(id)
     }
 
-    // MARK: - Orders that wait
+    // MARK: - Held orders
 
-    /// Keeps an order until somebody approves it, or until what interrupted it is put right; what would not be sold, or
-    /// costs nothing now, does not wait.
+    /// Holds an order until it is approved or its interruption is resolved. An order that would sell nothing now does
+    /// not wait.
     ///
-    /// What waits for approval is deferred; an interrupted purchase has failed for whoever asked, and is completed later.
+    /// An order that waits for approval is reported as deferred. An interrupted one is reported as failed and completed
+    /// later.
     mutating func hold(_ order: Order, for reason: HeldOrder.Reason, _ existing: ExistingPurchases, at now: Date)
         -> Outcome
     {
@@ -152,7 +153,7 @@ struct StoreRules: Sendable {
         return outcome
     }
 
-    /// What who asked is told while their order waits.
+    /// Creates the update for the payment whose order is held.
     static func answer(to held: HeldOrder) -> UpdateRecord {
         guard held.reason == .interruption else { return update(held.order, .deferred) }
         var update = update(held.order, .failed)
@@ -161,12 +162,12 @@ struct StoreRules: Sendable {
         return update
     }
 
-    /// Carries out what waited. Its payment is answered where it still is; all others hear of it.
+    /// Sells a held order. The update goes to the payment if it still waits, otherwise to every device of the account.
     mutating func release(_ held: HeldOrder, _ existing: ExistingPurchases, at now: Date) -> Outcome {
         var order = held.order
         order.number = held.number
         if held.reason == .interruption {
-            // Its payment has had its answer.
+            // Its payment was already reported as failed.
             order.payment = nil
             order.device = nil
         }
@@ -175,7 +176,7 @@ struct StoreRules: Sendable {
         return outcome
     }
 
-    /// Gives up what waited.
+    /// Ends a held order without a sale.
     func decline(_ held: HeldOrder) -> [StoreChange] {
         guard held.reason == .approval, held.order.payment != nil else { return [.released(held.number)] }
         var update = Self.update(held.order, .failed)

@@ -2,8 +2,8 @@ import Foundation
 import StoreModel
 
 extension SubscriptionRecord {
-    /// Makes it what a member of the family has of `owner`'s subscription: the periods from the share's first on, under
-    /// numbers of its own. The owner's record must hold that period.
+    /// Copies a family member's part of `owner`'s subscription: the periods from the first shared one on, with
+    /// transaction numbers of the member. The owner's record must have that period.
     mutating func takeShare(of owner: SubscriptionRecord) {
         guard let share else { return }
         runs = []
@@ -30,14 +30,15 @@ extension SubscriptionRecord {
         }
     }
 
-    /// The member's number of a transaction of the owner's; `nil` for what was sold before the share began.
+    /// Returns the member's number of one of the owner's transactions; `nil` for those sold before the share began.
     func memberID(of id: Int64, by owner: SubscriptionRecord) -> Int64? {
         guard let share, let first = owner.place(of: share.first), let place = owner.place(of: id), place >= first
         else { return nil }
         return originalID + place - first
     }
 
-    /// The how-many-eth of its transactions that one is. What time has sold goes on in the numbers of the last run.
+    /// Returns the position of a transaction among those of the subscription. Renewals since the last event continue
+    /// the numbers of the last run.
     private func place(of id: Int64) -> Int64? {
         let index = runs.lastIndex {
             $0.id(of: 0) <= id && TransactionNumber.base(of: $0.base) == TransactionNumber.base(of: id)

@@ -1,46 +1,46 @@
 import Foundation
 import StoreModel
 
-/// A customer's subscription in one group, from the first purchase on and through every plan: one original transaction.
+/// A customer's subscription in one group since the first purchase, with all its plans: one original transaction.
 ///
-/// It is what the last event left. What time alone has done since then is computed (`SubscriptionState`).
+/// It has the values of the last event. `SubscriptionState` computes the renewals since then.
 struct SubscriptionRecord: Sendable, Hashable {
     /// The number of its first transaction.
     var originalID: Int64
     var accountID: Int64
     var groupID: String
-    /// That of the latest period.
+    /// The token of the latest period.
     private(set) var appAccountToken: UUID?
-    /// Those of earlier ones where they had another, oldest first.
+    /// The other tokens of earlier periods, oldest first.
     private(set) var earlierTokens: [EarlierToken] = []
-    /// What was sold until the last event, oldest first; never empty.
+    /// The periods sold until the last event, oldest first; never empty.
     var runs: [Run]
     var renewal: Renewal
     var hasUsedIntroductoryOffer = false
-    /// When the customer last subscribed anew.
+    /// The instant at which the customer last subscribed after having no access.
     var startedAt: Date
-    /// When the last event was.
+    /// The instant of the last event.
     var changedAt: Date
-    /// What was taken back, by transaction.
+    /// The revocations, by transaction.
     var revocations: [Int64: Revocation] = [:]
-    /// Present on what a family member has of another's subscription.
+    /// Present on a family member's part of another member's subscription.
     var share: Share?
 
-    /// How it goes on after its last period.
+    /// The next renewal.
     struct Renewal: Sendable, Hashable {
-        /// The plan of the next period, and the offer under which it is to begin.
+        /// The plan of the next period. `offer` applies to its first periods.
         var plan: Plan
         var offer: AppliedOffer?
-        /// Since when it does not renew.
+        /// The instant at which auto-renewal was turned off.
         var offSince: Date?
-        /// From when to when its payments fail.
+        /// The start of the time in which payments fail.
         var failsFrom: Date?
         var failsUntil: Date?
-        /// When the customer last agreed to a higher price.
+        /// The instant at which the customer last consented to a higher price.
         var consentedAt: Date?
     }
 
-    /// What was sold before an instant, and after the entry before it, has this one.
+    /// The token of the periods sold before an instant, back to the preceding entry.
     struct EarlierToken: Sendable, Hashable {
         var before: Date
         var token: UUID?
@@ -48,8 +48,7 @@ struct SubscriptionRecord: Sendable, Hashable {
 
     var originalPurchaseDate: Date { runs[0].soldAt }
 
-    /// What was sold at `date`, which is the start of the latest period, and later has this token; what was sold before
-    /// keeps its own.
+    /// Sets the token of the latest period, which was sold at `date`, and of later ones. Earlier periods keep theirs.
     mutating func use(_ token: UUID?, from date: Date) {
         if date > originalPurchaseDate, earlierTokens.last?.before != date, token != appAccountToken {
             earlierTokens.append(EarlierToken(before: date, token: appAccountToken))
@@ -62,19 +61,19 @@ struct SubscriptionRecord: Sendable, Hashable {
     }
 }
 
-/// Which part of somebody's purchase a member of the family has.
+/// The part of another member's purchase that a family member has.
 struct Share: Sendable, Hashable {
     var ownerOriginalID: Int64
     /// The owner's transaction with which the member's share begins.
     var first: Int64
     var from: Date
-    /// When the member lost it.
+    /// The instant at which the member lost access.
     var until: Date?
 }
 
-/// A transaction that the store took back.
+/// The revocation of a transaction, and its reversal.
 struct Revocation: Sendable, Hashable {
-    /// Closed: what becomes of the money. Raw values are Apple's `revocationType`.
+    /// Closed: how much of the price is refunded. Raw values are Apple's `revocationType`.
     enum Kind: String, Sendable {
         case refundFull = "REFUND_FULL"
         case refundProrated = "REFUND_PRORATED"
@@ -83,18 +82,18 @@ struct Revocation: Sendable, Hashable {
 
     var at: Date
     var kind = Kind.refundFull
-    /// Apple's `revocationReason`: 1 for a problem with the app, 0 for another; `nil` when the family lost it.
+    /// Apple's `revocationReason`: 1 for a problem with the app, 0 for another; `nil` if Family Sharing ended.
     var reason: Int?
-    /// How much of the price was given back, in thousandths of a percent.
+    /// The refunded part of the price, in thousandths of a percent.
     var percentage: Int?
-    /// When the customer got it back after all.
+    /// The instant at which the revocation was reversed.
     var reversedAt: Date?
 
-    /// What it is to a member of the family who had what was taken back from its owner: no money comes back.
+    /// The revocation of the share of a family member, without a refund, that follows from this one of the owner.
     var shared: Revocation { Revocation(at: at, kind: .familyRevoke, reversedAt: reversedAt) }
 
     func isInForce(at instant: Date) -> Bool { at <= instant && reversedAt.map { instant < $0 } ?? true }
 }
 
-/// Closed: why a subscription of this store ended. Raw values are Apple's `expirationIntent`.
+/// Closed: the reason why a subscription of this store ended. Raw values are Apple's `expirationIntent`.
 enum ExpirationIntent: Int, Sendable { case cancelled = 1, billingError, priceIncrease, productUnavailable }

@@ -2,10 +2,10 @@ import Foundation
 import StoreModel
 
 extension SubscriptionState {
-    /// How many transactions there are, without computing them.
+    /// The number of transactions, without computing them.
     var count: Int { runs.reduce(0) { $0 + $1.count } }
 
-    /// Every transaction, oldest first: as many as periods have passed. What answers somebody counts them first.
+    /// Every transaction, oldest first, one per period. Requests check `count` first, because it can be large.
     var transactions: [TransactionRecord] {
         var all: [TransactionRecord] = []
         all.reserveCapacity(count)
@@ -17,7 +17,7 @@ extension SubscriptionState {
 
     var latest: TransactionRecord { transaction(current, current.count - 1) }
 
-    /// The last `count` of them, oldest first.
+    /// Returns the last `count` transactions, oldest first.
     func latest(_ count: Int) -> [TransactionRecord] {
         var found: [TransactionRecord] = []
         for run in runs.reversed() {
@@ -29,25 +29,25 @@ extension SubscriptionState {
         return found.reversed()
     }
 
-    /// The transaction of that number, if it was sold by now.
+    /// Returns the transaction with number `id`; `nil` if none was sold yet.
     func transaction(_ id: Int64) -> TransactionRecord? { place(of: id).map { transaction($0.run, $0.index) } }
 
-    /// Whether a transaction of that number was sold by now.
+    /// Whether a transaction with number `id` was sold.
     func has(_ id: Int64) -> Bool { place(of: id) != nil }
 
     private func place(of id: Int64) -> (run: Run, index: Int)? {
         for run in runs {
-            // The number may come from anybody.
-            let (index, isFar) = id.subtractingReportingOverflow(run.id(of: 0))
-            if !isFar, index >= 0, index < run.count { return (run, Int(index)) }
+            // A request can name any number.
+            let (index, overflows) = id.subtractingReportingOverflow(run.id(of: 0))
+            if !overflows, index >= 0, index < run.count { return (run, Int(index)) }
         }
         return nil
     }
 
-    /// The first `limit` of the transactions that were sold after `start` and by `end`, oldest first, without those whose
-    /// number `isLeftOut`. Those sold in the same instant as the last of them come too.
+    /// Returns the first `limit` transactions sold after `start` and until `end`, oldest first, without those whose
+    /// number `isLeftOut`. Transactions sold at the same instant as the last one are included.
     ///
-    /// Looks at what it returns and at what is left out, never at the rest.
+    /// Computes only the returned and the excluded transactions.
     func transactions(
         soldAfter start: Date?, by end: Date, limit: Int, isLeftOut: (Int64) -> Bool = { _ in false }
     ) -> [TransactionRecord] {
@@ -66,7 +66,7 @@ extension SubscriptionState {
         return found
     }
 
-    /// The place among the runs, and within that one, of the first transaction that was sold after `date`.
+    /// Returns the index of a run, and an index in that run, of the first transaction sold after `date`.
     private func firstPlace(after date: Date) -> (Int, Int) {
         for (place, run) in runs.enumerated().reversed() {
             let index = (0..<run.count).firstIndex(reaching: { run.purchaseDate(of: $0) > date })
@@ -100,14 +100,14 @@ extension SubscriptionState {
     }
 }
 
-/// How the store numbers: each sale takes a number, and what goes on by itself goes on within it.
+/// The numbers of transactions. Each sale has a range of them, which its renewals use up.
 enum TransactionNumber {
-    /// How many transactions one sale may lead to.
+    /// The maximum number of transactions of one sale.
     static let span: Int64 = 1_000_000
 
-    /// The number of the sale that a transaction goes back to.
+    /// Returns the number of the sale of a transaction.
     static func base(of id: Int64) -> Int64 { id - id % span }
 
-    /// Orders are numbered apart from transactions.
+    /// Returns the web order line item id of a transaction, which is outside of the range of transaction numbers.
     static func webOrder(of id: Int64) -> Int64 { id - 100_000_000_000_000_000 }
 }

@@ -1,33 +1,34 @@
 import Foundation
 import StoreModel
 
-/// What has become of a subscription by an instant: its last event and the time since then, nothing else.
+/// The periods and the status of a subscription at an instant.
 ///
-/// Nothing of it is stored: whoever asks computes it, and gets the same whenever they ask.
+/// They are computed from the last event and the time since then, and not stored. The same record, conditions and
+/// instant always give the same state.
 struct SubscriptionState: Sendable, Hashable {
-    /// Closed: how it stands. Raw values are those of Apple's subscription status.
+    /// Closed: the status. Raw values are those of Apple's subscription status.
     enum Status: Int, Sendable { case active = 1, expired, billingRetry, gracePeriod, revoked }
 
     let record: SubscriptionRecord
     let instant: Date
-    /// Everything sold by then, oldest first; never empty.
+    /// All periods sold by then, oldest first; never empty.
     private(set) var runs: [Run]
     private(set) var status = Status.active
-    /// Why it ended.
+    /// The reason why it ended.
     private(set) var expirationIntent: ExpirationIntent?
-    /// While a payment fails: when access ends, where there still is any, and when the attempts do.
+    /// The end of the grace period, while it lasts. `retryEnd` is the end of billing retry.
     private(set) var graceEnd: Date?
     private(set) var retryEnd: Date?
-    /// A higher price that the next renewal meets.
+    /// The price increase of the next renewal.
     private(set) var increase: PendingIncrease?
-    /// When how it stands last changed otherwise than by a sale.
+    /// The instant of the last change other than a sale.
     private(set) var changedAt: Date
-    /// When time alone changes something next.
+    /// The next instant at which the state changes without an event.
     private(set) var nextChange: Date?
-    /// Whether the plan or the offer that the record wants next has been sold since.
+    /// Whether the next plan or offer of the record was sold since the last event.
     private var isRequestedSold = false
 
-    /// `instant` is not before the record's last event.
+    /// Computes the state at `instant`, which must not be before the record's last event.
     init(of record: SubscriptionRecord, under conditions: Conditions, at instant: Date) {
         self.record = record
         self.instant = instant
@@ -40,13 +41,13 @@ struct SubscriptionState: Sendable, Hashable {
         }
         while advance(under: conditions) {}
         guard autoRenews else { return }
-        // What is overdue costs what it did when it was due.
-        let reading = status == .active ? instant : current.end
-        increase = conditions.increase(for: upcoming(after: current).plan, at: reading)
+        // An overdue period has the price of the instant at which it was due.
+        let priced = status == .active ? instant : current.end
+        increase = conditions.increase(for: upcoming(after: current).plan, at: priced)
         if let increase { changedAt = max(changedAt, increase.at) }
     }
 
-    /// What a member of the family had by the time the share was lost, whatever its owner bought later.
+    /// Returns the periods of a family member until the share ended, without the owner's later purchases.
     private static func runs(
         sharedUntil until: Date, _ record: SubscriptionRecord, under conditions: Conditions
     ) -> [Run] {
@@ -54,7 +55,7 @@ struct SubscriptionState: Sendable, Hashable {
         before.share?.until = nil
         before.runs = record.runs.compactMap { $0.sold(before: until) }
         guard let last = before.runs.last else { return Array(record.runs.prefix(1)) }
-        // Where the record holds more, it holds everything there was.
+        // A record with later periods has all earlier ones: none needs to be computed.
         guard before.runs.count == record.runs.count, last.count == record.runs.last?.count else { return before.runs }
         return SubscriptionState(of: before, under: conditions, at: until.addingTimeInterval(-0.001).wholeMilliseconds)
             .runs
@@ -63,16 +64,16 @@ struct SubscriptionState: Sendable, Hashable {
     /// The run of the latest period.
     var current: Run { runs[runs.count - 1] }
     var expiresDate: Date { current.end }
-    /// Whether the customer may use it: paid for, or within the grace period.
+    /// Whether the customer has access: the period is paid or in the grace period.
     var isActive: Bool { status == .active || status == .gracePeriod }
-    /// Whether there is something to go on: access, or attempts to be paid.
+    /// Whether it has not ended: it gives access or is in billing retry.
     var isRunning: Bool { isActive || status == .billingRetry }
-    /// Whether the store means to sell another period.
+    /// Whether the store will try to sell another period.
     var autoRenews: Bool { record.renewal.offSince == nil && isRunning }
-    /// Whether the higher price that comes will be paid.
+    /// Whether the customer will pay the higher price of the next renewal.
     var hasConsented: Bool { increase?.isAgreed(by: record.renewal.consentedAt) ?? false }
 
-    /// The record with what time has done written down, for an event to change.
+    /// The record with all renewals until the instant, ready to be changed by an event.
     var condensed: SubscriptionRecord {
         var record = record
         if isRequestedSold || current.plan.productID == record.renewal.plan.productID {
@@ -83,15 +84,15 @@ struct SubscriptionState: Sendable, Hashable {
         return record
     }
 
-    /// What the store means to sell after a run.
+    /// The plan and the offer of the next sale.
     struct Upcoming: Sendable, Hashable {
         var plan: Plan
         var offer: AppliedOffer?
-        /// Whether it is what the record wants next, rather than more of the same.
+        /// Whether it is the record's next plan or offer, rather than another period of the current one.
         var isRequested = false
     }
 
-    /// What is sold next, if nothing happens until then.
+    /// Returns the next sale if no event comes before it.
     func nextSale() -> Upcoming {
         var next = upcoming(after: current)
         if let increase, next.offer == nil {
@@ -103,7 +104,7 @@ struct SubscriptionState: Sendable, Hashable {
 
     // MARK: - Time
 
-    /// What the family shared no longer goes on.
+    /// Ends a family member's share.
     private mutating func endShare(at until: Date) {
         if current.end > until {
             status = .revoked
@@ -115,11 +116,12 @@ struct SubscriptionState: Sendable, Hashable {
         }
     }
 
-    /// One step: the current period's end, if it was before now. Returns whether there may be another.
+    /// Applies the end of the current period if it is before the instant. Returns whether another period may have
+    /// ended.
     private mutating func advance(under conditions: Conditions) -> Bool {
         let run = current
         let end = run.end
-        // What was taken back when it was over ended nothing.
+        // The revocation of a period that was over does not end the subscription.
         if let revocation = revocation(of: run), revocation.at < end { return revoke(at: revocation.at) }
         guard end <= instant else {
             nextChange = end
@@ -134,8 +136,8 @@ struct SubscriptionState: Sendable, Hashable {
         return true
     }
 
-    /// Sells at once all periods that follow the one sold at `date` and are more of the same: nothing that decides about a
-    /// sale changes before they are due. A history of a million periods costs no more than a short one.
+    /// Sells all equal periods after the one sold at `date` in one step, until something that decides about a sale
+    /// changes. A history of a million periods is computed as fast as a short one.
     private mutating func sellMore(from date: Date, under conditions: Conditions) {
         let run = current
         var most = Int(TransactionNumber.span) - max(run.first, run.offset)
@@ -153,7 +155,7 @@ struct SubscriptionState: Sendable, Hashable {
         runs[runs.count - 1].count = last + 1
     }
 
-    /// When something next changes that decides whether the current plan is sold, and at which price.
+    /// Returns the next instant after `date` at which a condition of the current plan's sale or price changes.
     private func nextCondition(after date: Date, under conditions: Conditions) -> Date? {
         let product = current.plan.productID
         let changes = [
@@ -165,7 +167,7 @@ struct SubscriptionState: Sendable, Hashable {
         return changes.compactMap(\.self).filter { $0 > date }.min()
     }
 
-    /// That of its latest period, if it is in force.
+    /// Returns the revocation of the run's last period if it is in force.
     private func revocation(of run: Run) -> Revocation? {
         record.revocations[run.latestID].flatMap { $0.isInForce(at: instant) ? $0 : nil }
     }
@@ -189,7 +191,6 @@ struct SubscriptionState: Sendable, Hashable {
             if renewal.plan.productID != run.plan.productID {
                 return Upcoming(plan: renewal.plan, offer: renewal.offer, isRequested: true)
             }
-            // One offer waits for the end of another.
             if let offer = renewal.offer, run.offer == nil || !run.hasRoom {
                 return Upcoming(plan: run.plan, offer: offer, isRequested: true)
             }
@@ -197,13 +198,14 @@ struct SubscriptionState: Sendable, Hashable {
         return Upcoming(plan: run.plan, offer: run.hasRoom ? run.offer : nil)
     }
 
-    /// A sale that is due: a run of which one more period is sold, perhaps its first.
+    /// A sale that is due: a run that gets one more period, or its first.
     private struct DueSale {
         var run: Run
         var isRequested: Bool
     }
 
-    /// What is sold when `run` ends at `end`. `nil`: nothing is, it has expired.
+    /// Returns the sale that is due when `run` ends at `end`. Returns `nil` if there is none; the subscription then
+    /// expires.
     private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> DueSale? {
         guard run.hasNumbers else {
             _ = expire(.productUnavailable, at: end)
@@ -214,7 +216,6 @@ struct SubscriptionState: Sendable, Hashable {
             _ = expire(.productUnavailable, at: end)
             return nil
         }
-        // An offer's price stays what it was.
         if next.offer == nil, let increase = conditions.increase(for: next.plan, at: end) {
             guard increase.isAgreed(by: record.renewal.consentedAt) else {
                 _ = expire(.priceIncrease, at: end)
@@ -228,7 +229,7 @@ struct SubscriptionState: Sendable, Hashable {
         var new = Run(
             base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
             count: 0, isRenewal: true)
-        // Periods of the same length are counted on, but from where the last one was moved to.
+        // Equal periods keep the anchor, unless the end of the last one was changed.
         if run.endsAt == nil, next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
             new.anchor = run.anchor
             new.offset = run.offset + run.count
@@ -247,7 +248,7 @@ struct SubscriptionState: Sendable, Hashable {
 
     // MARK: - Payment
 
-    /// Whether a payment at that instant would fail, as far as is known.
+    /// Whether a payment at `instant` fails, as far as is known.
     func failsToPay(at instant: Date, under conditions: Conditions) -> Bool {
         isFailing(at: instant) || conditions.paymentsFail(at: instant)
     }
@@ -257,7 +258,7 @@ struct SubscriptionState: Sendable, Hashable {
         return record.renewal.failsUntil.map { instant < $0 } ?? true
     }
 
-    /// The first instant from `due` on at which payment works, as far as is known.
+    /// Returns the first instant from `due` on at which a payment succeeds; `nil` if none is known.
     private func recovery(from due: Date, under conditions: Conditions) -> Date? {
         var instant = due
         while true {
@@ -271,13 +272,14 @@ struct SubscriptionState: Sendable, Hashable {
         }
     }
 
-    /// The payment due at `due` failed: it is tried again until it succeeds, or until there is no more point in it.
+    /// Applies a payment that failed at `due`. It is retried until it succeeds, billing retry ends, auto-renewal is
+    /// turned off, or the last period is revoked.
     private mutating func payLate(_ next: DueSale, due: Date, under conditions: Conditions) -> Bool {
         let grace = conditions.graceEnd(after: due, of: current.plan)
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)
         let recovery = recovery(from: due, under: conditions)
-        // Who gets the money of the last period back is not asked to pay for the next one.
+        // After a refund of the last period, the payment is not retried.
         if let revocation = revocation(of: current), revocation.at < min(stop, recovery ?? stop) {
             return revoke(at: revocation.at)
         }
@@ -300,7 +302,7 @@ struct SubscriptionState: Sendable, Hashable {
         return false
     }
 
-    /// Within the grace period the days of renewal stay what they were; after it they begin anew.
+    /// Sells an overdue period at `date`. After the grace period, the renewal dates are counted from `date`.
     private mutating func sellLate(_ next: DueSale, at date: Date, isInGrace: Bool) {
         var late = next.run
         late.first += late.count
