@@ -1,13 +1,14 @@
 import Foundation
 import StoreModel
 
-/// What the app's server is told of one entry in the books: it is found by comparing the books before with those after.
+/// The notifications of one event, found by comparing the database before and after it.
 struct EventNotifications {
     let writer: NotificationWriter
-    /// How the subscriptions of all whom the entry concerns stood before it, by original transaction.
+    /// The states before the event, by original transaction, of the subscriptions of all its accounts.
     private var before: [Int64: SubscriptionState] = [:]
 
-    /// Begins with what time has done until now. Throws `NotificationsBehind` where that is too much for one entry.
+    /// Writes the notifications of the time until now. Throws `NotificationsBehind` if there are too many for one
+    /// commit.
     init(
         _ writer: NotificationWriter, _ accounts: [SimulatorDatabase.Account], under conditions: Conditions,
         at now: Date
@@ -23,7 +24,7 @@ struct EventNotifications {
         }
     }
 
-    /// Tells what the entry has changed. `updates` are what it told devices.
+    /// Writes the notifications of the event's changes. `updates` are its updates for devices.
     func close(
         _ accounts: [SimulatorDatabase.Account], under conditions: Conditions, at now: Date, _ updates: [UpdateRecord]
     )
@@ -32,7 +33,6 @@ struct EventNotifications {
         let byID = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
         var seen: Set<Int64> = []
         for update in updates {
-            // What somebody has already is no news, but to the device that asked for it.
             guard !update.isAlreadyOwned, let id = update.transactionID, let account = byID[update.accountID],
                 seen.insert(id).inserted, let purchase = try writer.db.purchase(id, at: now),
                 let type = purchase.notificationType(at: now)
@@ -52,7 +52,7 @@ struct EventNotifications {
 }
 
 extension TransactionRecord {
-    /// What has become of something that is bought once at that very instant.
+    /// Returns the type of the notification of a purchase that does not renew, about a change at exactly `now`.
     fileprivate func notificationType(at now: Date) -> StoreNotification.Kind? {
         let instant = now.microseconds
         if let revocation {
@@ -60,7 +60,6 @@ extension TransactionRecord {
             return revocation.kind == .familyRevoke ? .revoke : .refund
         }
         if restoredAt?.microseconds == instant { return isShared ? .oneTimeCharge : .refundReversed }
-        // What the family shares was bought earlier.
         return isShared || purchaseDate.microseconds == instant ? .oneTimeCharge : nil
     }
 }

@@ -4,21 +4,21 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// One attempt to bring a notification to the app's server: a POST of its signed payload.
+/// One attempt to deliver a notification to the app's server: a POST of its signed payload.
 ///
 ///     let delivery = NotificationDelivery(transport: transport)
 ///     let result = try await delivery.send(signedPayload, to: "https://example.com/notifications")
 ///
-/// Redirects are followed as POST. What the server answers is read to its end, or as far as `answerLimit`, and thrown away.
+/// Redirects are followed as POST. The body of the response is read up to `answerLimit` and discarded.
 struct NotificationDelivery: Sendable {
     let transport: any HTTPTransport
-    /// How long all of it may take in real time, redirects and the last answer's body included.
+    /// The timeout of the attempt in real time, with its redirects and the body of the last response.
     var deadline = Duration.seconds(30)
 
-    /// Bytes of an answer that are read; what comes after them changes nothing any more.
+    /// The maximum number of bytes of a response that are read. Later bytes do not change the result.
     static let answerLimit = 64 << 10
 
-    /// Returns how it ended, in Apple's words. Throws when the task is cancelled.
+    /// Sends the notification and returns Apple's result for it. Throws if the task is cancelled.
     func send(
         _ signedPayload: String, to url: String
     ) async throws(CancellationError) -> AppStoreServerAPI.SendAttemptResult {
@@ -50,13 +50,13 @@ struct NotificationDelivery: Sendable {
     }
 }
 
-/// The places to which redirects have led so far.
+/// The URLs of an attempt's redirects.
 struct RedirectTrail: Sendable {
-    /// Where the next request goes.
+    /// The URL of the next request.
     private(set) var url: String
     private var visited: Set<ExactString>
 
-    /// Those that leave a POST what it is. 302 is among them, as it is for most clients of an API.
+    /// The statuses that are followed with a POST. 302 is one of them, as for most API clients.
     static let statuses: Set<Int> = [301, 302, 307, 308]
     static let limit = 5
 
@@ -65,10 +65,10 @@ struct RedirectTrail: Sendable {
         visited = [ExactString(url)]
     }
 
-    /// Goes on where `location`, the header's value, points; or returns how the attempt ends because it cannot.
+    /// Follows `location`, the value of the header. Returns the result of the attempt if that is impossible.
     mutating func follow(_ location: String?) -> AppStoreServerAPI.SendAttemptResult? {
         guard let target = Self.resolve(location ?? "", against: url) else { return .invalidResponse }
-        // Who is to be reached over TLS is not sought elsewhere: the redirect stands as the answer.
+        // A redirect from https to http is not followed.
         if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHttpResponseCode }
         guard visited.count <= Self.limit, visited.insert(ExactString(target)).inserted else {
             return .circularRedirect
@@ -79,7 +79,7 @@ struct RedirectTrail: Sendable {
 
     private static func isSecure(_ url: String) -> Bool { url.lowercased().hasPrefix("https:") }
 
-    /// `location` as an absolute http or https URL without a fragment (RFC 9110 section 10.2.2).
+    /// Returns `location` as an absolute http or https URL without a fragment (RFC 9110 section 10.2.2).
     private static func resolve(_ location: String, against url: String) -> String? {
         guard !location.isEmpty, let base = URL(string: url), let target = URL(string: location, relativeTo: base),
             var parts = URLComponents(url: target, resolvingAgainstBaseURL: true),
@@ -91,7 +91,7 @@ struct RedirectTrail: Sendable {
 }
 
 extension AppStoreServerAPI.SendAttemptResult {
-    /// What the last answer of an attempt makes of it.
+    /// Creates the result of an attempt from its last response.
     init(_ answer: HTTPResponse) {
         switch answer.status {
         case 200...206: self = Self.hasKnownCharset(answer.headers["Content-Type"]) ? .success : .unsupportedCharset
@@ -100,7 +100,7 @@ extension AppStoreServerAPI.SendAttemptResult {
         }
     }
 
-    /// What a transport's failure makes of an attempt.
+    /// Creates the result of an attempt that the transport failed with `error`.
     init(_ error: any Error) {
         self = (error as? HTTPError).flatMap { Self.results[$0.code] } ?? .other
     }
@@ -111,7 +111,7 @@ extension AppStoreServerAPI.SendAttemptResult {
         .protocolError: .invalidResponse, .bodyTooLarge: .invalidResponse,
     ]
 
-    /// Nobody reads the answer; but a name that means nothing shows a server that is not what it should be.
+    /// Whether the charset is known. The body is not decoded, but an unknown charset is a fault of the server.
     private static func hasKnownCharset(_ contentType: String?) -> Bool {
         for parameter in (contentType ?? "").split(separator: ";").dropFirst() {
             let parts = parameter.split(separator: "=", maxSplits: 1).map {
@@ -122,7 +122,7 @@ extension AppStoreServerAPI.SendAttemptResult {
         return true
     }
 
-    /// The names that every web server has at hand; Apple does not say which it knows.
+    /// The charsets of common web servers. Apple does not document which it supports.
     private static let charsets: Set<String> = [
         "utf-8", "utf8", "utf-16", "utf-16be", "utf-16le", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin1",
         "windows-1252",

@@ -3,34 +3,34 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// One notification as the books keep it.
+/// A notification in the simulator database.
 struct NotificationRecord: Sendable, Hashable {
     var id: Int64
     var uuid: String
-    /// When it happened, which is when it is signed.
+    /// The instant of its event, and of its signature.
     var at: Date
     var type: StoreNotification.Kind
     var subtype: StoreNotification.Subtype?
     var account: Int64?
-    /// The purchase that it is about, and which of its transactions.
+    /// The original transaction of its purchase; `transaction` is the transaction itself.
     var original: Int64?
     var transaction: Int64?
     var body: NotificationBody
-    /// As it was first sent; it is sent so ever after.
+    /// The signed payload of the first attempt. Later attempts send the same one.
     var signed: String?
-    /// When it is sent next; `nil`: no more.
+    /// The instant of the next attempt; `nil` if there is none.
     var due: Date?
     var attempts = 0
 }
 
-/// One sending of a notification, counted from 1; without a result while it is under way.
+/// One attempt to send a notification, counted from 1. It has no result while it is in progress.
 struct NotificationAttempt: Sendable, Hashable {
     var number: Int
     var at: Date
     var result: String?
 }
 
-/// What a notification says, before it is signed: its parts are signed each by itself and then put into the whole.
+/// The contents of a notification before it is signed. Each part is signed on its own and then added to the payload.
 struct NotificationBody: Sendable, Hashable {
     var payload: ResponseBodyV2DecodedPayload
     var transaction: JWSTransactionDecodedPayload?
@@ -39,7 +39,7 @@ struct NotificationBody: Sendable, Hashable {
 
     init(_ payload: ResponseBodyV2DecodedPayload) { self.payload = payload }
 
-    /// Reads what `text` wrote. Throws `JSONError` and `AppStorePayloadError`.
+    /// Parses the value of `text`. Throws `JSONError` and `AppStorePayloadError`.
     init(text: String) throws {
         let json = try JSONValue(parsing: text)
         payload = try ResponseBodyV2DecodedPayload(json: json["payload"] ?? .null)

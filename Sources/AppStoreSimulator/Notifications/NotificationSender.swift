@@ -4,15 +4,15 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Sends what is due to the app's server, for as long as its store is open: notifications about one purchase one after
-/// another, those about different ones side by side.
+/// Sends due notifications to the app's server while the store is open. Notifications about one purchase are sent one
+/// after another, those about different purchases at the same time.
 ///
-/// A sending is written down before it is made, with the instant of the next, and its result afterwards: a store that is
-/// killed in between forgets nothing, and sends nothing more often than the schedule says.
+/// Each attempt is stored before it is made, with the instant of the next one, and its result afterwards. If the store
+/// is killed in between, no notification is lost or sent more often than the schedule allows.
 final class NotificationSender: Sendable {
-    /// Sendings under way at once.
+    /// The maximum number of concurrent attempts.
     static let width = 8
-    /// Seconds of real time before books that could not be written are tried again.
+    /// The seconds of real time until a failed write to the database is retried.
     private static let pause = 1.0
 
     private struct Ended: Sendable {
@@ -20,16 +20,16 @@ final class NotificationSender: Sendable {
         var result: AppStoreServerAPI.SendAttemptResult
     }
 
-    private struct Turn: Sendable {
+    private struct Batch: Sendable {
         var url: String?
-        var begun: [Sending] = []
-        /// The virtual instant at which there is more to do.
+        var sendings: [Sending] = []
+        /// The virtual instant of the next batch.
         var next: Date?
     }
 
     private let store: SimulatedAppStore
     private let delivery: NotificationDelivery
-    /// Sendings that have come to an end which is not written down yet.
+    /// The attempts whose result is not stored yet.
     private let ended = Locked<[Ended]>([])
 
     init(_ store: SimulatedAppStore, _ delivery: NotificationDelivery) {
@@ -37,7 +37,7 @@ final class NotificationSender: Sendable {
         self.delivery = delivery
     }
 
-    /// Returns when the store ends what waits. Sendings under way are then cancelled, and count as attempts.
+    /// Sends until the store closes its signal. Attempts in progress are then cancelled, and count as attempts.
     func run() async {
         let (signal, base) = (store.signal, store.configuration.baseClock)
         await withDiscardingTaskGroup { group in
@@ -46,11 +46,11 @@ final class NotificationSender: Sendable {
                 let mark = signal.mark()
                 var wake: Date?
                 do {
-                    let turn = try await turn(&busy)
-                    if let url = turn.url {
-                        for sending in turn.begun { group.addTask { await self.send(sending, to: url) } }
+                    let batch = try await nextBatch(&busy)
+                    if let url = batch.url {
+                        for sending in batch.sendings { group.addTask { await self.send(sending, to: url) } }
                     }
-                    wake = turn.next.flatMap { store.virtualClock.anchor.base(at: $0.nextWholeMillisecond) }
+                    wake = batch.next.flatMap { store.virtualClock.anchor.base(at: $0.nextWholeMillisecond) }
                 } catch {
                     wake = base.now().addingTimeInterval(Self.pause)
                 }
@@ -59,10 +59,10 @@ final class NotificationSender: Sendable {
             group.cancelAll()
         }
         let left = ended.withLock { $0 }
-        // Where that fails, the next run finds them without a result.
+        // After a failure here, `endLostSendings` gives them a result when the store is opened again.
         try? await store.database.write { [clock = store.virtualClock] sql in
             let db = SimulatorDatabase(sql)
-            try Self.writeDown(left, SendingRules(try db.settings()), db, at: try db.now(clock))
+            try Self.save(left, SendingRules(try db.settings()), db, at: try db.now(clock))
         }
     }
 
@@ -73,35 +73,34 @@ final class NotificationSender: Sendable {
         store.signal.raise([SimulatedAppStore.notifications])
     }
 
-    /// Writes down what has ended and what is begun, in one commit.
-    private func turn(_ busy: inout Set<Int64>) async throws -> Turn {
-        let watched = try await store.watchTime()
+    /// Stores the results of ended attempts and the start of new ones, in one commit.
+    private func nextBatch(_ busy: inout Set<Int64>) async throws -> Batch {
+        let nextChange = try await store.writeDueNotifications()
         let ended = self.ended.withLock { $0 }
         let stillBusy = busy.subtracting(ended.map(\.sending.lane))
-        var turn = try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
+        var batch = try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
             let db = SimulatorDatabase(sql)
             let rules = SendingRules(try db.settings())
             let now = try db.now(clock)
-            try Self.writeDown(ended, rules, db, at: now)
-            guard let url = rules.url else { return Turn() }
-            let begun = try db.beginSendings(rules, outside: stillBusy, upTo: Self.width, signer: signer, at: now)
-            return Turn(url: url, begun: begun, next: try db.nextRetry(after: now))
+            try Self.save(ended, rules, db, at: now)
+            guard let url = rules.url else { return Batch() }
+            let sendings = try db.beginSendings(rules, outside: stillBusy, upTo: Self.width, signer: signer, at: now)
+            return Batch(url: url, sendings: sendings, next: try db.nextRetry(after: now))
         }
         self.ended.withLock { $0.removeFirst(ended.count) }
-        busy = stillBusy.union(turn.begun.map(\.lane))
+        busy = stillBusy.union(batch.sendings.map(\.lane))
         if !ended.isEmpty { store.signal.raise([SimulatedAppStore.delivered]) }
-        turn.next = [turn.next, watched].compactMap(\.self).min()
-        return turn
+        batch.next = [batch.next, nextChange].compactMap(\.self).min()
+        return batch
     }
 
-    private static func writeDown(_ ended: [Ended], _ rules: SendingRules, _ db: SimulatorDatabase, at now: Date) throws
-    {
+    private static func save(_ ended: [Ended], _ rules: SendingRules, _ db: SimulatorDatabase, at now: Date) throws {
         for one in ended { try db.end(one.sending, one.result, rules, at: now) }
     }
 }
 
 extension Date {
-    /// Clocks are read in whole milliseconds: what is due in between is seen at the next.
+    /// The instant rounded up to the next millisecond, because clocks are read in whole milliseconds.
     fileprivate var nextWholeMillisecond: Date {
         let whole = wholeMilliseconds
         return whole < self ? whole.addingTimeInterval(0.001) : whole

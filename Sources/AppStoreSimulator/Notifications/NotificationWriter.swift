@@ -4,49 +4,51 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Writes down what the app's server is to be told, in the entry in which it happens: both are in the books, or neither.
+/// Writes notifications for the app's server into the database, in the commit of the event that they are about.
 struct NotificationWriter {
     let db: SimulatorDatabase
     let signer: StoreSigner
-    /// The app's version, as notifications name it.
+    /// The app's version in notifications.
     let version: String
-    private let isEveryOne: Bool
+    private let keepsRepeats: Bool
 
-    /// How many notifications of what time does are written in one entry, so that others get their turn in between.
+    /// The maximum number of notifications that follow from time alone in one commit. Other writes run between the
+    /// commits.
     static let limit = 1000
 
-    /// `nil` while nobody is to be told.
+    /// Returns `nil` while no URL for notifications is set.
     init?(_ db: SimulatorDatabase, _ signer: StoreSigner, version: String) throws {
         let settings = try db.settings()
         guard StoreSetting.notificationsURL.isSet(in: settings) else { return nil }
         self.db = db
         self.signer = signer
         self.version = version
-        isEveryOne = settings[StoreSetting.notifySkippedTime.name]?.stringValue == "all"
+        keepsRepeats = settings[StoreSetting.notifySkippedTime.name]?.stringValue == "all"
     }
 
     // MARK: - Subscriptions
 
-    /// Writes down what time has done to a subscription since it was last looked at. What is seen for the first time is
-    /// told from now on.
+    /// Writes the notifications that follow from time alone since the last call for the subscription. The first call
+    /// writes none.
     ///
-    /// Returns its state at `now`; or an earlier one, if there was more than `limit` to write. Then another call goes on
-    /// from there.
+    /// Returns the state at `now`, or an earlier one if there were more than `limit` notifications. Another call
+    /// continues from there.
     func catchUp(
         _ record: SubscriptionRecord, of account: SimulatorDatabase.Account, under conditions: Conditions, at now: Date,
         limit: inout Int
     ) throws -> SubscriptionState {
         let reported = try db.reported(of: record.originalID) ?? now
-        // The books may know already what happens a moment after what the clock reads.
+        // The last event can be microseconds later than the clock.
         guard reported < now else { return SubscriptionState(of: record, under: conditions, at: max(reported, now)) }
         let timeline = NotificationTimeline(
-            of: record, under: conditions, from: reported, to: now, isEveryOne: isEveryOne, limit: limit)
+            of: record, under: conditions, from: reported, to: now, keepsRepeats: keepsRepeats, limit: limit)
         limit -= timeline.steps.count
         for step in timeline.steps { try write(step.notification, step.state, of: account, at: step.state.instant) }
         return timeline.state
     }
 
-    /// Tells how `state` differs from how it stood before, and goes on watching it. `isFirst`: of its group.
+    /// Writes the notifications about the difference between two states, and the instant of the next change. `isFirst`
+    /// is whether it is the account's first subscription of the group.
     func writeChanges(
         _ state: SubscriptionState, since before: SubscriptionState?, isFirst: Bool,
         of account: SimulatorDatabase.Account
@@ -57,7 +59,7 @@ struct NotificationWriter {
         try watch(state)
     }
 
-    /// Looks at it again when time does something; at once where it stood so before `now`.
+    /// Stores the instant at which the subscription changes next, or the instant of `state` if that is before `now`.
     func watch(_ state: SubscriptionState, at now: Date? = nil) throws {
         let isBehind = now.map { state.instant < $0 } ?? false
         try db.watch(
@@ -66,7 +68,7 @@ struct NotificationWriter {
 
     // MARK: - Notifications
 
-    /// About a transaction, and the subscription that it is of.
+    /// Writes a notification about a transaction and its subscription.
     func write(
         _ notification: StoreNotification, _ state: SubscriptionState?, of account: SimulatorDatabase.Account,
         at now: Date,
@@ -89,7 +91,7 @@ struct NotificationWriter {
         }
     }
 
-    /// About nothing but whether notifications arrive. Returns its UUID.
+    /// Writes a test notification. Returns its UUID.
     func writeTest(at now: Date) throws -> String {
         try write(.test, nil, at: now) { body in
             body.payload.data = AppStoreServerAPI.NotificationData {
@@ -100,12 +102,12 @@ struct NotificationWriter {
         }
     }
 
-    /// About a mass extension that has ended.
+    /// Writes the summary of a mass extension.
     func write(_ summary: AppStoreServerAPI.NotificationSummary, at now: Date) throws {
         try write(.renewalExtension, .summary, at: now) { $0.payload.summary = summary }
     }
 
-    /// About a parent who no longer consents to a child's use of the app.
+    /// Writes a notification that a parent rescinded the consent to a child's use of the app.
     func writeRescindConsent(of account: SimulatorDatabase.Account, at now: Date) throws {
         try write(.rescindConsent, nil, of: account, at: now) { body in
             body.payload.appData = AppStoreServerAPI.NotificationAppData {
@@ -123,7 +125,7 @@ struct NotificationWriter {
         of account: SimulatorDatabase.Account? = nil, at now: Date, _ fill: (inout NotificationBody) -> Void
     ) throws -> String {
         let id = try db.nextNotification()
-        // A state that is imported again goes on under another revision of the clock.
+        // An imported state has another revision of the clock, and with it other UUIDs.
         let name = "notification \(try db.seed()) \(try db.clock().revision) \(id)"
         let uuid = UUID(namespace: .simulatedStore, name: name).uuidString.lowercased()
         var body = NotificationBody(
@@ -143,14 +145,14 @@ struct NotificationWriter {
     }
 }
 
-/// Time has done more to a subscription than one entry in the books writes down: the rest comes first, in entries of
-/// its own.
+/// An error for a subscription with more due notifications than one commit writes. They must be written before the
+/// event.
 struct NotificationsBehind: Error {
     var original: Int64
 }
 
 extension StoreSigner {
-    /// A notification as it is sent. Throws `SignedDataError`.
+    /// Returns the signed payload of a notification. Throws `SignedDataError`.
     func sign(_ body: NotificationBody) throws -> String {
         var payload = body.payload
         try sign(body.transaction) { payload.data?.signedTransactionInfo = $0 }

@@ -3,22 +3,23 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// How the settings want notifications to be sent, and what follows from it for one of them.
+/// The settings for the delivery of notifications.
 struct SendingRules: Sendable, Hashable {
-    /// `nil`: nothing is sent.
+    /// The URL of the app's server; `nil` if no notifications are sent.
     var url: String?
     var schedule = RetrySchedule.production
-    /// What has arrived is sent once more.
+    /// Whether each delivered notification is sent a second time.
     var duplicates = false
-    /// Of two neighbours that wait, the later one goes first.
+    /// Whether the second of two waiting notifications is sent first.
     var swapsNeighbours = false
 
-    /// When a notification is sent again unless the attempt succeeds that begins `now`. What has arrived before is not.
+    /// Returns the instant of the retry if the attempt that begins `now` fails; `nil` if the notification has arrived
+    /// before.
     func due(ifFailing number: Int, begun now: Date, hasArrived: Bool) -> Date? {
         hasArrived ? nil : schedule.next(after: number, madeAt: now)
     }
 
-    /// Whether a notification goes out once more at once, after attempt `number` ended so.
+    /// Whether a notification is sent again at once after attempt `number` ended with `result`.
     func repeats(_ number: Int, _ result: AppStoreServerAPI.SendAttemptResult) -> Bool {
         duplicates && number == 1 && result == .success
     }

@@ -4,11 +4,12 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// How the app's server is told.
+/// Delivery of notifications to the app's server.
 extension SimulatedAppStore {
-    // MARK: - Life
+    // MARK: - Start and stop
 
-    /// Takes up what the last run left, and sends from now on if there is a transport. Throws `invalidValue`.
+    /// Ends the attempts of an earlier run, and starts to send if there is a transport. Throws `SimulatorError`
+    /// (`invalidValue`) for an invalid URL.
     func startSending() async throws {
         try await database.write { try SimulatorDatabase($0).endLostSendings() }
         if let url = configuration.notificationsURL,
@@ -22,20 +23,22 @@ extension SimulatedAppStore {
         sending.withLock { $0 = Task { await sender.run() } }
     }
 
-    /// Returns when nothing is being sent any more. What waits must have been ended before.
+    /// Returns after the last attempt. The signal must be closed before.
     func stopSending() async {
         await sending.withLock { $0 }?.value
     }
 
     // MARK: - For a tester
 
-    /// Returns when everything that is due now has been sent once: what time has done until now included, but not what
-    /// happens meanwhile. Returns how many will be sent again, and when the next of them.
+    /// Waits until every notification that is due now was sent once. Renewals until now are included, later events are
+    /// not.
     ///
-    /// Throws `notNow` while nothing is sent at all, and `CancellationError` when the store closes first.
+    /// - Returns: The number of notifications that will be sent again, and the instant of the next retry.
+    /// - Throws: `SimulatorError` (`notNow`) while no notifications are sent; `CancellationError` if the store closes
+    ///   or the task is cancelled.
     @discardableResult
     public func deliverNotifications() async throws -> (waiting: Int, next: Date?) {
-        _ = try await watchTime()
+        _ = try await writeDueNotifications()
         let mark = try database.read { sql in
             let db = SimulatorDatabase(sql)
             return try db.deliveryMark(at: try db.now(virtualClock))
@@ -45,7 +48,7 @@ extension SimulatedAppStore {
             let raised = signal.mark()
             let isUnderWay = try database.read { sql in
                 let db = SimulatorDatabase(sql)
-                try Self.mustSend(db, configuration)
+                try Self.requireSending(db, configuration)
                 return try db.isUnderWay(mark)
             }
             guard isUnderWay else { break }
@@ -61,10 +64,12 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Sends a notification once more, whatever became of it before, and goes on with its schedule if that fails and it
-    /// never arrived. Returns it as it is before that.
+    /// Sends a notification again at once, whether or not it arrived. If the attempt fails and the notification never
+    /// arrived, its retries continue.
     ///
-    /// Throws `unknownNotification`, and `notNow` while nothing is sent at all.
+    /// - Parameter uuid: The UUID of the notification.
+    /// - Returns: The notification before the new attempt.
+    /// - Throws: `SimulatorError` (`unknownNotification`; `notNow` while no notifications are sent).
     @discardableResult
     public func resendNotification(_ uuid: String) async throws -> StoreControlWire.Notification {
         let notification = try await database.write { [virtualClock, configuration] sql in
@@ -73,7 +78,7 @@ extension SimulatedAppStore {
                 throw SimulatorError(
                     .unknownNotification, "There is no notification \(uuid); list them to see which there are.")
             }
-            try Self.mustSend(db, configuration)
+            try Self.requireSending(db, configuration)
             record.due = try db.now(virtualClock)
             try db.sendAgain(record)
             return try db.describe(record)
@@ -82,9 +87,15 @@ extension SimulatedAppStore {
         return notification
     }
 
-    /// Everything the server is told, oldest first: after the one of number `after`, at most `limit`.
+    /// Returns the notifications for the app's server, oldest first, sent or not.
     ///
-    /// Throws `unknownAccount`.
+    /// - Parameters:
+    ///   - account: The account that the notifications are about; `nil` means all.
+    ///   - type: Apple's `notificationType`; `nil` means all.
+    ///   - after: The number of the notification after which the list begins.
+    ///   - limit: The maximum number of notifications.
+    /// - Returns: The notifications.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func notifications(
         of account: AccountName? = nil, type: String? = nil, after: Int64 = 0, limit: Int = 100
     ) throws -> [StoreControlWire.Notification] {
@@ -95,8 +106,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Throws `notNow` while nothing is sent at all.
-    private static func mustSend(_ db: SimulatorDatabase, _ configuration: Configuration) throws {
+    /// Throws `SimulatorError` (`notNow`) while no notifications are sent.
+    private static func requireSending(_ db: SimulatorDatabase, _ configuration: Configuration) throws {
         guard configuration.notificationTransport != nil else {
             throw SimulatorError(.notNow, "This store was opened without a transport, so it sends no notifications.")
         }

@@ -4,16 +4,17 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What the app's server is told.
+/// Notifications for the app's server.
 extension SimulatedAppStore {
-    /// How many subscriptions are looked at in one entry.
-    private static let watchedAtOnce = 500
+    /// The maximum number of subscriptions in one commit.
+    private static let commitSize = 500
 
-    /// Writes down what the server is to be told of what time has done by now. Returns when time does something next.
+    /// Writes the notifications that follow from time alone until now: renewals, failed payments and expiry. Returns the
+    /// instant of the next such change.
     ///
-    /// Several equal notices in a row of one subscription are one, unless `notifySkippedTime` is `all`. Throws
-    /// `CancellationError` between two entries when the store closes or the caller is cancelled; the rest is written later.
-    func watchTime() async throws -> Date? {
+    /// Consecutive equal notifications of a subscription become one, unless `notifySkippedTime` is `all`. Throws
+    /// `CancellationError` between two commits if the store closes or the task is cancelled; the rest is written later.
+    func writeDueNotifications() async throws -> Date? {
         while true {
             let (isDone, next) = try await database.write { [timestamps, virtualClock, configuration, signer] sql in
                 let db = SimulatorDatabase(sql)
@@ -21,19 +22,18 @@ extension SimulatedAppStore {
                 else { return (true, nil as Date?) }
                 let now = try db.now(virtualClock)
                 let conditions = try db.conditions()
-                let due = try db.watched(dueBy: now, limit: Self.watchedAtOnce)
+                let due = try db.watched(dueBy: now, limit: Self.commitSize)
                 var limit = NotificationWriter.limit
                 for original in due where limit > 0 {
                     guard let record = try db.subscription(original),
                         let account = try db.account(record.accountID)
                     else { throw SimulatorDatabase.empty }
-                    // What happened to somebody may be a moment ahead of the clock.
                     let end = max(now, account.lastEvent)
                     let state = try writer.catchUp(record, of: account, under: conditions, at: end, limit: &limit)
                     try writer.watch(state, at: end)
                     timestamps.reported(account.id, until: end)
                 }
-                return (due.count < Self.watchedAtOnce && limit > 0, try db.nextWatch())
+                return (due.count < Self.commitSize && limit > 0, try db.nextWatch())
             }
             if isDone { return next }
             if signal.isClosed { throw CancellationError() }
@@ -41,26 +41,32 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Writes down, in entries of their own, what was too much for another one.
+    /// Writes the due notifications that were too many for the commit of an event, in commits of their own.
     func catchUp(_ behind: NotificationsBehind) async throws {
         try await database.write { try SimulatorDatabase($0).setDue(behind.original) }
-        _ = try await watchTime()
+        _ = try await writeDueNotifications()
     }
 
-    // MARK: - Asked for
+    // MARK: - Requested notifications
 
-    /// Sends a notification of the type `TEST`. Returns the token that asks what became of it. Throws `notNow` while there
-    /// is no URL to send it to.
+    /// Writes a notification of the type `TEST`, which is then sent.
+    ///
+    /// - Returns: The token for the status of the test notification.
+    /// - Throws: `SimulatorError` (`notNow`) while no URL for notifications is set.
     public func requestTestNotification() async throws -> String {
         try await writeNotification { writer, now in "\(try writer.writeTest(at: now))_\(now.microseconds / 1000)" }
     }
 
-    /// A parent no longer consents to the use of the app by this account. Throws `unknownAccount`.
+    /// Rescinds a parent's consent to the use of the app by an account, and notifies the app's server.
+    ///
+    /// - Parameter account: The account of the child.
+    /// - Throws: `SimulatorError` (`unknownAccount`).
     public func rescindConsent(of account: AccountName) async throws {
         try await recordEvent({ try $0.known(account) }) { try $0.notifyOfRescindedConsent() }
     }
 
-    /// Writes something down that concerns nobody's purchases. Throws `notNow` while nobody is told anything.
+    /// Writes a notification that is not about purchases. Throws `SimulatorError` (`notNow`) while no URL for
+    /// notifications is set.
     private func writeNotification<Value: Sendable>(
         _ body: @escaping @Sendable (NotificationWriter, Date) throws -> Value
     ) async throws -> Value {
@@ -76,14 +82,14 @@ extension SimulatedAppStore {
         return value
     }
 
-    /// Raised when there may be something to send; what happens to accounts and to the clock raises it as well.
+    /// Raised when there can be notifications to send. Events of accounts and of the clock raise it as well.
     static let notifications: Int64 = -3
-    /// Raised when something was sent.
+    /// Raised after each attempt.
     static let delivered: Int64 = -4
 
-    // MARK: - What was told
+    // MARK: - Sent notifications
 
-    /// What became of a test notification; `nil` for a token that this store did not give.
+    /// Returns the test notification of a token; `nil` if this store did not issue the token.
     package func testNotification(_ token: String) throws -> SentNotification? {
         let parts = token.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
@@ -96,7 +102,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Notifications that were sent at least once, oldest first. Throws `unknownTransaction`.
+    /// Returns the notifications that match a query, oldest first. Throws `SimulatorError` (`unknownTransaction`).
     package func notificationHistory(_ query: NotificationQuery) throws -> [SentNotification] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
@@ -105,43 +111,44 @@ extension SimulatedAppStore {
     }
 }
 
-/// A notification and how it was sent.
+/// A notification and its attempts.
 package struct SentNotification: Sendable, Hashable {
     package struct Attempt: Sendable, Hashable {
         /// In virtual time.
         package var at: Date
-        /// Absent while it is under way.
+        /// Absent while the attempt is in progress.
         package var result: String?
     }
 
-    /// Its place in the order of all; grows.
+    /// Its number in the order of all notifications.
     package var number: Int64
     package var uuid: String
-    /// When it happened, to the microsecond: whoever asks for those after it asks for those after this.
+    /// The instant of its event in microseconds, which is the cursor for later notifications.
     package var at: Date
     package var type: AppStoreServerAPI.NotificationType
     package var subtype: AppStoreServerAPI.Subtype?
-    /// As it was, or is to be, sent.
+    /// The payload that was or will be sent.
     package var signedPayload: String
     package var attempts: [Attempt]
-    /// When it is sent next.
+    /// The instant of the next attempt.
     package var due: Date?
 }
 
-/// Which notifications are asked for.
+/// A query for notifications.
 package struct NotificationQuery: Sendable, Hashable {
-    /// Those that happened at `start` or later, and before `end`.
+    /// The earliest instant of an event. `end` is later than all of them.
     package var start = Date.distantPast
     package var end = Date.distantFuture
     package var type: AppStoreServerAPI.NotificationType?
     package var subtype: AppStoreServerAPI.Subtype?
-    /// One of the customer's transactions; `nil`: everybody's.
+    /// A transaction of the customer; `nil` means every customer.
     package var transaction: TransactionID?
-    /// Only those whose sending failed and that have not arrived since. One on its first way is not among them.
+    /// Whether only notifications are returned that failed and have not arrived since. One whose first attempt is in
+    /// progress has not failed.
     package var onlyFailures = false
-    /// Also those that were not sent yet.
+    /// Whether notifications that were not sent yet are included.
     package var includesUnsent = false
-    /// After the one of that number at that instant, in the order of their instants.
+    /// The instant and the number of the notification after which the results begin, in the order of their instants.
     package var after: (at: Date, number: Int64)? {
         get { cursor.map { ($0.at, $0.number) } }
         set { cursor = newValue.map { Cursor(at: $0.at, number: $0.number) } }

@@ -1,7 +1,7 @@
 import AppStorePayloads
 import StoreModel
 
-/// One thing that Apple would tell the app's server: what happened, and to which transaction.
+/// A notification that Apple would send: its type, and the transaction that it is about.
 struct StoreNotification: Sendable, Hashable {
     typealias Kind = AppStoreServerAPI.NotificationType
     typealias Subtype = AppStoreServerAPI.Subtype
@@ -16,21 +16,24 @@ struct StoreNotification: Sendable, Hashable {
         self.transaction = transaction
     }
 
-    /// Whether it says the same of another transaction or instant.
+    /// Whether `other` has the same type and subtype.
     func repeats(_ other: StoreNotification) -> Bool { type == other.type && subtype == other.subtype }
 }
 
-/// What a subscription's server is told, found by comparing how it stood with how it stands: whether somebody did
-/// something or time did is the same.
+/// The notifications about the difference between two states of a subscription, whether an event or time made it.
+///
 ///
 /// Source: Apple, App Store Server Notifications, `notificationType` and `subtype`.
 extension SubscriptionState {
-    /// What to tell of the one step that led here from `before`, in Apple's order; `nil` before there was a subscription.
-    /// `isFirst`: whether the customer had none of the group before, bought or through the family.
+    /// Returns the notifications about one step from `before` to this state, in Apple's order.
+    ///
+    /// - Parameters:
+    ///   - before: The state before the step; `nil` if there was no subscription.
+    ///   - isFirst: Whether the customer had no subscription of the group before, bought or shared.
     func notifications(since before: SubscriptionState?, isFirst: Bool = true) -> [StoreNotification] {
         guard let before else { return [StoreNotification(.subscribed, isFirst ? .initialBuy : .resubscribe, latest)] }
         let sales = sales(since: before)
-        // While a payment is tried again nobody hears of what the next one costs.
+        // In billing retry, price increases are not notified.
         guard sales.isEmpty else { return sales + [changeOfPrice(since: before)].compactMap(\.self) }
         var notifications: [StoreNotification] = []
         if let change = changeOfPlan(since: before) { notifications.append(change) }
@@ -65,7 +68,7 @@ extension SubscriptionState {
 
     private func changeOfPlan(since before: SubscriptionState) -> StoreNotification? {
         guard isRunning, before.isRunning else { return nil }
-        // Condensed: what was asked for and has been sold is asked for no more.
+        // The condensed record has no next offer that was already sold.
         let (old, new) = (before.condensed.renewal.offer, condensed.renewal.offer)
         let isOffer = new != nil && new != old
         let next = nextSale().plan.productID
@@ -80,7 +83,7 @@ extension SubscriptionState {
         guard before.isRunning else { return nil }
         let (wasOn, isOn) = (before.record.renewal.offSince == nil, record.renewal.offSince == nil)
         if isOn, !wasOn { return StoreNotification(.didChangeRenewalStatus, .autoRenewEnabled, latest) }
-        // A tester who ends a period ends it; the customer has turned nothing off.
+        // If a tester ended the period, the customer has not turned auto-renewal off.
         let isCut = before.status == .active && status == .expired
         guard wasOn, before.autoRenews, !isCut else { return nil }
         let isRefunded = status == .revoked && record.share == nil
@@ -96,7 +99,6 @@ extension SubscriptionState {
             if revocation.isInForce(at: instant) {
                 notifications.append(StoreNotification(isShared ? .revoke : .refund, nil, transaction))
             } else if old?.isInForce(at: before.instant) == true {
-                // Who has access again through the family has subscribed again.
                 notifications.append(
                     isShared
                         ? StoreNotification(.subscribed, .resubscribe, transaction)
@@ -116,7 +118,7 @@ extension SubscriptionState {
         return isNew || !before.hasConsented ? StoreNotification(.priceIncrease, .accepted, latest) : nil
     }
 
-    /// A payment that failed, or the end of what there was.
+    /// Returns the notification about a failed payment or the end of the subscription.
     private func end(since before: SubscriptionState) -> StoreNotification? {
         guard before.isRunning, status != before.status else { return nil }
         switch status {

@@ -55,10 +55,10 @@ struct HouseholdPropertyTests {
                 } catch is StoreFailure {
                 } catch is ExtensionRefusal {
                 }
-                if looks { _ = try await store.watchTime() }
+                if looks { _ = try await store.writeDueNotifications() }
             }
             try await test.advance(.months(3))
-            _ = try await store.watchTime()
+            _ = try await store.writeDueNotifications()
             var sold: [String: [String]] = [:]
             for name in names {
                 for transaction in try await test.payloads(name) {

@@ -13,7 +13,7 @@ struct NotificationJudgeTests {
         try await TestStore.withScript { test in
             try await test.startNotifying()
             try await Self.live(in: test)
-            _ = try await test.store.watchTime()
+            _ = try await test.store.writeDueNotifications()
             let sent = try test.sent()
             let kinds = Set(
                 sent.map { [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: " ") })

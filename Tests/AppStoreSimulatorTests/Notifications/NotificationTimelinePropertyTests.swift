@@ -45,7 +45,7 @@ struct NotificationTimelinePropertyTests {
                 guard let record = script.record else { return nil }
                 let timeline = NotificationTimeline(
                     of: record, under: script.conditions, from: max(reported, record.changedAt), to: date,
-                    isEveryOne: true)
+                    keepsRepeats: true)
                 for step in timeline.steps { reader.read(step.notification) }
                 reported = date
                 return timeline.state

@@ -8,10 +8,10 @@ import Testing
 
 /// What a store writes down to be sent; nothing of it is sent here.
 struct StoreNotificationTests {
-    private static func with(isEveryOne: Bool = false, _ body: (TestStore) async throws -> Void) async throws {
+    private static func with(keepsRepeats: Bool = false, _ body: (TestStore) async throws -> Void) async throws {
         try await TestStore.withScript { test in
             try await test.startNotifying()
-            if isEveryOne { try await test.store.set(.notifySkippedTime, to: "all") }
+            if keepsRepeats { try await test.store.set(.notifySkippedTime, to: "all") }
             try await body(test)
         }
     }
@@ -72,7 +72,7 @@ struct StoreNotificationTests {
     }
 
     @Test func `time that passed is told before what happens next`() async throws {
-        try await Self.with(isEveryOne: true) { test in
+        try await Self.with(keepsRepeats: true) { test in
             try await test.buy("plain")
             try await test.advance(.months(2))
             try await test.store.cancel("plain", for: "anna")
@@ -217,7 +217,7 @@ struct StoreNotificationTests {
     }
 
     @Test func `the history finds by time, type, customer and success, and goes on where it ended`() async throws {
-        try await Self.with(isEveryOne: true) { test in
+        try await Self.with(keepsRepeats: true) { test in
             let anna = try await test.buy("plain", "anna")
             try await test.buy("plain", "berta")
             try await test.advance(.months(2))
@@ -335,7 +335,7 @@ struct StoreNotificationTests {
 
     @Test func `whose renewal date cannot be moved with everybody's is told once of what time did before`() async throws
     {
-        try await Self.with(isEveryOne: true) { test in
+        try await Self.with(keepsRepeats: true) { test in
             let id = try await test.buy("plain").originalTransactionID
             try await test.advance(to: "03-05")
             for request in ["x", "y"] { _ = try await test.store.extendRenewal(of: id, byDays: 1, request: request) }
@@ -363,12 +363,12 @@ struct StoreNotificationTests {
     @Test func `only what decides how subscriptions go on lets all of them be looked at`() async throws {
         try await Self.with { test in
             try await test.buy("plain")
-            let next = try await test.store.watchTime()
+            let next = try await test.store.writeDueNotifications()
             try await test.store.set(.latency(.loadProducts), to: 0.001)
             #expect(try test.nextWatch() == next)
             try await test.store.set(.gracePeriod, to: "16d")
             #expect(try test.nextWatch() == Date(microseconds: 0))
-            #expect(try await test.store.watchTime() == next)
+            #expect(try await test.store.writeDueNotifications() == next)
         }
     }
 }
@@ -388,7 +388,7 @@ extension TestStore {
 
     /// Everything that was told by now: `plain DID_RENEW`.
     func notificationLines() async throws -> [String] {
-        _ = try await store.watchTime()
+        _ = try await store.writeDueNotifications()
         return try readNotifications().map { notification in
             [
                 notification.transaction?.productId, notification.whole.notificationType?.rawValue,

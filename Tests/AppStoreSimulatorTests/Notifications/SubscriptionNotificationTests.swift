@@ -8,7 +8,7 @@ import Testing
 struct SubscriptionNotificationTests {
     /// `01-31 SUBSCRIBED INITIAL_BUY`: the day, the type, the subtype.
     private func reported(
-        _ steps: [(String, SubscriptionScript.Step)], until end: String, isEveryOne: Bool = true
+        _ steps: [(String, SubscriptionScript.Step)], until end: String, keepsRepeats: Bool = true
     ) throws -> [String] {
         var script = try SubscriptionScript()
         var lines: [String] = []
@@ -23,7 +23,7 @@ struct SubscriptionNotificationTests {
             guard let record = script.record else { return nil }
             let timeline = NotificationTimeline(
                 of: record, under: script.conditions, from: max(reported, record.changedAt), to: date,
-                isEveryOne: isEveryOne)
+                keepsRepeats: keepsRepeats)
             for step in timeline.steps { line(step.notification, at: step.state.instant) }
             return timeline.state
         }
@@ -55,7 +55,7 @@ struct SubscriptionNotificationTests {
 
     @Test func `of renewals in a row that time skipped only the latest is told`() throws {
         #expect(
-            try reported([("01-31", .buy("plain")), ("12-01", .cancel)], until: "2027-02-01", isEveryOne: false) == [
+            try reported([("01-31", .buy("plain")), ("12-01", .cancel)], until: "2027-02-01", keepsRepeats: false) == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "11-30 DID_RENEW",
                 "12-01 DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "12-31 EXPIRED VOLUNTARY",
             ])
@@ -237,13 +237,13 @@ struct SubscriptionNotificationTests {
         let record = try #require(script.record)
         let (start, end) = (record.changedAt, SubscriptionScript.date("06-01"))
         var random = Chance(seed: UInt64(seed))
-        let whole = NotificationTimeline(of: record, under: script.conditions, from: start, to: end, isEveryOne: true)
+        let whole = NotificationTimeline(of: record, under: script.conditions, from: start, to: end, keepsRepeats: true)
         var parts: [NotificationTimeline.Step] = []
         var instant = start
         while instant < end {
             let next = min(end, instant.addingTimeInterval(Double.random(in: 1...2_000_000, using: &random).rounded()))
             parts +=
-                NotificationTimeline(of: record, under: script.conditions, from: instant, to: next, isEveryOne: true)
+                NotificationTimeline(of: record, under: script.conditions, from: instant, to: next, keepsRepeats: true)
                 .steps
             instant = next
         }
