@@ -3,9 +3,10 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What an app's server says about the use of a purchase whose customer asks for a refund, in either of Apple's forms.
+/// The consumption information of an app's server about a purchase with a refund request, in either version of Apple's
+/// request.
 struct ConsumptionReport: Sendable, Hashable {
-    /// Apple's: 1 or 2.
+    /// The version of Apple's request: 1 or 2.
     let version: Int
     let members: JSONMembers
 
@@ -24,9 +25,8 @@ struct ConsumptionReport: Sendable, Hashable {
         self.members = members
     }
 
-    /// Throws `ErrorCode` and `ServerRefusal` unless Apple would take it for a transaction of that kind.
+    /// Throws `ErrorCode` and `ServerRefusal` unless Apple accepts the report for a transaction of that kind.
     func check(for kind: ProductType) throws {
-        // The first version asks for subscriptions and consumables only.
         guard version == 2 || kind == .consumable || kind == .autoRenewableSubscription else {
             throw AppStoreServerAPI.ErrorCode.invalidTransactionTypeNotSupported
         }
@@ -79,7 +79,8 @@ struct ConsumptionReport: Sendable, Hashable {
         try check(percentage: members["consumptionPercentage"], delivery, request.refundPreference, of: kind)
     }
 
-    /// Apple's numbers for a percentage out of range and for one of what was not delivered are not documented.
+    /// Checks the percentage. Apple does not document the error codes for one that is out of range or of an undelivered
+    /// product.
     private func check(
         percentage: JSONValue?, _ delivery: AppStoreServerAPI.DeliveryStatus,
         _ preference: AppStoreServerAPI.RefundPreference?, of kind: ProductType

@@ -2,12 +2,12 @@ import AppStorePayloads
 import Foundation
 import StoreModel
 
-/// The transactions that one page of a history needs: those after a place that match a request's filters.
+/// The search for one page of the transaction history: the transactions after a position that match the filters.
 struct HistorySearch: Sendable {
     let request: AppStoreServerAPI.TransactionHistoryRequest
-    /// The place after which they are.
+    /// The position after which the page begins; `nil` means the beginning.
     let start: ListPosition?
-    /// Those of a page, and one that says whether there is another page.
+    /// The size of a page, and one more, which shows whether there is another page.
     var limit = TransactionPages.size + 1
 
     init(_ request: AppStoreServerAPI.TransactionHistoryRequest, from place: PageTokens.Place) {
@@ -19,10 +19,11 @@ struct HistorySearch: Sendable {
 }
 
 extension SubscriptionState {
-    /// Those of this subscription that the search needs, in any order. The work does not depend on how many there are.
+    /// Returns the subscription's transactions that the search needs, in any order. The time does not grow with the
+    /// number of transactions.
     ///
-    /// Most transactions have the date of their purchase, so that they are in the history's order already: their place is
-    /// computed. Those that were changed later are few, because somebody changed each of them.
+    /// Most transactions were last modified at their purchase, so the runs have the order of the history and positions
+    /// in them are computed. The few that were modified later are read one by one.
     func entries(_ search: HistorySearch) -> [TransactionPages.Entry] {
         let changed = changedLater
         var found = changed.compactMap(transaction).filter(search.request.admits).map(TransactionPages.Entry.init)
@@ -38,7 +39,7 @@ extension SubscriptionState {
         return found
     }
 
-    /// The numbers of the transactions whose last change may be another than their purchase.
+    /// The numbers of the transactions that can have been modified after their purchase.
     private var changedLater: Set<Int64> {
         var ids = Set(record.revocations.keys.filter(has))
         for run in runs where run.upgradedAt != nil { ids.insert(run.latestID) }
@@ -52,7 +53,8 @@ extension SubscriptionState {
         return ids
     }
 
-    /// The transactions of a run, as if none was changed later, that are after the start and match the filters.
+    /// Returns the range of a run's transactions that are after the start and match the filters, as if none was
+    /// modified later.
     private func places(in run: Run, _ search: HistorySearch) -> Range<Int> {
         var first = transaction(run, 0)
         (first.revocation, first.restoredAt, first.upgradedAt) = (nil, nil, nil)
@@ -83,7 +85,7 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
             && admitsAnyDay(record)
     }
 
-    /// Whether it matches every filter but those of the dates.
+    /// Whether a transaction matches every filter except the dates.
     fileprivate func admitsAnyDay(_ record: TransactionRecord) -> Bool {
         let ownership: AppStoreServerAPI.InAppOwnershipType = record.isShared ? .familyShared : .purchased
         func isIn<Value: Equatable>(_ wanted: [Value], _ value: Value?) -> Bool {

@@ -3,11 +3,11 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Which notifications are asked for, as Apple would take it.
+/// The validated query of a notification history request.
 struct NotificationHistoryOrder: Sendable, Hashable {
     private(set) var query = NotificationQuery()
 
-    /// The same for the same question.
+    /// The query as a string; equal for equal queries.
     var text: String {
         [
             "\(query.start.microseconds)", "\(query.end.microseconds)", query.type?.rawValue, query.subtype?.rawValue,
@@ -15,49 +15,51 @@ struct NotificationHistoryOrder: Sendable, Hashable {
         ].map { $0 ?? "" }.joined(separator: " ")
     }
 
-    /// For how many days notifications can be asked for, as in production.
+    /// The number of days whose notifications can be queried, as in production.
     static let daysKept = 180
 
+    /// Validates a request at `now`.
+    ///
     /// Throws `invalidStartDate`, `invalidEndDate`, `startDateAfterEndDate`, `startDateTooFarInPast`,
-    /// `multipleFiltersSupplied`, `invalidNotificationType`, `invalidTransactionId`, and `generalBadRequest` for what has
-    /// no number of its own.
+    /// `multipleFiltersSupplied`, `invalidNotificationType`, `invalidTransactionId`, and `generalBadRequest` for errors
+    /// without a code of their own.
     init(
-        _ question: AppStoreServerAPI.NotificationHistoryRequest, at now: Date
+        _ request: AppStoreServerAPI.NotificationHistoryRequest, at now: Date
     ) throws(AppStoreServerAPI.ErrorCode) {
-        query.start = try Self.date(question.fields["startDate"], else: .invalidStartDate)
-        query.end = try Self.date(question.fields["endDate"], else: .invalidEndDate)
+        query.start = try Self.date(request.fields["startDate"], else: .invalidStartDate)
+        query.end = try Self.date(request.fields["endDate"], else: .invalidEndDate)
         guard query.start < query.end else { throw .startDateAfterEndDate }
         guard query.start >= now.addingTimeInterval(-Double(Self.daysKept) * 86400) else {
             throw .startDateTooFarInPast
         }
-        let asked = question.fields.filter { !$0.value.isNull }.map(\.key)
-        guard !(asked.contains("transactionId") && asked.contains("notificationType")) else {
+        let given = request.fields.filter { !$0.value.isNull }.map(\.key)
+        guard !(given.contains("transactionId") && given.contains("notificationType")) else {
             throw .multipleFiltersSupplied
         }
-        if asked.contains("notificationType") || asked.contains("notificationSubtype") {
-            try filter(question.notificationType, question.notificationSubtype, asked.contains("notificationSubtype"))
+        if given.contains("notificationType") || given.contains("notificationSubtype") {
+            try filter(request.notificationType, request.notificationSubtype, given.contains("notificationSubtype"))
         }
-        if asked.contains("transactionId") {
-            guard let id = question.transactionId, let number = Int64(id), number > 0, String(number) == id else {
+        if given.contains("transactionId") {
+            guard let id = request.transactionId, let number = Int64(id), number > 0, String(number) == id else {
                 throw .invalidTransactionId
             }
             query.transaction = TransactionID(unchecked: id)
         }
-        guard !asked.contains("onlyFailures") || question.onlyFailures != nil else { throw .generalBadRequest }
-        query.onlyFailures = question.onlyFailures ?? false
+        guard !given.contains("onlyFailures") || request.onlyFailures != nil else { throw .generalBadRequest }
+        query.onlyFailures = request.onlyFailures ?? false
     }
 
-    /// A subtype is asked for with its type.
+    /// Sets the filter. A subtype needs its type.
     private mutating func filter(
-        _ type: AppStoreServerAPI.NotificationType?, _ subtype: AppStoreServerAPI.Subtype?, _ isSubtypeAsked: Bool
+        _ type: AppStoreServerAPI.NotificationType?, _ subtype: AppStoreServerAPI.Subtype?, _ hasSubtype: Bool
     ) throws(AppStoreServerAPI.ErrorCode) {
         guard let type, let subtypes = Self.subtypes[type] else { throw .invalidNotificationType }
-        guard !isSubtypeAsked || subtype.map(subtypes.contains) ?? false else { throw .invalidNotificationType }
+        guard !hasSubtype || subtype.map(subtypes.contains) ?? false else { throw .invalidNotificationType }
         query.type = type
         query.subtype = subtype
     }
 
-    /// Whole milliseconds since 1970, before the year 10000.
+    /// Parses whole milliseconds since 1970, before the year 10000.
     private static func date(
         _ value: JSONValue?, else error: AppStoreServerAPI.ErrorCode
     ) throws(AppStoreServerAPI.ErrorCode) -> Date {
@@ -65,7 +67,7 @@ struct NotificationHistoryOrder: Sendable, Hashable {
         return Date(microseconds: Int64(milliseconds) * 1000)
     }
 
-    /// Apple: notificationType and subtype.
+    /// The subtypes of each type (Apple: notificationType and subtype).
     private static let subtypes: [AppStoreServerAPI.NotificationType: [AppStoreServerAPI.Subtype]] = [
         .consumptionRequest: [], .didChangeRenewalPref: [.upgrade, .downgrade],
         .didChangeRenewalStatus: [.autoRenewEnabled, .autoRenewDisabled], .didFailToRenew: [.gracePeriod],

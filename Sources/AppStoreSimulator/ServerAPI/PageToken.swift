@@ -1,22 +1,22 @@
 import Foundation
 import Primitives
 
-/// A place in a list that is read by pages: where a page ended.
+/// A position in a paged list: the end of a page.
 struct ListPosition: Sendable, Comparable {
     /// Microseconds since 1970.
     var at: Int64
-    /// Tells apart what has one instant.
+    /// The number that distinguishes entries of the same instant.
     var number: Int64
 
     static func < (left: Self, right: Self) -> Bool { (left.at, left.number) < (right.at, right.number) }
 }
 
-/// Places of one list as texts. Of which list a text is can be told, so that it is good for no other.
+/// The page tokens of one list. A token contains a hash of its list and is not valid for another one.
 struct PageTokens: Sendable {
-    /// What is listed, of whom, under which filters.
+    /// The identity of the list: its kind, its customer and its filters.
     let subject: String
 
-    /// Closed: a place before everything, or one within.
+    /// Closed: the beginning of the list, or a position in it.
     enum Place: Sendable, Equatable { case beginning, after(ListPosition) }
 
     func token(for place: Place) -> String {
@@ -25,17 +25,17 @@ struct PageTokens: Sendable {
             case .beginning: "0_0"
             case .after(let position): "\(position.at)_\(position.number)"
             }
-        return "\(text)_\(mark(of: text))"
+        return "\(text)_\(hash(of: text))"
     }
 
-    /// `nil` for a text that is none of this list's.
+    /// Returns the place of a token; `nil` for a string that is not a token of this list.
     func place(of token: String) -> Place? {
         let parts = token.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 3, let at = Int64(parts[0]), let number = Int64(parts[1]),
-            parts[2] == mark(of: "\(parts[0])_\(parts[1])")
+            parts[2] == hash(of: "\(parts[0])_\(parts[1])")
         else { return nil }
         return number == 0 ? .beginning : .after(ListPosition(at: at, number: number))
     }
 
-    private func mark(of place: String) -> String { Hex.encode(SHA256.hash("\(subject) \(place)".utf8).prefix(8)) }
+    private func hash(of place: String) -> String { Hex.encode(SHA256.hash("\(subject) \(place)".utf8).prefix(8)) }
 }

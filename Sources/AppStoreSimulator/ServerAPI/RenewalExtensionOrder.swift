@@ -3,16 +3,16 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What is asked of a renewal date, as Apple would take it.
+/// A validated request to extend a renewal date.
 struct RenewalExtensionOrder: Sendable, Hashable {
     let days: Int
-    /// What the developer calls the request.
+    /// The developer's identifier of the request.
     let request: String
 
     static let longestRequest = 128
 
-    init(_ question: AppStoreServerAPI.ExtendRenewalDateRequest) throws(AppStoreServerAPI.ErrorCode) {
-        try self.init(question.extendByDays, question.extendReasonCode, question.requestIdentifier)
+    init(_ request: AppStoreServerAPI.ExtendRenewalDateRequest) throws(AppStoreServerAPI.ErrorCode) {
+        try self.init(request.extendByDays, request.extendReasonCode, request.requestIdentifier)
     }
 
     /// Throws `invalidExtendByDays` (1 to 90), `invalidExtendReasonCode` (0 to 3), `invalidRequestIdentifier`.
@@ -25,7 +25,7 @@ struct RenewalExtensionOrder: Sendable, Hashable {
         self.request = try Self.identifier(request)
     }
 
-    /// A text of 1 to 128 characters. Throws `invalidRequestIdentifier`.
+    /// Returns an identifier of 1 to 128 characters. Throws `invalidRequestIdentifier`.
     static func identifier(_ text: String?) throws(AppStoreServerAPI.ErrorCode) -> String {
         guard let text, !text.isEmpty, text.count <= longestRequest, text.utf8.count <= 4 * longestRequest else {
             throw .invalidRequestIdentifier
@@ -34,25 +34,25 @@ struct RenewalExtensionOrder: Sendable, Hashable {
     }
 }
 
-/// The same for all who subscribe to a product.
+/// A validated request to extend the renewal dates of all subscribers of a product.
 struct MassExtensionOrder: Sendable, Hashable {
     let order: RenewalExtensionOrder
     let product: ProductID
-    /// `nil`: in all countries.
+    /// The countries of the subscribers; `nil` means all.
     let storefronts: [String]?
 
-    /// Throws what a single one does, and `invalidProductId` for what is no subscription of the catalogue,
-    /// `invalidEmptyStorefrontCountryCodeList`, `invalidStorefrontCountryCode`.
+    /// Throws the errors of `RenewalExtensionOrder`, `invalidProductId` for a product that is not a subscription of the
+    /// catalogue, `invalidEmptyStorefrontCountryCodeList` and `invalidStorefrontCountryCode`.
     init(
-        _ question: AppStoreServerAPI.MassExtendRenewalDateRequest, in catalogue: Catalogue
+        _ request: AppStoreServerAPI.MassExtendRenewalDateRequest, in catalogue: Catalogue
     ) throws(AppStoreServerAPI.ErrorCode) {
         order = try RenewalExtensionOrder(
-            question.extendByDays, question.extendReasonCode, question.requestIdentifier)
-        product = try Self.subscription(question.productId, in: catalogue)
-        storefronts = try Self.storefronts(question.fields["storefrontCountryCodes"])
+            request.extendByDays, request.extendReasonCode, request.requestIdentifier)
+        product = try Self.subscription(request.productId, in: catalogue)
+        storefronts = try Self.storefronts(request.fields["storefrontCountryCodes"])
     }
 
-    /// Throws `invalidProductId`.
+    /// Returns the subscription with an id. Throws `invalidProductId`.
     static func subscription(
         _ id: String?, in catalogue: Catalogue
     ) throws(AppStoreServerAPI.ErrorCode) -> ProductID {

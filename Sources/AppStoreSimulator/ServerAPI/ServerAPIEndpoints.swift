@@ -4,21 +4,21 @@ import StoreModel
 
 /// The function behind an endpoint of Apple's App Store Server API.
 struct ServerAPIHandler: Sendable {
-    /// How many requests a second Apple takes in production (Apple: Identifying rate limits).
+    /// The requests per second that Apple allows in production (Apple: Identifying rate limits).
     let rate: Int
     let respond: @Sendable (ServerCall) throws -> HTTPReply
 }
 
-/// The endpoints of Apple's App Store Server API, on Apple's paths. Id and summary are the name of Apple's page. The
-/// routes, the limits, tests and the list in `Documentation/ServerAPI.md` are made of this table.
+/// The endpoints of Apple's App Store Server API, on Apple's paths. The id and the summary are the title of Apple's
+/// page. Routes, rate limits, tests and the list in `Documentation/ServerAPI.md` use this table.
 enum ServerAPIEndpoints {
-    /// In the order of the documentation.
+    /// All endpoints, in the order of the documentation.
     static let all: [Endpoint<ServerAPIHandler>] =
         transactions + history + subscriptions + consumption + extensions + notifications
 
     typealias API = AppStoreServerAPI
 
-    /// What is answered at once, from the books alone.
+    /// Creates an endpoint that only reads from the database and responds at once.
     static func get<Fields>(
         _ path: String, _ name: String, rate: Int,
         _ answer: @escaping @Sendable (ServerCall) throws -> AppStorePayload<Fields>
@@ -26,7 +26,7 @@ enum ServerAPIEndpoints {
         endpoint(.get, path, name, rate) { .ready(HTTPResponse(json: try answer($0).json)) }
     }
 
-    /// What is done, and then answered.
+    /// Creates an endpoint that performs an action and responds with a payload.
     static func on<Fields>(
         _ method: HTTPRequest.Method, _ path: String, _ name: String, rate: Int,
         _ act: @escaping @Sendable (ServerCall) async throws -> AppStorePayload<Fields>
@@ -36,7 +36,7 @@ enum ServerAPIEndpoints {
         }
     }
 
-    /// What is done, and answered with a status alone.
+    /// Creates an endpoint that performs an action and responds with a status.
     static func on(
         _ method: HTTPRequest.Method, _ path: String, _ name: String, rate: Int, status: Int = 200,
         _ act: @escaping @Sendable (ServerCall) async throws -> Void

@@ -4,20 +4,20 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Lets in who may ask the App Store Server API, as often as the settings allow. By real time: tokens and limits belong to
-/// the network, not to the life of the store.
+/// Authenticates the requests to the App Store Server API and applies its rate limits. Both use real time, not virtual
+/// time.
 final class ServerAuthenticator: Sendable {
     private let verifier: AppStoreServerTokenVerifier
     private let clock: any WallClock
-    /// Tokens that were judged, with the time in which they hold; most servers send one for many requests.
+    /// The verified tokens, with the time in which each is valid. Most servers send one token with many requests.
     private let accepted = Locked(BoundedCache<String, Range<Date>>(capacity: 1024))
     private let rules = Locked(ServerRules())
     private let budgets = Locked(HourlyBudgets())
 
-    /// Longer ones are judged each time.
+    /// The maximum length of a cached token. Longer ones are verified each time.
     private static let rememberedLength = 2048
 
-    /// Throws `SignedDataError` when the key's file holds none.
+    /// Throws `SignedDataError` if the file of the key has no key.
     init(_ summary: SimulatedAppStore.Summary, clock: any WallClock) throws {
         let api = summary.serverAPI
         let key = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: api.privateKey))))
@@ -26,13 +26,13 @@ final class ServerAuthenticator: Sendable {
         self.clock = clock
     }
 
-    /// From now on.
+    /// Applies `rules` to all later requests.
     func follow(_ rules: ServerRules) { self.rules.withLock { $0 = rules } }
 
-    /// How many seconds of real time an answer is to take.
+    /// The delay of each response, in seconds of real time.
     var delay: Double { rules.withLock { $0.delay } }
 
-    /// Throws `SignedDataError` with the reason unless the request brings a token that holds now.
+    /// Throws `SignedDataError` with the reason unless the request has a token that is valid now.
     func authenticate(_ request: HTTPRequest) throws(SignedDataError) {
         let token = try Self.token(of: request)
         let now = clock.now()
@@ -50,8 +50,8 @@ final class ServerAuthenticator: Sendable {
         return String(parts[1])
     }
 
-    /// Throws `ServerRefusal`: the error that the settings want, or the limit of an endpoint that takes `rate` requests a
-    /// second.
+    /// Throws `ServerRefusal`: the error of the settings, or an exceeded rate limit of an endpoint with `rate` requests
+    /// per second.
     func checkLimits(_ endpoint: String, rate: Int) throws(ServerRefusal) {
         let (rules, now) = (rules.withLock { $0 }, clock.now())
         if let failure = rules.failure {

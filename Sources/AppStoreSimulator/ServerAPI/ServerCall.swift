@@ -4,7 +4,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A request of the App Store Server API, taken apart.
+/// A request to the App Store Server API: its path parameters, query and body.
 struct ServerCall: Sendable {
     let store: SimulatedAppStore
     let query: HTTPQuery
@@ -24,7 +24,7 @@ struct ServerCall: Sendable {
 
     func text(_ parameter: String) -> String { path[parameter] }
 
-    /// A number of a transaction, or of the purchase of the app. Throws `error` for what no store gives out.
+    /// Returns the number of a transaction or an app transaction. Throws `error` for any other value.
     func number(
         _ parameter: String, else error: AppStoreServerAPI.ErrorCode = .invalidTransactionId
     ) throws(AppStoreServerAPI.ErrorCode) -> Int64 {
@@ -32,7 +32,7 @@ struct ServerCall: Sendable {
         return number
     }
 
-    /// The one value of an item of the query; `nil` where there is none. Throws `error` for several.
+    /// Returns the value of a query item; `nil` if there is none. Throws `error` for several values.
     func single(
         _ item: String, else error: AppStoreServerAPI.ErrorCode
     ) throws(AppStoreServerAPI.ErrorCode) -> String? {
@@ -41,12 +41,12 @@ struct ServerCall: Sendable {
         return values.first
     }
 
-    /// The body, a JSON object. Members of another kind than they should have read as absent: each endpoint has errors of
-    /// its own for them.
+    /// Reads the body, a JSON object. Members of the wrong type count as absent; each endpoint has its own errors for
+    /// them.
     ///
     /// Throws `ServerRefusal` with status 415 for a body without `Content-Type: application/json`, which Apple's own
-    /// clients send, `JSONError`, `HTTPError` (`bodyTooLarge`), `ErrorCode.generalBadRequest`.
-    func question<Fields>(as type: AppStorePayload<Fields>.Type) async throws -> AppStorePayload<Fields> {
+    /// clients send, `JSONError`, `HTTPError` (`bodyTooLarge`) and `ErrorCode.generalBadRequest`.
+    func body<Fields>(as type: AppStorePayload<Fields>.Type) async throws -> AppStorePayload<Fields> {
         guard request.refusalOfMediaType == nil else { throw ServerRefusal(status: 415) }
         guard case .object(let members) = try await request.body.json(upTo: Self.bodyLimit) else {
             throw AppStoreServerAPI.ErrorCode.generalBadRequest

@@ -1,7 +1,8 @@
 import HTTPCore
 import StoreModel
 
-/// The App Store Server API on Apple's paths and with Apple's manners: the token first, then the path, then the limits.
+/// The App Store Server API on Apple's paths. As at Apple, it checks the token first, then the path, then the rate
+/// limits.
 struct ServerRoutes: HTTPHandler {
     static let prefix = "/inApps/"
 

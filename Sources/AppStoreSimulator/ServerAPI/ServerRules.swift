@@ -3,16 +3,17 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What the settings want the App Store Server API to do.
+/// The settings for the App Store Server API.
 struct ServerRules: Sendable, Hashable {
-    /// Closed: whose limits hold.
+    /// Closed: the rate limits that apply.
     enum RateLimit: String, Sendable, CaseIterable {
         case off
-        /// A tenth of production's.
+        /// A tenth of the limits of production.
         case sandbox
         case production
 
-        /// How many requests an hour takes of an endpoint that takes `rate` a second in production; `nil`: any number.
+        /// Returns the requests per hour to an endpoint with `rate` requests per second in production; `nil` means no
+        /// limit.
         func budget(of rate: Int) -> Int? {
             switch self {
             case .off: nil
@@ -23,12 +24,12 @@ struct ServerRules: Sendable, Hashable {
     }
 
     var rateLimit = RateLimit.off
-    /// The error with which everything is answered.
+    /// The error of every response.
     var failure: AppStoreServerAPI.ErrorCode?
-    /// Seconds of real time before anything is answered.
+    /// The delay of each response, in seconds of real time.
     var delay = 0.0
 
-    /// From settings by name; what is none of these is passed over.
+    /// Reads the rules from settings by name. Other settings are ignored.
     init(_ settings: [String: JSONValue] = [:]) {
         rateLimit = settings[StoreSetting.serverAPIRateLimit.name]?.stringValue.flatMap(RateLimit.init) ?? .off
         failure = settings[StoreSetting.serverAPIError.name]?.stringValue.flatMap { Int($0) }
@@ -38,13 +39,12 @@ struct ServerRules: Sendable, Hashable {
     }
 }
 
-/// How often each endpoint was asked in the current hour of the clock (Apple: Identifying rate limits).
+/// The number of requests to each endpoint in the current hour (Apple: Identifying rate limits).
 struct HourlyBudgets: Sendable {
     private var hour = 0
     private var spent: [String: Int] = [:]
 
-    /// Takes one of `budget` requests. Where all are spent nothing is taken, and the instant at which the next hour begins
-    /// is returned.
+    /// Uses one of `budget` requests. Returns the start of the next hour if none is left, otherwise `nil`.
     mutating func take(_ endpoint: String, of budget: Int, at now: Date) -> Date? {
         let current = Int((now.timeIntervalSince1970 / 3600).rounded(.down))
         if current != hour {

@@ -3,9 +3,10 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// How the App Store Server API finds what it is asked about, and signs what it says.
+/// Searches and signatures for the App Store Server API.
 extension SimulatedAppStore {
-    /// A transaction as it is now. Throws `ErrorCode` (`appTransactionIdNotSupported`, `transactionIdNotFound`).
+    /// Returns a transaction as it is now. Throws `ErrorCode` (`appTransactionIdNotSupported`,
+    /// `transactionIdNotFound`).
     func findSale(_ transaction: Int64) throws -> Sale {
         try read({ try $0.owner(ofTransaction: transaction) }) { db, account, now in
             guard let (record, state) = try db.transaction(transaction, at: now) else {
@@ -15,7 +16,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// What is so now for the customer who has a transaction of that number, or got the app under it.
+    /// Reads the account that has a transaction or an app transaction with number `id`.
     ///
     /// Throws `ErrorCode.transactionIdNotFound`.
     func findCustomer<Value: Sendable>(
@@ -29,7 +30,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Signed now, for a server.
+    /// Signs transactions now, for a server.
     func sign(_ transactions: [TransactionRecord], of account: SimulatorDatabase.Account, at now: Date) throws
         -> [String]
     {
@@ -40,7 +41,8 @@ extension SimulatedAppStore {
 }
 
 extension SimulatorDatabase {
-    /// Whose a transaction is, or is to be. Throws `ErrorCode.appTransactionIdNotSupported`, and `missing`.
+    /// Returns the account that has a transaction, or gets it by a renewal. Throws
+    /// `ErrorCode.appTransactionIdNotSupported`, and `missing`.
     func owner(
         ofTransaction id: Int64, else missing: AppStoreServerAPI.ErrorCode = .transactionIdNotFound
     ) throws -> Account {
@@ -49,7 +51,7 @@ extension SimulatorDatabase {
             ? missing : AppStoreServerAPI.ErrorCode.appTransactionIdNotSupported
     }
 
-    /// Throws `ErrorCode.transactionIdNotFound`.
+    /// Returns the account of a transaction or an app transaction. Throws `ErrorCode.transactionIdNotFound`.
     func owner(ofAny id: Int64) throws -> Account {
         guard let account = try customer(ofTransaction: id) ?? customer(ofAppTransaction: id) else {
             throw AppStoreServerAPI.ErrorCode.transactionIdNotFound

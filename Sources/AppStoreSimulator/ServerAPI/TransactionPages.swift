@@ -2,14 +2,15 @@ import AppStorePayloads
 import Foundation
 import StoreModel
 
-/// A customer's transactions as they are read, 20 at a time, in the order of an instant that each has.
+/// The pages of a customer's transactions: 20 at a time, in the order of an instant of each.
 ///
-/// A page ends at an instant and a transaction, and its revision names both: what comes later comes after it, so pages do
-/// not shift while transactions are added, and a revision that was kept leads to what is new.
+/// The revision of a page contains the instant and the number of its last transaction. New transactions come after it,
+/// so pages do not shift, and an old revision returns the new transactions.
 struct TransactionPages: Sendable {
     static let size = 20
 
-    /// What is listed, of whom, under which filters: a revision of one list is none of another.
+    /// The identity of the list: its kind, its customer and its filters. The revision of one list is not valid for
+    /// another.
     let subject: String
     var isDescending = false
 
@@ -17,7 +18,7 @@ struct TransactionPages: Sendable {
         var at: Date
         var transaction: TransactionRecord
 
-        /// In the history, which is in the order of the last changes.
+        /// Creates an entry of the history, which is in the order of the last modifications.
         init(_ transaction: TransactionRecord) { self.init(at: transaction.modifiedAt, transaction: transaction) }
 
         init(at date: Date, transaction: TransactionRecord) {
@@ -34,14 +35,16 @@ struct TransactionPages: Sendable {
         var hasMore: Bool
     }
 
-    /// Where the page that follows `revision` begins; without one the first page. Throws `invalidRequestRevision`.
+    /// Returns the start of the page after `revision`, or of the first page without one. Throws
+    /// `invalidRequestRevision`.
     func start(after revision: String?) throws(AppStoreServerAPI.ErrorCode) -> PageTokens.Place {
         guard let revision else { return .beginning }
         guard let place = PageTokens(subject: subject).place(of: revision) else { throw .invalidRequestRevision }
         return place
     }
 
-    /// The page that begins at `place`. `entries` are all there are, or at least those of this page and the next one.
+    /// Returns the page that begins at `place`. `entries` must contain those of this page and the first of the next
+    /// one.
     func page(_ entries: [Entry], from place: PageTokens.Place) -> Page {
         var rest = entries.map { (position: $0.position, transaction: $0.transaction) }
         if case .after(let start) = place {
@@ -57,7 +60,7 @@ struct TransactionPages: Sendable {
 }
 
 extension TransactionRecord {
-    /// When the store last changed what it says of it: Apple's "recently modified date".
+    /// The instant of the last modification: Apple's "recently modified date".
     var modifiedAt: Date {
         [sharedAt, upgradedAt, revocation?.at, restoredAt].compactMap(\.self).reduce(purchaseDate, max)
     }

@@ -3,26 +3,26 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// For which device a document is signed: what StoreKit hands out is bound to the device that asked.
+/// The values that bind a signed document to a device, as StoreKit does.
 struct DeviceStamp: Sendable, Hashable {
-    /// The device's verification id and the id of its vendor: in this store one and the same.
+    /// The device verification id, which is also the vendor identifier in this store.
     let device: UUID
-    /// The store's, so that a store of the same seed makes the same nonces.
+    /// The seed of the store. Stores of the same seed create the same nonces.
     let seed: UInt64
 
-    /// `nil` for a device whose name is no UUID.
+    /// Returns `nil` if the id of the device is not a UUID.
     init?(_ device: DeviceID, seed: UInt64) {
         guard let id = UUID(text: device.rawValue) else { return nil }
         self.device = id
         self.seed = seed
     }
 
-    /// A UUID of version 5 over the seed, the device and what is signed.
+    /// Returns a UUID of version 5 over the seed, the device and the name of the document.
     func nonce(for document: String) -> UUID {
         UUID(namespace: .simulatedStore, name: "nonce \(seed) \(device.uuidString) \(document)")
     }
 
-    /// The members `deviceVerification` and `deviceVerificationNonce` of a document.
+    /// Returns the members `deviceVerification` and `deviceVerificationNonce` of a document.
     func marks(for document: String) throws -> (verification: String, nonce: String) {
         let nonce = nonce(for: document)
         return (
@@ -30,6 +30,6 @@ struct DeviceStamp: Sendable, Hashable {
         )
     }
 
-    /// The 16 bytes that go into the hash of the device's receipt.
+    /// The 16 bytes that the hash of the device's receipt contains.
     var opaqueValue: [UInt8] { withUnsafeBytes(of: nonce(for: "receipt").uuid) { Array($0) } }
 }

@@ -3,17 +3,17 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Judges what an app's server signed for a payment, as the App Store does: with the keys of the app's team.
+/// Verifies the signatures of an app's server on a payment's offers, as the App Store does.
 ///
-/// Those are the store's own, that of the App Store Server API and the one of the catalogue's file. A signature is good for
-/// one purchase, and for a day of the clock on the wall or of the store's. An offer that nobody signed is sold as well, as in
-/// StoreKit testing in Xcode.
+/// It accepts the store's key for the App Store Server API and the key of the catalogue file. A signature is valid for
+/// one purchase, and for a day of real or virtual time. An offer without a signature is sold as well, as in StoreKit
+/// testing in Xcode.
 struct OfferVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let requests: AppStoreRequestVerifier
     private let bundleID: BundleID
 
-    /// Throws `SignedDataError` when the store's own key cannot be read. One of the catalogue that is none counts as absent.
+    /// Throws `SignedDataError` if the store's own key cannot be read. An invalid key in the catalogue is ignored.
     init(_ summary: SimulatedAppStore.Summary, _ offersKey: OffersKey?) throws {
         let own = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: summary.serverAPI.privateKey))))
         var keys = [summary.serverAPI.keyID: own.verificationKey]
@@ -25,7 +25,8 @@ struct OfferVerifier: Sendable {
         requests = AppStoreRequestVerifier(keys: keys, issuerID: summary.serverAPI.issuerID, bundleID: bundleID)
     }
 
-    /// Whether the customer gets the introductory offer, where the app's server says so.
+    /// Verifies the signatures of a payment. Returns whether the customer gets the introductory offer; `nil` if the
+    /// app's server did not decide.
     ///
     /// `wallClock` is the real time. Throws `StoreFailure` (`invalidOfferSignature`, `missingOfferParameters`).
     func verify(_ payment: Payment, in event: SimulatorEvent, wallClock: Date) throws -> Bool? {
@@ -78,7 +79,7 @@ struct OfferVerifier: Sendable {
         try current(at: instants) { try requests.verify(jws, at: $0) }
     }
 
-    /// The answer of the first instant at which the signature is current.
+    /// Returns the result of `verify` for the first instant at which the signature is current.
     private func current<Value>(at instants: [Date], _ verify: (Date) throws -> Value) throws -> Value {
         for instant in instants.dropLast() {
             do { return try verify(instant) } catch let error as SignedDataError where error.code == .notCurrent {}
@@ -86,7 +87,8 @@ struct OfferVerifier: Sendable {
         return try verify(instants[instants.count - 1])
     }
 
-    /// A request names a transaction of the customer, or how the customer got the app.
+    /// Checks the customer and uses up the nonce. The request names a transaction or the app transaction of the
+    /// customer.
     private func use(_ signed: SignedAppStoreRequest, in event: SimulatorEvent) throws {
         if let id = signed.request.transactionID, id.rawValue != event.account.appTransactionID {
             let owner = try id.number.flatMap { try event.db.transaction($0, at: event.now) }?.0.accountID

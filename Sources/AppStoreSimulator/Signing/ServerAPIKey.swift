@@ -2,18 +2,18 @@ import Foundation
 import Primitives
 import SignedData
 
-/// The key with which a server asks the App Store Server API, as App Store Connect would hand it out.
+/// The key with which a server signs its requests to the App Store Server API, as App Store Connect issues it.
 public struct ServerAPIKey: Sendable, Hashable {
-    /// Ten letters and digits that name the key.
+    /// The key ID: ten letters and digits.
     public let keyID: String
-    /// The team, as a UUID.
+    /// The issuer ID of the team: a UUID.
     public let issuerID: String
     /// The path of the private key (PKCS#8 in PEM, mode 0600).
     public let privateKey: String
 
-    /// The key kept in `folder`, made at the first call.
+    /// Reads the key in `folder`. The first call creates it.
     ///
-    /// Throws `SimulatorError` (`dataFolder`) when the file cannot be written, `SignedDataError` when it holds no key.
+    /// Throws `SimulatorError` (`dataFolder`) if the file cannot be written, and `SignedDataError` if it has no key.
     static func open(in folder: String, issuer fingerprint: [UInt8]) throws -> ServerAPIKey {
         let path = folder + "/server-api-key.p8"
         if !FileManager.default.fileExists(atPath: path) {
@@ -25,7 +25,7 @@ public struct ServerAPIKey: Sendable, Hashable {
         return ServerAPIKey(keyID: keyID, issuerID: issuer.uuidString.lowercased(), privateKey: path)
     }
 
-    /// The file is readable by its owner only from its first byte on, and complete once it has its name.
+    /// Writes a file that only its owner can read, and renames it into place when it is complete.
     private static func writePrivately(_ bytes: [UInt8], to path: String) throws {
         let draft = path + ".draft"
         unlink(draft)
@@ -43,7 +43,7 @@ public struct ServerAPIKey: Sendable, Hashable {
 }
 
 extension UUID {
-    /// The namespace of everything the simulator names by UUID.
+    /// The namespace of the UUIDs that the simulator computes.
     static let simulatedStore = UUID(
         uuid: (0x5B, 0x0F, 0x1C, 0x63, 0xD2, 0x7E, 0x4A, 0x91, 0x8C, 0x3A, 0x64, 0xE8, 0x0B, 0x97, 0x2F, 0xD5))
 }

@@ -4,17 +4,17 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Signs what the store says about transactions, when somebody reads it.
+/// Signs transactions, renewal info and app transactions when they are read.
 struct StoreSigner: Sendable {
     let signer: JWSSigner
     let bundleID: BundleID
     private let catalogue: Catalogue
     private let signed = Locked<[Document: String]>([:])
 
-    /// What was signed before is given out again as long as it says the same.
+    /// A document whose signed form is reused while its contents are the same.
     private enum Document: Hashable {
         case transaction(TransactionRecord, appTransactionID: String, DeviceStamp?)
-        /// What is so again is said anew: whoever reads it goes by the later date.
+        /// Renewal info that changes back is signed again, because readers use the later date.
         case renewalInfo(RenewalInfo, since: Date, appTransactionID: String, DeviceStamp?)
     }
 
@@ -26,8 +26,8 @@ struct StoreSigner: Sendable {
         self.catalogue = catalogue
     }
 
-    /// A transaction as an app gets it on a device. `isFresh`: signed at `now`; otherwise as it was first signed in this
-    /// state.
+    /// Returns a transaction for an app on a device. With `isFresh` it is signed at `now`; otherwise the first signed
+    /// form of the same state is reused.
     func storeTransaction(
         _ record: TransactionRecord, _ state: SubscriptionState?, for device: SimulatorDatabase.Device, at now: Date,
         isFresh: Bool
@@ -57,7 +57,7 @@ struct StoreSigner: Sendable {
             })
     }
 
-    /// For a device, or for a server.
+    /// Signs a transaction, for a device with `stamp` or for a server.
     func sign(
         _ record: TransactionRecord, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date,
         isFresh: Bool
@@ -71,7 +71,7 @@ struct StoreSigner: Sendable {
         }
     }
 
-    /// For a device, or for a server.
+    /// Signs the renewal info of a subscription, for a device with `stamp` or for a server.
     func sign(
         _ state: SubscriptionState, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
     ) throws -> String {
@@ -87,7 +87,8 @@ struct StoreSigner: Sendable {
         }
     }
 
-    /// How an account got the app itself, for one of its devices. The account got it when it was created.
+    /// Signs the app transaction of an account for one of its devices. Its purchase date is the creation of the
+    /// account.
     func appTransaction(of device: SimulatorDatabase.Device, version: String, at now: Date) throws -> String {
         var payload = payload(ofAppTransaction: device.account, version: version, at: now)
         if let marks = try device.stamp?.marks(for: "app transaction") {
@@ -96,7 +97,7 @@ struct StoreSigner: Sendable {
         return try signer.sign(payload)
     }
 
-    /// The same for a server.
+    /// Signs the app transaction of an account for a server.
     func appTransaction(of account: SimulatorDatabase.Account, version: String, at now: Date) throws -> String {
         try signer.sign(payload(ofAppTransaction: account, version: version, at: now))
     }
@@ -124,7 +125,6 @@ struct StoreSigner: Sendable {
         guard !isFresh else { return text }
         return signed.withLock { signed in
             if signed.count >= Self.rememberedDocuments { signed.removeAll() }
-            // Whoever was first to sign it has given it out.
             if let first = signed[document] { return first }
             signed[document] = text
             return text
@@ -196,7 +196,7 @@ struct StoreSigner: Sendable {
     }
 }
 
-/// How a subscription will go on, as the store says it.
+/// The next renewal of a subscription, as the signed renewal info describes it.
 struct RenewalInfo: Sendable, Hashable {
     var originalID: Int64
     var productID: ProductID
@@ -205,11 +205,11 @@ struct RenewalInfo: Sendable, Hashable {
     var expirationIntent: ExpirationIntent?
     var graceEnd: Date?
     var isInBillingRetry: Bool?
-    /// Whether the customer agreed to the price increase that comes; `nil` where none does.
+    /// Whether the customer consented to the next price increase; `nil` if there is none.
     var hasConsented: Bool?
     /// The offer of the next period.
     var offer: AppliedOffer?
-    /// What the next period costs; `nil` when there is none.
+    /// The price of the next period; `nil` if there is none.
     var price: Price?
     var currency: String
     var startedAt: Date

@@ -1,14 +1,15 @@
 import HTTPCore
 import StoreModel
 
-/// Apple's `/verifyReceipt`: whatever is asked, the HTTP status is 200 and the answer JSON with a status of its own.
+/// Apple's `/verifyReceipt`. The HTTP status is always 200; the status of the receipt is in the JSON response.
 ///
-/// The body may say that it is of any type: many of its clients send JSON as a form. It changes nothing, and the
-/// gate of `SimulatedAppStore.handler` keeps web pages out.
+/// The media type of the body is not checked, because many clients send JSON as a form. The request changes nothing,
+/// and `SimulatedAppStore.handler` refuses requests of web pages.
 struct ReceiptEndpoint: HTTPHandler {
     let store: SimulatedAppStore
 
-    /// Whose address a path is; `nil`: whose the setting `verifyReceiptEnvironment` says. Apple has a host for each.
+    /// The environment of each path; `nil` means the one of the setting `verifyReceiptEnvironment`. Apple has a host
+    /// per environment.
     static let paths: [String: AppStoreEnvironment?] = ["/verifyReceipt": nil, "/sandbox/verifyReceipt": .sandbox]
 
     func respond(to request: HTTPRequest) -> HTTPReply {

@@ -1,38 +1,40 @@
 import SignedData
 
-/// What `/verifyReceipt` says of a receipt as a whole. Closed: those of Apple's statuses that this store gives (Apple:
-/// status); all but `valid` are thrown.
+/// The status in a response of `/verifyReceipt`. Closed: those of Apple's statuses that this store returns (Apple:
+/// status). All but `valid` are thrown.
 enum ReceiptStatus: Int, Error, CaseIterable {
     case valid = 0
     /// The request was not a POST.
     case notPost = 21000
-    /// The body, or the receipt in it, is not what it should be.
+    /// The body, or the receipt in it, is malformed.
     case malformed = 21002
-    /// This store did not make the receipt, or not for this app, or it was changed.
+    /// The receipt is from another store or for another app, or it was changed.
     case notAuthenticated = 21003
-    /// The password is not the shared secret, or is missing where there are subscriptions.
+    /// The password is not the shared secret, or it is missing and the receipt has subscriptions.
     case wrongSecret = 21004
-    /// Only on request, as the next, which Apple gives for receipts of before iOS 7.
+    /// The receipt server is unavailable. Only returned if a tester sets it.
     case unavailable = 21005
+    /// The subscription has expired, which Apple returns for receipts of before iOS 7. Only returned if a tester sets
+    /// it.
     case subscriptionExpired = 21006
     /// A sandbox receipt at the production address.
     case sandboxReceipt = 21007
     /// A production receipt at the sandbox address.
     case productionReceipt = 21008
-    /// The books cannot be read.
+    /// The simulator database cannot be read.
     case internalError = 21009
-    /// The account of the receipt is not in the books.
+    /// The account of the receipt is not in the simulator database.
     case unknownAccount = 21010
-    /// Only on request: one of those that Apple says are various errors of access to its data (21100 to 21199).
+    /// One of Apple's various data access errors (21100 to 21199). Only returned if a tester sets it.
     case noAccessToData = 21199
 
-    /// Whether the same question may have another answer soon.
+    /// Whether the same request can succeed later.
     var isRetryable: Bool { [.unavailable, .internalError, .noAccessToData].contains(self) }
 
-    /// What a tester can ask for by the setting `errors.verifyReceipt`.
+    /// The statuses that the setting `errors.verifyReceipt` can have.
     static let injectable = allCases.filter { $0 != .valid && $0 != .notPost }
 
-    /// Why a receipt is not believed.
+    /// Creates the status of a receipt that failed verification with `error`.
     init(_ error: SignedDataError) {
         self = [.malformed, .tooLarge].contains(error.code) ? .malformed : .notAuthenticated
     }

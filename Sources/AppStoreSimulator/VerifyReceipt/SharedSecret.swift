@@ -1,19 +1,19 @@
 import Primitives
 import StoreModel
 
-/// An app's shared secret as the store keeps, lists and exports it: its SHA-256, from which nobody reads it back.
+/// An app's shared secret as the store keeps, lists and exports it: its SHA-256 hash, which does not reveal the secret.
 struct SharedSecret: Hashable, Sendable {
     /// `sha256:` and 64 hexadecimal digits.
     let kept: String
 
-    /// Of a secret as people write it, or of what `kept` was before; `nil` for what is empty, longer than 255 bytes or has a
-    /// control character.
+    /// Creates the value from a secret, or from a value of `kept`. Returns `nil` for a secret that is empty, longer
+    /// than 255 bytes or has a control character.
     init?(_ given: String) {
         guard AccountName.isValid(given) else { return nil }
         kept = Self.isKept(given) ? given : Self.digest(of: given)
     }
 
-    func isSame(as password: String) -> Bool { Self.digest(of: password) == kept }
+    func matches(_ password: String) -> Bool { Self.digest(of: password) == kept }
 
     private static let prefix = "sha256:"
 

@@ -4,19 +4,20 @@ import SignedData
 import StoreModel
 
 extension SimulatedAppStore {
-    /// The answer to a body that was sent to `/verifyReceipt`, whatever it is. Nothing in a receipt is read before its
-    /// signature was found to be this store's.
+    /// Returns the response to any body that was sent to `/verifyReceipt`. The contents of a receipt are read after its
+    /// signature was verified.
     ///
-    /// - Parameter address: Whose address it was sent to; `nil`: as the setting `verifyReceiptEnvironment` has it.
+    /// - Parameter address: The environment of the address; `nil` means the one of the setting
+    ///   `verifyReceiptEnvironment`.
     func verifyReceipt(_ body: [UInt8], at address: AppStoreEnvironment?) -> VerifyReceiptAnswer {
         var environment = address ?? .sandbox
         do {
             let settings = try database.read { try SimulatorDatabase($0).settings() }
             let isProduction = settings[StoreSetting.verifyReceiptEnvironment.name] == "production"
             if address == nil, isProduction { environment = .production }
-            let asked = settings[StoreSetting.verifyReceiptErrors.name]?.stringValue.flatMap { Int($0) }
-            let injected = asked.flatMap(ReceiptStatus.init)
-            // Apple decodes the receipt all the same where a subscription has expired.
+            let status = settings[StoreSetting.verifyReceiptErrors.name]?.stringValue.flatMap { Int($0) }
+            let injected = status.flatMap(ReceiptStatus.init)
+            // With `subscriptionExpired`, Apple decodes the receipt as well.
             if let injected, injected != .subscriptionExpired { throw injected }
             let request = try VerifyReceiptRequest(parsing: body)
             return try answer(request, in: environment, settings, injected ?? .valid)
@@ -45,7 +46,7 @@ extension SimulatedAppStore {
         case .production: throw ReceiptStatus.productionReceipt
         default: throw ReceiptStatus.notAuthenticated
         }
-        guard request.mayBeAnswered(about: receipt, settings) else { throw ReceiptStatus.wrongSecret }
+        guard request.isAuthorized(for: receipt, settings) else { throw ReceiptStatus.wrongSecret }
         let content = try read({ db in
             guard let id = receipt.appTransactionID, let account = try db.account(appTransactionID: id) else {
                 throw ReceiptStatus.unknownAccount
@@ -53,7 +54,7 @@ extension SimulatedAppStore {
             return account
         }) { try ReceiptContent($0, $1, at: $2) }
         var latest = content.receipt(of: configuration)
-        // For the same device: what binds a receipt to it does not depend on what was bought.
+        // The new receipt is bound to the same device.
         (latest.opaqueValue, latest.sha1Hash) = (receipt.opaqueValue, receipt.sha1Hash)
         return VerifyReceiptAnswer(
             status, in: environment, receipt, content, latestReceipt: try receiptSigner.sign(latest),
@@ -62,23 +63,23 @@ extension SimulatedAppStore {
 }
 
 extension VerifyReceiptRequest {
-    /// Whether its password is the store's shared secret, where there is one. Apple demands it for receipts with
+    /// Whether the password is the store's shared secret, if one is set. Apple requires it for receipts with
     /// subscriptions.
-    fileprivate func mayBeAnswered(about receipt: AppReceipt, _ settings: [String: JSONValue]) -> Bool {
+    fileprivate func isAuthorized(for receipt: AppReceipt, _ settings: [String: JSONValue]) -> Bool {
         let kept = settings[StoreSetting.sharedSecret.name]
         guard let kept, kept != StoreSetting.sharedSecret.off, let secret = kept.stringValue.flatMap(SharedSecret.init)
         else { return true }
-        if let password { return secret.isSame(as: password) }
+        if let password { return secret.matches(password) }
         return !receipt.inAppPurchases.contains { $0.productType == .autoRenewableSubscription }
     }
 }
 
 extension ReceiptVerifier.Configuration {
-    /// Of a store that judges what it made itself, for whichever environment it plays.
+    /// Returns the configuration of a store that verifies its own receipts, in both environments.
     static func ofStore(selling app: BundleID, root: Certificate) -> ReceiptVerifier.Configuration {
         var configuration = ReceiptVerifier.Configuration(
             bundleIDs: [app], environments: [.sandbox, .production], trustAnchors: [TrustAnchor(root)])
-        // Of some thirty thousand purchases.
+        // Enough for about thirty thousand purchases.
         configuration.maximumLength = 12 << 20
         configuration.maximumAttributes = 400_000
         return configuration

@@ -3,11 +3,12 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// What `/verifyReceipt` answers (Apple: responseBody). Most numbers and truth values in it are texts, as Apple's are.
+/// The response of `/verifyReceipt` (Apple: responseBody). Most numbers and Boolean values are strings, as in Apple's.
 struct VerifyReceiptAnswer {
     let json: JSONValue
 
-    /// A refusal; without an environment where nothing was looked at. Apple has written the last member both ways.
+    /// Creates a response with only a status. It has no environment if the receipt was not read. Apple has used both
+    /// spellings of the last member.
     init(_ status: ReceiptStatus, in environment: AppStoreEnvironment? = nil) {
         var members: JSONMembers = ["status": .number(status.rawValue)]
         members["environment"] = environment.map { .string($0.rawValue) }
@@ -16,7 +17,8 @@ struct VerifyReceiptAnswer {
         json = .object(members)
     }
 
-    /// A question that stays too large however often it is asked. Apple's answers have sentences in the same member.
+    /// Creates the response to a request that is too large, which cannot be retried. Apple's responses have messages in
+    /// `exception` as well.
     init(_ error: SimulatorError, in environment: AppStoreEnvironment) {
         var members: JSONMembers = ["status": .number(ReceiptStatus.internalError.rawValue)]
         members["environment"] = .string(environment.rawValue)
@@ -26,12 +28,12 @@ struct VerifyReceiptAnswer {
         json = .object(members)
     }
 
-    /// The receipt as it was sent, and how things stand now: what follows `receipt` is there only if the account has ever
-    /// subscribed.
+    /// Creates a response with the receipt that was sent and the current state. The members after `receipt` are only
+    /// there if the account has ever subscribed.
     ///
     /// - Parameters:
-    ///   - latestReceipt: A receipt made now, in DER.
-    ///   - excludesOld: Of each subscription only the latest transaction is told.
+    ///   - latestReceipt: A new receipt, in DER.
+    ///   - excludesOld: Whether only the latest transaction of each subscription is included.
     init(
         _ status: ReceiptStatus, in environment: AppStoreEnvironment, _ receipt: AppReceipt,
         _ content: ReceiptContent, latestReceipt: [UInt8], excludesOld: Bool, _ catalogue: Catalogue
@@ -55,7 +57,7 @@ struct VerifyReceiptAnswer {
 }
 
 extension ReceiptContent {
-    /// Each subscription once, the oldest first.
+    /// Each subscription once, oldest first.
     fileprivate var states: [SubscriptionState] {
         var known: Set<Int64> = []
         return current.compactMap(\.state).filter { known.insert($0.record.originalID).inserted }
@@ -81,7 +83,6 @@ extension AppReceipt {
         let known = Dictionary(content.history.map { ($0.transaction.transactionID, $0.transaction) }) { first, _ in
             first
         }
-        // A receipt is a set; the oldest purchase is told first.
         let purchases = inAppPurchases.sorted {
             ($0.purchaseDate ?? .distantPast, $0.transactionID?.rawValue ?? "")
                 < ($1.purchaseDate ?? .distantPast, $1.transactionID?.rawValue ?? "")
@@ -92,8 +93,8 @@ extension AppReceipt {
 }
 
 extension AppReceipt.InAppPurchase {
-    /// Apple: responseBody.Receipt.In_app and responseBody.Latest_receipt_info. What receipts do not have comes from the
-    /// books, where the transaction is in them.
+    /// Apple: responseBody.Receipt.In_app and responseBody.Latest_receipt_info. Members that a receipt lacks come from
+    /// `record`.
     fileprivate func answer(_ record: TransactionRecord?) -> JSONValue {
         let isSubscription = productType == .autoRenewableSubscription
         var members = JSONMembers()
@@ -131,7 +132,6 @@ extension SubscriptionState {
         members["original_transaction_id"] = .string("\(info.originalID)")
         members["auto_renew_product_id"] = .string(info.renewsTo.rawValue)
         members["auto_renew_status"] = .flag(info.autoRenews)
-        // While a payment is tried again the period has ended, for want of it.
         let intent = retryEnd == nil ? info.expirationIntent : .billingError
         members["expiration_intent"] = intent.map { .string("\($0.rawValue)") }
         members["is_in_billing_retry_period"] = info.isInBillingRetry.map { .flag($0) }
@@ -147,7 +147,7 @@ extension SubscriptionState {
 }
 
 extension AppliedOffer {
-    /// Its identifier, if it is of that kind.
+    /// Returns its identifier if the offer is of `kind`.
     fileprivate func id(of kind: Kind) -> JSONValue? { self.kind == kind ? id.map { .string($0) } : nil }
 }
 
@@ -156,7 +156,7 @@ extension JSONValue {
 }
 
 extension JSONMembers {
-    /// A date in Apple's three ways: in UTC, in milliseconds since 1970, and in California.
+    /// Adds a date in Apple's three forms: in UTC, in milliseconds since 1970, and in Pacific time.
     ///
     ///     "expires_date": "2026-11-20 14:40:00 Etc/GMT", "expires_date_ms": "1795185600000",
     ///     "expires_date_pst": "2026-11-20 06:40:00 America/Los_Angeles"
@@ -168,7 +168,7 @@ extension JSONMembers {
         self["\(name)_pst"] = .string("\(Self.clock(date.addingTimeInterval(Double(offset)))) America/Los_Angeles")
     }
 
-    /// Foundation brings its own table of time zones.
+    /// The time zone of the members that end in `_pst`; Foundation has a table of time zones.
     private static let california = TimeZone(identifier: "America/Los_Angeles")
 
     private static func clock(_ date: Date) -> String {

@@ -1,18 +1,19 @@
 import Primitives
 import SignedData
 
-/// What an app's server sends to `/verifyReceipt` (Apple: requestBody).
+/// The request of an app's server to `/verifyReceipt` (Apple: requestBody).
 struct VerifyReceiptRequest: Sendable {
-    /// PKCS #7, as it came.
+    /// The receipt: PKCS #7 bytes.
     let receipt: [UInt8]
     let password: String?
-    /// Of each subscription only the latest transaction is asked for.
+    /// Whether the response includes only the latest transaction of each subscription.
     let excludesOldTransactions: Bool
 
-    /// Of the body, in bytes: twice what the longest receipt has in base64.
+    /// The maximum length of the body in bytes: twice the length of the longest receipt in base64.
     static let longestBody = 32 << 20
 
-    /// Throws `malformed` for what is not the JSON that Apple documents. A member that is null is one that is not there.
+    /// Parses a body. Throws `malformed` unless it is the JSON that Apple documents. A member that is null counts as
+    /// absent.
     init(parsing body: [UInt8]) throws(ReceiptStatus) {
         guard let json = try? JSONValue(parsing: body, depth: 16), let members = json.objectValue,
             let encoded = members["receipt-data"]?.stringValue,

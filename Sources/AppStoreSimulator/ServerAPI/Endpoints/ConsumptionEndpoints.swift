@@ -7,38 +7,41 @@ import Primitives
 import StoreModel
 
 extension ServerAPIEndpoints {
-    /// What the store is told before it decides about a refund.
+    /// The endpoints that receive consumption information before a refund is decided.
     static let consumption: [Endpoint<ServerAPIHandler>] = [
         on(
             .put, "/inApps/v2/transactions/consumption/{transactionId}", "Send Consumption Information", rate: 50,
             status: 202
         ) { call in
             let transaction = try call.number("transactionId")
-            let question = try await call.question(as: API.ConsumptionRequest.self)
-            try await call.store.take(ConsumptionReport(question), of: transaction)
+            let request = try await call.body(as: API.ConsumptionRequest.self)
+            try await call.store.save(ConsumptionReport(request), of: transaction)
         },
         on(
             .put, "/inApps/v1/transactions/consumption/{transactionId}", "Send Consumption Information V1", rate: 50,
             status: 202
         ) { call in
             let transaction = try call.number("transactionId")
-            let question = try await call.question(as: API.ConsumptionRequestV1.self)
-            try await call.store.take(ConsumptionReport(question), of: transaction)
+            let request = try await call.body(as: API.ConsumptionRequestV1.self)
+            try await call.store.save(ConsumptionReport(request), of: transaction)
         },
     ]
 }
 
 extension SimulatedAppStore {
-    /// Keeps a report in place of an earlier one. Throws `ErrorCode` and `ServerRefusal`, and keeps nothing then.
-    fileprivate func take(_ report: ConsumptionReport, of transaction: Int64) async throws {
+    /// Stores a report, and replaces an earlier one. Throws `ErrorCode` and `ServerRefusal` for an invalid report.
+    fileprivate func save(_ report: ConsumptionReport, of transaction: Int64) async throws {
         let sale = try findSale(transaction)
         guard !sale.transaction.isShared else { throw AppStoreServerAPI.ErrorCode.familyTransactionNotSupported }
         try report.check(for: sale.transaction.kind)
         try await database.write { try SimulatorDatabase($0).save(report, of: transaction, at: sale.now) }
     }
 
-    /// Returns the consumption information that the app's server sent last about a transaction, with its date and the
-    /// version of Apple's request. Everything is `nil` while nothing was sent. Throws `unknownTransaction`.
+    /// Returns the last consumption information that the app's server sent about a transaction.
+    ///
+    /// - Parameter transaction: The id of the transaction.
+    /// - Returns: The date, the version of Apple's request and its members. All are `nil` if none was sent.
+    /// - Throws: `SimulatorError` (`unknownTransaction`).
     public func consumption(
         of transaction: TransactionID
     ) throws -> (sentAt: Date?, version: Int?, information: JSONValue?) {

@@ -4,14 +4,14 @@ import HTTPCore
 import StoreModel
 
 extension ServerAPIEndpoints {
-    /// Renewal dates that are moved.
+    /// The endpoints that extend renewal dates.
     static let extensions: [Endpoint<ServerAPIHandler>] = [
         on(
             .put, "/inApps/v1/subscriptions/extend/{originalTransactionId}", "Extend a Subscription Renewal Date",
             rate: 20
         ) { call in
             let original = try call.number("originalTransactionId", else: .invalidOriginalTransactionId)
-            let order = try RenewalExtensionOrder(try await call.question(as: API.ExtendRenewalDateRequest.self))
+            let order = try RenewalExtensionOrder(try await call.body(as: API.ExtendRenewalDateRequest.self))
             return try await extend(original, order, call.store)
         },
         on(
@@ -19,7 +19,7 @@ extension ServerAPIEndpoints {
             "Extend Subscription Renewal Dates for All Active Subscribers", rate: 1
         ) { call in
             let order = try MassExtensionOrder(
-                try await call.question(as: API.MassExtendRenewalDateRequest.self),
+                try await call.body(as: API.MassExtendRenewalDateRequest.self),
                 in: call.store.configuration.catalogue)
             let outcome = try await call.store.extendRenewals(
                 of: order.product, byDays: order.order.days, request: order.order.request, in: order.storefronts)

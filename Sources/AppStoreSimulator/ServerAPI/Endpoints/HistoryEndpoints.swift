@@ -4,7 +4,7 @@ import HTTPCore
 import StoreModel
 
 extension ServerAPIEndpoints {
-    /// What a customer bought, and what was refunded.
+    /// The endpoints for the purchases and the refunds of a customer.
     static let history: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v2/history/{anyTransactionId}", "Get Transaction History", rate: 50) { call in
             try history(call, version: 2)
@@ -46,7 +46,7 @@ extension ServerAPIEndpoints {
             let start = try pages.start(after: revision)
             let search = HistorySearch(request, from: start)
             let sold = try db.states(of: account.id, at: now).flatMap { $0.entries(search) }
-            // The first version does not tell of consumables that were delivered, unless they were taken back.
+            // Version 1 omits finished consumables, unless they were revoked.
             let open = version == 1 ? Set(try db.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
             let bought = try db.purchases(of: account.id, at: now).filter(request.admits).filter { record in
                 open.map { record.kind != .consumable || record.revocation != nil || $0.contains(record.id) } ?? true
@@ -68,9 +68,9 @@ extension SimulatedAppStore {
         TransactionPages(subject: "\(summary.rootFingerprint) \(account.id) \(subject)")
     }
 
-    /// What was last refunded to a customer, at most 50, oldest first.
+    /// Returns the last 50 refunds of a customer, oldest first.
     ///
-    /// Throws `ErrorCode.originalTransactionIdNotFound`, for the number of a renewal as well.
+    /// Throws `ErrorCode.originalTransactionIdNotFound`, also for the number of a renewal.
     fileprivate func refundsV1(
         of original: Int64
     ) throws -> (account: SimulatorDatabase.Account, refunds: [TransactionRecord], now: Date) {
@@ -86,7 +86,7 @@ extension SimulatedAppStore {
 }
 
 extension SimulatorDatabase {
-    /// What a customer got money back for, in the order of the refunds.
+    /// Returns a customer's refunded transactions, in the order of the refunds.
     fileprivate func refunds(of account: Account, at now: Date) throws -> [TransactionPages.Entry] {
         let sold = try states(of: account.id, at: now).flatMap { state in
             state.record.revocations.keys.compactMap(state.transaction)

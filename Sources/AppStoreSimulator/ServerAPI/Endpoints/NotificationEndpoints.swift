@@ -5,7 +5,7 @@ import HTTPCore
 import StoreModel
 
 extension ServerAPIEndpoints {
-    /// What the server was told, or should have been.
+    /// The endpoints for test notifications and the notification history.
     static let notifications: [Endpoint<ServerAPIHandler>] = [
         on(.post, "/inApps/v1/notifications/test", "Request a Test Notification", rate: 1) { call in
             do {
@@ -34,7 +34,7 @@ extension ServerAPIEndpoints {
         },
     ]
 
-    /// A UUID and a time in milliseconds, as the store makes them.
+    /// Whether a string has the form of a test notification token: a UUID and a time in milliseconds.
     private static func isTestToken(_ text: String) -> Bool {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         return parts.count == 2 && UUID(text: String(parts[0])) != nil && Int64(parts[1]) != nil
@@ -44,8 +44,8 @@ extension ServerAPIEndpoints {
 
     private static func history(_ call: ServerCall) async throws -> API.NotificationHistoryResponse {
         let token = try call.single("paginationToken", else: .invalidPaginationToken)
-        let question = try await call.question(as: API.NotificationHistoryRequest.self)
-        let order = try NotificationHistoryOrder(question, at: call.store.clock.now())
+        let request = try await call.body(as: API.NotificationHistoryRequest.self)
+        let order = try NotificationHistoryOrder(request, at: call.store.clock.now())
         let tokens = PageTokens(subject: "\(call.store.summary.rootFingerprint) notifications \(order.text)")
         var query = order.query
         if let token {
@@ -80,7 +80,7 @@ extension ServerAPIEndpoints {
 extension SentNotification {
     fileprivate var position: ListPosition { ListPosition(at: at.microseconds, number: number) }
 
-    /// The attempts of which it is known what came of them, oldest first.
+    /// The attempts with a result, oldest first.
     fileprivate var results: [AppStoreServerAPI.SendAttemptItem] {
         attempts.compactMap { attempt in
             attempt.result.map { result in

@@ -4,7 +4,7 @@ import HTTPCore
 import StoreModel
 
 extension ServerAPIEndpoints {
-    /// How subscriptions stand.
+    /// The endpoint for the status of subscriptions.
     static let subscriptions: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v1/subscriptions/{anyTransactionId}", "Get All Subscription Statuses", rate: 50) { call in
             let customer = try call.number("anyTransactionId")
@@ -32,7 +32,7 @@ extension ServerAPIEndpoints {
         }
     ]
 
-    /// Throws `ErrorCode.invalidStatus` for what is no number of a status.
+    /// Parses the statuses of the query. Throws `ErrorCode.invalidStatus` for a value that is not a status.
     private static func statuses(_ call: ServerCall) throws(API.ErrorCode) -> Set<SubscriptionState.Status> {
         var wanted: Set<SubscriptionState.Status> = []
         for text in call.query.values("status") {

@@ -4,7 +4,7 @@ import HTTPCore
 import StoreModel
 
 extension ServerAPIEndpoints {
-    /// Single transactions, orders, and the purchase of the app itself.
+    /// The endpoints for single transactions, orders and app transactions.
     static let transactions: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v1/transactions/{transactionId}", "Get Transaction Info", rate: 50) { call in
             let sale = try call.store.findSale(try call.number("transactionId"))
@@ -34,13 +34,13 @@ extension ServerAPIEndpoints {
             .put, "/inApps/v1/transactions/{originalTransactionId}/appAccountToken", "Set App Account Token", rate: 20
         ) { call in
             let original = try call.number("originalTransactionId")
-            let question = try await call.question(as: API.UpdateAppAccountTokenRequest.self)
-            try await call.store.setAppAccountToken(question.appAccountToken, of: original)
+            let request = try await call.body(as: API.UpdateAppAccountTokenRequest.self)
+            try await call.store.setAppAccountToken(request.appAccountToken, of: original)
         },
     ]
 
     private static func lookUp(_ call: ServerCall) throws -> API.OrderLookupResponse {
-        let order = try OrderID(asked: call.text("orderId"))
+        let order = try OrderID(parsing: call.text("orderId"))
         guard let sale = try order.transaction.flatMap(call.store.ordered) else {
             return API.OrderLookupResponse { $0.status = .invalid }
         }
@@ -51,21 +51,21 @@ extension ServerAPIEndpoints {
     }
 }
 
-/// The number of an order, as receipts by mail have it. Each payment is an order of its own.
+/// The id of an order, as in the receipts that Apple mails. Each payment is one order.
 struct OrderID: Sendable, Hashable {
     let text: String
 
     init(of transaction: Int64) { text = "M" + String(transaction, radix: 36, uppercase: true) }
 
-    /// Throws `ErrorCode.generalBadRequest` for what cannot be one anywhere: other than 1 to 64 letters and digits.
-    init(asked text: String) throws(AppStoreServerAPI.ErrorCode) {
+    /// Throws `ErrorCode.generalBadRequest` unless the id has 1 to 64 ASCII letters and digits.
+    init(parsing text: String) throws(AppStoreServerAPI.ErrorCode) {
         guard (1...64).contains(text.utf8.count), text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
             throw .generalBadRequest
         }
         self.text = text
     }
 
-    /// `nil` for what this store would not name an order.
+    /// The number of the transaction; `nil` if this store does not create such an id.
     var transaction: Int64? {
         guard let number = Int64(text.dropFirst(), radix: 36), OrderID(of: number) == self else { return nil }
         return number
@@ -73,7 +73,7 @@ struct OrderID: Sendable, Hashable {
 }
 
 extension SimulatedAppStore {
-    /// A transaction that was paid for, or would have been; `nil` for what the family shares, which nobody ordered.
+    /// Returns the transaction of an order; `nil` for a shared one, which was not ordered.
     fileprivate func ordered(_ transaction: Int64) throws -> Sale? {
         do {
             let sale = try findSale(transaction)
@@ -83,7 +83,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Gives a purchase another token of the app's own; of a subscription the current period and those to come.
+    /// Sets the app account token of a purchase; of a subscription, that of the current period and of later ones.
     ///
     /// Throws `ErrorCode`: `appTransactionIdNotSupported`, `originalTransactionIdNotFound`,
     /// `transactionIdIsNotOriginalTransactionId`, `familyTransactionNotSupported`; `invalidAppAccountTokenUUID` without
