@@ -1,7 +1,10 @@
 import Foundation
 
 extension Scenario {
-    /// Reports as JUnit XML, which every CI system reads: a test suite for each scenario, a test case for each step.
+    /// Returns reports as JUnit XML for CI systems: a test suite for each scenario, a test case for each step.
+    ///
+    /// - Parameter reports: The reports of the scenarios.
+    /// - Returns: The XML document.
     public static func junit(_ reports: [Report]) -> String {
         let suites = reports.map(\.suite)
         let all = suites.reduce(JUnitCounts()) { $0 + $1.counts }
@@ -37,7 +40,7 @@ extension Scenario.Report {
         var counts = JUnitCounts(tests: steps.count, seconds: seconds)
         var cases = ""
         for (index, step) in steps.enumerated() {
-            // As long as the highest, so that sorted names are in their order.
+            // Leading zeros keep sorted names in order.
             let digits = String("\(steps.count)".count)
             let number = String(format: "%0\(digits)d", index + 1)
             let title = step.note.isEmpty ? step.title : "\(step.title) (\(step.note))"
@@ -65,7 +68,7 @@ extension Scenario.Report {
 }
 
 extension String {
-    /// As text or an attribute's value of XML 1.0, which has no place for control characters at all.
+    /// The string escaped for the text and the attributes of XML 1.0, which does not allow control characters.
     fileprivate var xml: String {
         var text = ""
         for scalar in unicodeScalars {

@@ -2,53 +2,55 @@ import Foundation
 import Primitives
 
 extension Scenario {
-    /// What came of running a scenario.
+    /// The results of a run of a scenario.
     public struct Report: Sendable, Hashable {
+        /// The file name of the scenario.
         public let file: String
+        /// The name of the scenario.
         public let name: String
         package var steps: [Step]
 
-        /// Whether the store did everything that was expected.
+        /// Whether all steps had the expected results.
         public var holds: Bool { steps.allSatisfy { $0.outcome == .held } }
 
-        /// Seconds of real time.
+        /// The duration of the run, in seconds of real time.
         public var seconds: Double { steps.reduce(0) { $0 + $1.seconds } }
     }
 }
 
 extension Scenario.Report {
     package struct Step: Sendable, Hashable {
-        /// Where it stands in the file (RFC 6901).
+        /// The JSON Pointer of the step in the file (RFC 6901).
         package let pointer: String
-        /// What it does, in a line.
+        /// The action of the step, in one line.
         package let title: String
-        /// What its author says about it; may be empty.
+        /// The note of the file's author; can be empty.
         package let note: String
         package var outcome: Outcome
-        /// Seconds of real time.
+        /// The duration in seconds of real time.
         package var seconds: Double
     }
 
-    /// Closed: a step holds, fails, or was not reached.
+    /// Closed: the outcomes of a step.
     package enum Outcome: Sendable, Hashable {
         case held
         case failed([Difference])
-        /// An earlier step could not be done, so that nothing after it means anything.
+        /// The step was not run, because an earlier action failed.
         case skipped
     }
 
-    /// What is not as expected.
+    /// A difference between expected and actual values.
     package struct Difference: Sendable, Hashable {
-        /// Where what was expected stands in the file (RFC 6901).
+        /// The JSON Pointer of the expected value in the file (RFC 6901).
         package let pointer: String
-        /// What is spoken of: `transactions`, `notifications`, …
+        /// The subject that differs: `transactions`, `notifications`, …
         package let subject: String
         package let lines: [Line]
     }
 
-    /// A line of a difference, in the manner of `diff`.
+    /// A line of a difference, as in `diff`.
     package struct Line: Sendable, Hashable {
-        /// Closed: a line is on one side, on the other, or on both.
+        /// Closed: a line is expected, actual, or both.
         package enum Side: String, Sendable, Hashable {
             case same = " "
             case expected = "-"
@@ -64,10 +66,10 @@ extension Scenario.Report {
     }
 }
 
-// MARK: - For people
+// MARK: - Text
 
 extension Scenario.Report: CustomStringConvertible {
-    /// One line, and for each step that failed what differs: `-` is what was expected, `+` what is.
+    /// One line, and the differences of each failed step: `-` is an expected line, `+` an actual one.
     public var description: String {
         let mark = holds ? "ok" : "FAILED"
         let count = "\(steps.count) step\(steps.count == 1 ? "" : "s")"
@@ -90,19 +92,20 @@ extension Scenario.Report: CustomStringConvertible {
 }
 
 extension Scenario.Report.Difference {
-    /// Long lists are cut; what they have in common goes first.
+    /// The maximum number of lines. Longer differences lose the lines without a difference, then the last ones.
     private static let limit = 60
 
     var text: [String] {
         let shown = lines.count <= Self.limit ? lines : lines.filter { $0.side != .same }
         let cut = shown.prefix(Self.limit).map { "\($0.side.rawValue) \($0.text)" }
-        return shown.count > cut.count ? cut + ["  … and \(shown.count - cut.count) lines more"] : cut
+        return shown.count > cut.count ? cut + ["  … and \(shown.count - cut.count) more lines"] : cut
     }
 }
 
-// MARK: - For programs
+// MARK: - JSON
 
 extension Scenario.Report {
+    /// The report as JSON, as `souk scenario run --json` lists it.
     public var json: JSONValue {
         [
             "file": .string(file), "name": .string(name), "ok": .bool(holds), "seconds": .number(seconds),

@@ -2,25 +2,25 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A story that a simulated store lives through, and what is expected of it: a file of steps (Documentation/Formats.md).
+/// A file of steps for a simulated store and their expected results (Documentation/Formats.md).
 ///
 ///     let scenario = try Scenario(contentsOf: "Examples/Scenarios/free-trial.json")
 ///     let report = try await scenario.run()
 ///     #expect(report.holds, "\(report)")
 ///
-/// Each run has a store of its own in a temporary folder, a clock that stands still unless the file lets it run, and a
-/// receiver of notifications in this process. Nothing is asked of the network.
+/// Each run has its own store in a temporary folder, a clock that is stopped unless the file sets a rate, and a
+/// receiver of notifications in this process. It does not use the network.
 public struct Scenario: Sendable {
-    /// The file as the caller named it.
+    /// The file name that the caller passed.
     public let file: String
-    /// What the story is about, in a few words.
+    /// The name of the scenario.
     public let name: String
-    /// More about it; may be empty.
+    /// The description of the scenario; can be empty.
     public let description: String
 
     let catalogue: Catalogue
     let bundleID: BundleID
-    /// When it begins.
+    /// The virtual time of the first step.
     let start: Date
     let seed: UInt64
     let settings: [Setting]
@@ -31,14 +31,22 @@ public struct Scenario: Sendable {
         let value: JSONValue
     }
 
-    /// Reads a file, and the catalogue that it names. Throws an error that describes the file, the place and the fault.
+    /// Reads a scenario from a file, and its catalogue.
+    ///
+    /// - Parameter file: The path of the file.
+    /// - Throws: An error that describes the file, the JSON Pointer and the fault.
     public init(contentsOf file: String) throws {
         let bytes = try ScenarioFile.read(file, for: file)
         try self.init(parsing: bytes, file: file, folder: (file as NSString).deletingLastPathComponent)
     }
 
-    /// From bytes. `file` is how errors name them, `folder` is where the path of the catalogue begins. Throws
-    /// an error that describes the place and the fault.
+    /// Parses a scenario, and reads its catalogue.
+    ///
+    /// - Parameters:
+    ///   - bytes: The JSON document.
+    ///   - file: The file name for errors and reports.
+    ///   - folder: The folder that the path of the catalogue is relative to.
+    /// - Throws: An error that describes the JSON Pointer and the fault.
     public init(parsing bytes: [UInt8], file: String, folder: String) throws {
         self = try ScenarioReader(file: file, folder: folder).read(bytes)
     }
@@ -59,13 +67,13 @@ public struct Scenario: Sendable {
     }
 }
 
-/// Why a file is no scenario, or cannot be run.
+/// An error in the file of a scenario or in its catalogue.
 package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file as the caller named it; the catalogue's where that is the one at fault.
+    /// The file name that the caller passed, or the path of a faulty catalogue.
     package let file: String
-    /// Where in the file (RFC 6901); empty for the whole.
+    /// The JSON Pointer of the fault (RFC 6901); empty for the whole document.
     package let pointer: String
-    /// What is wrong and what should stand there.
+    /// The fault, and the expected value.
     package let reason: String
 
     package init(file: String, pointer: String, reason: String) {
@@ -77,15 +85,15 @@ package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible
     package var description: String { "\(file)\(pointer.isEmpty ? "" : " at \(pointer)"): \(reason)" }
 }
 
-/// What is wrong at one place of a scenario's file.
+/// A fault at one place of a scenario's file.
 struct ScenarioFinding: Error {
     let pointer: String
     let reason: String
 }
 
-/// How a scenario's files are read.
+/// Reads the files of scenarios.
 enum ScenarioFile {
-    /// Throws `ScenarioError`, which names `culprit` and `pointer`, where the file was named.
+    /// Reads a file. Throws `ScenarioError` with `culprit` and `pointer`, the place that names the file.
     static func read(
         _ path: String, limit: Int = ScenarioReader.byteLimit, for culprit: String, at pointer: String = ""
     ) throws -> [UInt8] {
@@ -94,8 +102,8 @@ enum ScenarioFile {
         }
         let name = pointer.isEmpty ? "the file" : path
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()
-        else { throw fault("\(name) is not there, or cannot be read") }
-        guard data.count <= limit else { throw fault("\(name) holds more than \(limit) bytes") }
+        else { throw fault("cannot read \(name)") }
+        guard data.count <= limit else { throw fault("\(name) is larger than \(limit) bytes") }
         return Array(data)
     }
 }

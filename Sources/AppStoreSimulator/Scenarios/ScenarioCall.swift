@@ -4,26 +4,26 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// One request that a step makes: of an endpoint of the store, or of Apple's App Store Server API.
+/// A request of a step: to an endpoint of the store, or to Apple's App Store Server API.
 struct ScenarioCall: Sendable {
     private let method: HTTPRequest.Method
-    /// With `{name}` for what is put in: values by name, or for Apple's API names of steps.
+    /// The path with placeholders `{name}`: for members of the endpoint, or for names of steps in Apple's API.
     private let path: String
     private let values: [String: String]
     private let body: JSONValue?
-    /// Whether it is asked with a token, as the app's server asks.
+    /// Whether the request has the token of the app's server.
     let isOfServer: Bool
-    /// Whether a transaction, an order or a device comes of it.
+    /// Whether the response has the id of a transaction, an order or a device.
     let givesName: Bool
 
-    /// The members of an answer that names stand for.
+    /// The members of a response that can be named.
     static let named = ["transactionID", "deviceID"]
 
     // MARK: - Endpoints of the store
 
-    /// `place` has the members of the endpoint's body beside the names in its path; where exactly one of all is required,
-    /// its value may stand alone.
-    init(_ endpoint: Endpoint<StoreHandler>, _ place: JSONPlace, knowing names: Set<String>) throws {
+    /// Reads a request to an endpoint. `place` has the members of the body and of the path. If exactly one member is
+    /// required, `place` can be its value.
+    init(_ endpoint: Endpoint<StoreHandler>, _ place: JSONPlace, names: Set<String>) throws {
         let shape = Shape(endpoint)
         let members: JSONMembers
         let isAlone: Bool
@@ -92,10 +92,10 @@ struct ScenarioCall: Sendable {
         }
     }
 
-    /// Whether a value of the path may be a name that a step gave.
+    /// Whether a path parameter can be the name of a step.
     private static func isNamed(_ parameter: String) -> Bool { ["transaction", "device"].contains(parameter) }
 
-    /// Throws for a text that is neither a name given by now nor what the store itself gives out.
+    /// Throws for a string that is neither the name of an earlier step nor an id of the store.
     static func check(_ text: String, at place: JSONPlace, _ names: Set<String>) throws {
         guard !names.contains(text), text.first?.isLetter ?? true, UUID(text: text) == nil else { return }
         throw place.finding("no earlier step gave the name \"\(text)\"")
@@ -104,7 +104,7 @@ struct ScenarioCall: Sendable {
     // MARK: - Apple's App Store Server API
 
     private init(
-        server method: HTTPRequest.Method, _ path: String, _ body: JSONValue?, knowing names: Set<String>,
+        server method: HTTPRequest.Method, _ path: String, _ body: JSONValue?, names: Set<String>,
         at place: JSONPlace
     ) throws {
         for name in Self.placeholders(in: path) where !names.contains(name) {
@@ -118,9 +118,9 @@ struct ScenarioCall: Sendable {
         givesName = false
     }
 
-    /// Anything that the app's server may ask: `method` (GET unless given), `path` in which `{name}` is the number of what a
-    /// step named, and `body`.
-    static func serverAPI(_ place: JSONPlace, knowing names: Set<String>) throws -> ScenarioCall {
+    /// Reads any request of the app's server: `method` (GET by default), `path`, in which `{name}` is the number of a
+    /// named transaction, and `body`.
+    static func serverAPI(_ place: JSONPlace, names: Set<String>) throws -> ScenarioCall {
         try place.checkMembers(["method", "path", "body"], of: "serverAPI")
         let (method, path) = (place["method"], try place.require("path"))
         let text = try path.text(1...2000)
@@ -132,11 +132,11 @@ struct ScenarioCall: Sendable {
         guard methods.contains(word) else {
             throw place.member("method").finding("this is one of \(methods.joined(separator: ", "))")
         }
-        return try ScenarioCall(server: .init(word), text, place["body"]?.value, knowing: names, at: path)
+        return try ScenarioCall(server: .init(word), text, place["body"]?.value, names: names, at: path)
     }
 
-    /// The app's server moves the renewal date of one subscription.
-    static func extendRenewal(_ place: JSONPlace, knowing names: Set<String>) throws -> ScenarioCall {
+    /// Reads the extension of a subscription's renewal date by the app's server.
+    static func extendRenewal(_ place: JSONPlace, names: Set<String>) throws -> ScenarioCall {
         try place.checkMembers(["transaction", "days", "reason"], of: "extendRenewal")
         let (transaction, days) = (try place.require("transaction"), try place.require("days"))
         let text = try transaction.text(1...64)
@@ -154,7 +154,7 @@ struct ScenarioCall: Sendable {
             [
                 "extendByDays": .number(count), "extendReasonCode": .number(code),
                 "requestIdentifier": .string("\(place.pointer)"),
-            ], knowing: names, at: transaction)
+            ], names: names, at: transaction)
     }
 
     private static func placeholders(in path: String) -> [String] {
@@ -163,9 +163,9 @@ struct ScenarioCall: Sendable {
         }
     }
 
-    // MARK: - Asking
+    // MARK: - Request
 
-    /// `names` are the numbers of what steps named, `token` is the bearer token of the app's server.
+    /// Creates the request. `names` are the ids by the names of steps, `token` is the bearer token of the app's server.
     func request(_ names: [String: String], token: () throws -> String) throws -> HTTPRequest {
         var url = path
         for name in Self.placeholders(in: path) {

@@ -3,15 +3,16 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// What a step expects: some answers of the store, some members of each.
+/// The expected values of a step: members of some responses of the store.
 struct ScenarioExpectation: Sendable {
-    /// Where the truth is looked up.
+    /// The source of the actual values.
     enum Source: Sendable {
-        /// An endpoint that changes nothing, asked with these values; `list` is the member of its answer that is meant.
+        /// The response of an endpoint that changes nothing, requested with these values. `list` is the expected
+        /// member.
         case endpoint(Endpoint<StoreHandler>, [String: String], list: String?)
-        /// What the app's server was told since it was last expected.
+        /// The notifications since the last expected ones.
         case notifications(account: String?)
-        /// The sendings of notifications since they were last expected.
+        /// The attempts to send notifications since the last expected ones.
         case attempts(account: String?)
     }
 
@@ -23,23 +24,23 @@ struct ScenarioExpectation: Sendable {
     }
 
     let subjects: [Subject]
-    /// Those that it gives to what it finds.
+    /// The names that the expectation gives to transactions.
     let names: Set<String>
 
-    /// Members of an `expect` that say of whom or what it speaks, not what is expected.
+    /// The members of `expect` that select an account or an object. They are not expected values.
     private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product"]
 
-    /// Endpoints that can be asked, by id. An account's own is asked as one of all `accounts`.
+    /// The endpoints that can be expected, by id. The endpoint of one account is not among them; `accounts` lists all.
     private static let endpoints: [String: Endpoint<StoreHandler>] = Dictionary(
         uniqueKeysWithValues: StoreEndpoints.all.filter { endpoint in
             endpoint.method == .get && endpoint.tag == .control && !qualifiers.contains(endpoint.id)
                 && !["exportState", "receipt"].contains(endpoint.id)
         }.map { ($0.id, $0) })
 
-    /// Every word that may be expected.
+    /// All subjects that can be expected.
     static let words = Set(endpoints.keys).union(["notifications", "attempts"])
 
-    init(_ place: JSONPlace, knowing names: Set<String>) throws {
+    init(_ place: JSONPlace, names: Set<String>) throws {
         var given: [String: String] = [:]
         for name in Self.qualifiers {
             guard let member = place[name] else { continue }
@@ -59,11 +60,11 @@ struct ScenarioExpectation: Sendable {
             default:
                 guard let endpoint = Self.endpoints[name] else {
                     let words = Self.words.sorted().joined(separator: ", ")
-                    throw here.finding("nothing is known of \"\(name)\"; what can be expected is \(words)")
+                    throw here.finding("\"\(name)\" cannot be expected; use one of \(words)")
                 }
                 let optional = endpoint.query.map(\.name).filter(Self.qualifiers.contains)
                 for parameter in endpoint.pathParameters where given[parameter] == nil {
-                    throw here.finding("\(name) are somebody's; name the \(parameter) beside them")
+                    throw here.finding("\(name) needs a member \"\(parameter)\"; name the \(parameter)")
                 }
                 used.formUnion(endpoint.pathParameters + optional)
                 source = .endpoint(endpoint, given, list: endpoint.list)
@@ -71,26 +72,28 @@ struct ScenarioExpectation: Sendable {
             let shape = ScenarioShape(source)
             try shape.check(JSONPlace(value: expected, pointer: here.pointer), &newNames)
             subjects.append(
-                Subject(name: name, pointer: here.pointer, source: source, expected: shape.normal(expected)))
+                Subject(name: name, pointer: here.pointer, source: source, expected: shape.normalized(expected)))
         }
-        guard !subjects.isEmpty else { throw place.finding("nothing is expected here") }
+        guard !subjects.isEmpty else {
+            throw place.finding("nothing is expected here; add a member such as \"transactions\"")
+        }
         for name in given.keys.sorted() where !used.contains(name) {
-            throw place.member(name).finding("nothing that is expected here depends on the \(name)")
+            throw place.member(name).finding("no expectation here depends on the \(name); remove it")
         }
         self.subjects = subjects
         self.names = newNames.subtracting(names)
     }
 
-    /// What is expected, and of whom, for people.
+    /// Returns the subjects and their qualifiers, for the title of the step.
     static func line(_ members: JSONObject) -> String {
-        let whom = qualifiers.compactMap { members[$0]?.stringValue }.joined(separator: ", ")
-        let what = members.keys.filter { !qualifiers.contains($0) }.sorted().joined(separator: ", ")
-        return whom.isEmpty ? what : "\(what) of \(whom)"
+        let selection = qualifiers.compactMap { members[$0]?.stringValue }.joined(separator: ", ")
+        let subjects = members.keys.filter { !qualifiers.contains($0) }.sorted().joined(separator: ", ")
+        return selection.isEmpty ? subjects : "\(subjects) of \(selection)"
     }
 }
 
 extension Endpoint {
-    /// The member of its answer that is meant by its id: a list.
+    /// The list in its response that an expectation of its id means.
     fileprivate var list: String? {
         guard case .object(let properties) = answer?.definition.json["properties"] else { return nil }
         let lists = properties.filter { $0.value["type"] == "array" }.map(\.key)

@@ -1,9 +1,9 @@
 import Foundation
 import Primitives
 
-/// Compares what a scenario expects with what is. Only what is written counts; lists are compared as a whole.
+/// Compares expected and actual values. Only the members of the scenario are compared; lists are compared as a whole.
 struct ScenarioMatch {
-    /// The numbers of what steps named.
+    /// The ids of transactions and devices, by the names of steps.
     private(set) var names: [String: String]
 
     /// One line of a difference.
@@ -11,9 +11,9 @@ struct ScenarioMatch {
 
     init(names: [String: String]) { self.names = names }
 
-    // MARK: - Whether it fits
+    // MARK: - Comparison
 
-    /// What differs; empty where everything is as expected. Then what is called `as` has its name.
+    /// Returns the differences. Without a difference, the transactions with a member `as` get their names.
     mutating func differences(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
         guard fits(expected, actual) else { return lines(expected, actual) }
         name(expected, actual)
@@ -33,7 +33,6 @@ struct ScenarioMatch {
         case (.string(let text), .string(let there)):
             text == there || Self.isTransaction(member) && names[text] == there || Self.isSameInstant(text, there)
         case (.string(let text), .number(let number)):
-            // Apple's dates are milliseconds.
             RFC3339.date(from: text).map { ($0.timeIntervalSince1970 * 1000).rounded() == number.double } ?? false
         default: expected == actual
         }
@@ -44,7 +43,7 @@ struct ScenarioMatch {
         return found(rule, expected.arrayValue ?? [], actual) != nil
     }
 
-    /// What the elements of a rule stand for, in the list that is; `nil` where they do not fit.
+    /// Returns the elements of the actual list that match a rule; `nil` if they do not.
     private func found(_ rule: String, _ expected: [JSONValue], _ actual: [JSONValue]) -> [JSONValue]? {
         switch rule {
         case "includes":
@@ -65,12 +64,12 @@ struct ScenarioMatch {
         return date == there
     }
 
-    /// Whether a member holds the number of a transaction, for which a name may stand.
+    /// Whether a member has the id of a transaction, which can be the name of a step.
     static func isTransaction(_ member: String) -> Bool {
         member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId")
     }
 
-    /// Gives names to what fits.
+    /// Names the matched transactions that have a member `as`.
     private mutating func name(_ expected: JSONValue, _ actual: JSONValue) {
         switch (expected, actual) {
         case (.array(let elements), .array(let there)):
@@ -92,7 +91,7 @@ struct ScenarioMatch {
         }
     }
 
-    // MARK: - What differs
+    // MARK: - Differences
 
     private func lines(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
         switch (expected, actual) {
@@ -119,7 +118,7 @@ struct ScenarioMatch {
         }
     }
 
-    /// The two lists beside each other, with as few differences as there can be.
+    /// Returns the lines of two aligned lists, with the fewest possible differences.
     private func listLines(_ expected: [JSONValue], _ actual: [JSONValue], othersAreFine: Bool = false) -> [Line] {
         let written = expected.reduce(into: JSONMembers()) { all, element in
             guard case .object(let members) = element else { return }
@@ -130,7 +129,7 @@ struct ScenarioMatch {
         func flush() {
             lines += missing.map { .expected(text($0)) }
             for (index, other) in others.enumerated() {
-                // Beside what it might have been; else with everything that is written of any.
+                // An element is cut to the members of the expected one at its position, or of all expected ones.
                 let model = index < missing.count ? missing[index] : .object(written)
                 let cut = text(Self.cut(other, to: model))
                 lines.append(othersAreFine ? .same(cut) : .actual(cut))
@@ -150,7 +149,8 @@ struct ScenarioMatch {
         return lines
     }
 
-    /// The members of `actual` that `expected` speaks of; of an object that nothing is written of a few that tell most.
+    /// Returns the members of `actual` that `expected` has. For an object without expected members, it keeps a few that
+    /// identify it.
     private static func cut(_ actual: JSONValue, to expected: JSONValue) -> JSONValue {
         switch (actual, expected) {
         case (.object(let there), .object(let members)):
@@ -167,7 +167,7 @@ struct ScenarioMatch {
         }
     }
 
-    /// One line, in which names stand for numbers.
+    /// Returns one line, with names instead of ids.
     private func text(_ value: JSONValue, _ member: String = "") -> String {
         let text = named(value, member).text()
         return text.count > 1000 ? text.prefix(1000) + "…" : text
@@ -187,19 +187,19 @@ struct ScenarioMatch {
     }
 }
 
-/// Two lists beside each other: the longest run of elements that fit, in order, and what stands between them.
+/// The alignment of two lists: their longest common subsequence, and the elements between its pairs.
 struct Alignment {
     enum Step: Hashable {
         case pair(Int, Int)
-        /// Of the first list alone.
+        /// An element of the first list only.
         case missing(Int)
-        /// Of the second list alone.
+        /// An element of the second list only.
         case other(Int)
     }
 
     private(set) var steps: [Step] = []
 
-    /// Above this many comparisons lists are only compared from both ends.
+    /// The maximum number of comparisons. Longer lists are only compared from both ends.
     private static let limit = 1_000_000
 
     init(_ count: Int, _ others: Int, _ fits: (Int, Int) -> Bool) {
@@ -215,7 +215,7 @@ struct Alignment {
         guard !first.isEmpty, !second.isEmpty, first.count * second.count <= limit else {
             return first.map { .missing($0) } + second.map { .other($0) }
         }
-        // The usual table of the longest common subsequence, from the ends.
+        // The table of the longest common subsequence, from the ends.
         let width = second.count + 1
         var table = [Int32](repeating: 0, count: (first.count + 1) * width)
         var pairs = [Bool](repeating: false, count: first.count * second.count)

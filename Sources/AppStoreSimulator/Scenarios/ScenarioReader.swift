@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Reads the file of a scenario. The first thing that is wrong is thrown.
+/// Reads the file of a scenario. Throws the first fault.
 struct ScenarioReader {
     static let byteLimit = 1 << 20
     static let stepLimit = 1000
@@ -10,7 +10,7 @@ struct ScenarioReader {
     let file: String
     let folder: String
 
-    /// When a scenario begins unless it says so: 2026-01-01T00:00:00Z.
+    /// The default start of a scenario: 2026-01-01T00:00:00Z.
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
     private static let members = [
         "name", "description", "catalogue", "bundleID", "start", "seed", "settings", "steps",
@@ -57,7 +57,7 @@ struct ScenarioReader {
             settings: settings, steps: try steps(try root.require("steps")))
     }
 
-    /// By name, in their order.
+    /// Reads settings by name, in their order.
     static func settings(_ place: JSONPlace) throws -> [Scenario.Setting] {
         var settings: [Scenario.Setting] = []
         for (name, value) in try place.object() {
@@ -75,7 +75,7 @@ struct ScenarioReader {
         return settings
     }
 
-    /// A path, or the catalogue itself.
+    /// Reads a catalogue from a path or from the JSON itself.
     private func catalogue(_ place: JSONPlace) throws -> Catalogue {
         let (bytes, name, prefix): ([UInt8], String, String)
         if let path = place.value.stringValue {
@@ -102,22 +102,22 @@ struct ScenarioReader {
         }
         var names: Set<String> = []
         var steps: [ScenarioStep] = []
-        for element in elements { steps.append(try ScenarioStep(element, knowing: &names)) }
+        for element in elements { steps.append(try ScenarioStep(element, names: &names)) }
         guard steps.contains(where: \.isExpectation) else {
-            throw place.finding("nothing is expected; a scenario that cannot fail says nothing")
+            throw place.finding("nothing is expected; add a step with \"expect\" or \"refused\"")
         }
         return steps
     }
 }
 
-/// What members of a scenario are read with.
+/// Reads the members of a scenario.
 extension JSONPlace {
+    /// Creates a finding. The reason is cut and made printable, because it can quote the file.
     func finding(_ reason: String) -> ScenarioFinding {
-        // A reason may quote the file.
         ScenarioFinding(pointer: pointer, reason: String(reason.prefix(1000)).printable)
     }
 
-    /// A member, null or not there.
+    /// Returns a member; its value is null if it is absent.
     func member(_ name: String) -> JSONPlace {
         JSONPlace(value: value[name] ?? .null, pointer: "\(pointer)/\(JSONPointer.escaped(name))")
     }
@@ -132,7 +132,7 @@ extension JSONPlace {
         return members
     }
 
-    /// Throws for a member that is not among `known`.
+    /// Throws for a member that is not in `known`.
     func checkMembers(_ known: [String], of what: String) throws {
         for name in try object(or: "\(what) is a JSON object").keys where !known.contains(name) {
             throw member(name).finding(
@@ -163,7 +163,7 @@ extension JSONPlace {
 }
 
 extension String {
-    /// Without what would move a terminal's cursor: anything may stand in a file.
+    /// The string with U+FFFD for control characters, which could move the cursor of a terminal.
     var printable: String {
         let isControl = CharacterSet.controlCharacters.contains
         return unicodeScalars.map { String(isControl($0) ? "\u{FFFD}" : $0) }.joined()

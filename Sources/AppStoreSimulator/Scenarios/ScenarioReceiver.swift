@@ -4,9 +4,9 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Stands for the app's server: answers each notification as a scenario wants it. It listens nowhere.
+/// A transport in place of the app's server. It responds to notifications as the scenario sets it, without a listener.
 final class ScenarioReceiver: HTTPTransport {
-    /// What the attempts to bring one notification meet, in their order; the last goes on.
+    /// The responses to the attempts to send one notification, in order. The last one is repeated.
     struct Script: Sendable, Hashable {
         fileprivate let answers: [Answer]
 
@@ -21,13 +21,13 @@ final class ScenarioReceiver: HTTPTransport {
 
     private struct State {
         var script = Script.accepting
-        /// How often each notification was brought since the script is in force.
+        /// The number of attempts for each notification since the script was set.
         var attempts: [String: Int] = [:]
     }
 
     private let state = Locked(State())
 
-    /// For what is sent from now on.
+    /// Sets the script of later attempts.
     func follow(_ script: Script) { state.withLock { $0 = State(script: script) } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -41,13 +41,13 @@ final class ScenarioReceiver: HTTPTransport {
         switch answer {
         case .status(let status): return HTTPResponse(status: status)
         case .redirect: return HTTPResponse(status: 307, headers: ["Location": request.url])
-        case .failure(let code): throw HTTPError(code, "The scenario wants it so.")
+        case .failure(let code): throw HTTPError(code, "The scenario sets this failure of the receiver.")
         }
     }
 }
 
 extension ScenarioReceiver.Script {
-    /// Answers that are not a status, by their word.
+    /// The responses other than a status, by their word.
     private static let words: [String: ScenarioReceiver.Answer] = [
         "down": .failure(.connectionFailed), "slow": .failure(.timeout), "silent": .failure(.noAnswer),
         "closes": .failure(.connectionLost), "badCertificate": .failure(.tlsFailed),
@@ -56,7 +56,7 @@ extension ScenarioReceiver.Script {
 
     private static let limit = 100
 
-    /// One answer, or a list of them: statuses of HTTP and words.
+    /// Reads one response or a list of them: HTTP statuses and words.
     init(_ place: JSONPlace) throws {
         let places = place.elements ?? [place]
         guard (1...Self.limit).contains(places.count) else {
@@ -77,9 +77,9 @@ extension ScenarioReceiver.Script {
     }
 }
 
-/// What stands in a signed document. The store's own are looked into without asking whether they are true.
+/// The payloads of signed documents, read without verification.
 enum SignedContent {
-    /// The members of an answer whose values are signed documents, and what is in them.
+    /// The schemas of the payloads, by the member of a response that has the signed document.
     static let schemas: [String: PayloadSchema] = [
         "signedTransaction": JWSTransactionDecodedPayload.schema,
         "signedTransactionInfo": JWSTransactionDecodedPayload.schema,
@@ -94,16 +94,16 @@ enum SignedContent {
         return try? JSONValue(parsing: bytes)
     }
 
-    /// The same with the content of each signed document in its place.
-    static func opened(_ value: JSONValue) -> JSONValue {
+    /// Returns the value with the payload of each signed document in its place.
+    static func decoded(_ value: JSONValue) -> JSONValue {
         switch value {
-        case .array(let elements): .array(elements.map(opened))
+        case .array(let elements): .array(elements.map(decoded))
         case .object(let members):
             .object(
                 JSONMembers(
                     members.map { name, value in
                         let content = schemas[name] == nil ? nil : value.stringValue.flatMap(json)
-                        return (name, opened(content ?? value))
+                        return (name, decoded(content ?? value))
                     }))
         default: value
         }

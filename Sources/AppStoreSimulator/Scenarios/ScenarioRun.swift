@@ -7,12 +7,13 @@ import StoreKitAdapter
 import StoreModel
 
 extension Scenario {
-    /// Lives through the story in a store of its own.
+    /// Runs the scenario in a store of its own.
     ///
-    /// Throws what keeps a store from being opened at all, and `CancellationError`.
+    /// - Returns: The results of all steps.
+    /// - Throws: An error if the store cannot be opened, and `CancellationError`.
     public func run() async throws -> Report { try await run { _ in } }
 
-    /// Calls `watch` with each step when it is done.
+    /// Runs the scenario, and calls `watch` after each step.
     func run(watch: (Report.Step) -> Void) async throws -> Report {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("souk-scenario-\(UUID().uuidString.lowercased())")
@@ -29,7 +30,7 @@ extension Scenario {
         configuration.notificationsURL = "http://receiver.invalid/"
         let store = try await SimulatedAppStore.open(configuration)
         do {
-            for one in settings { try await store.set(one.setting, to: one.value) }
+            for setting in settings { try await store.set(setting.setting, to: setting.value) }
             var run = try ScenarioRun(store, receiver)
             var report = Report(file: file, name: name, steps: [])
             for step in steps {
@@ -46,15 +47,15 @@ extension Scenario {
     }
 }
 
-/// A scenario on its way.
+/// The state of a running scenario.
 private struct ScenarioRun {
     private let store: SimulatedAppStore
     private let receiver: ScenarioReceiver
     private let handler: any HTTPHandler
     private let key: AppStoreConnectKey
-    /// The numbers of what steps named.
+    /// The ids of transactions and devices, by the names of steps.
     private var names: [String: String] = [:]
-    /// What was expected already, each thing once.
+    /// The notifications and attempts that were already compared. Each is compared once.
     private var seen: Set<ReportedItem> = []
     private var isStopped = false
 
@@ -75,7 +76,7 @@ private struct ScenarioRun {
             issuerID: api.issuerID, bundleID: store.summary.bundleID)
     }
 
-    /// Does one step, or skips it after one that could not be done.
+    /// Runs one step, or skips it after a failed action.
     mutating func perform(_ step: ScenarioStep) async throws -> Scenario.Report.Step {
         let begin = ContinuousClock.now
         let outcome: Scenario.Report.Outcome
@@ -98,7 +99,7 @@ private struct ScenarioRun {
             return []
         case .calls(let calls):
             for call in calls {
-                let lines = try await act(call, step)
+                let lines = try await perform(call, step)
                 guard lines.isEmpty else {
                     isStopped = true
                     return [.init(pointer: step.pointer, subject: "the store", lines: lines)]
@@ -115,7 +116,7 @@ private struct ScenarioRun {
                     var match = ScenarioMatch(names: names)
                     lines = match.differences(subject.expected, try await actual(subject.source))
                     names = match.names
-                } catch let refusal as Refused {
+                } catch let refusal as Refusal {
                     lines = [.expected("an answer"), .actual("refused: \(refusal)")]
                 }
                 if !lines.isEmpty {
@@ -126,62 +127,61 @@ private struct ScenarioRun {
         }
     }
 
-    // MARK: - Acting
+    // MARK: - Actions
 
-    /// The store's no.
-    private struct Refused: Error, CustomStringConvertible {
+    /// An error response of the store.
+    private struct Refusal: Error, CustomStringConvertible {
         let code: String
         let reason: String
         var description: String { "\(code): \(reason)" }
     }
 
-    private mutating func act(_ call: ScenarioCall, _ step: ScenarioStep) async throws -> [Scenario.Report.Line] {
+    private mutating func perform(_ call: ScenarioCall, _ step: ScenarioStep) async throws -> [Scenario.Report.Line] {
         do {
-            let answer = try await ask(try call.request(names, token: token))
+            let answer = try await send(try call.request(names, token: token))
             if let refusal = step.refusal { return [.expected("refused: \(refusal)"), .actual("done")] }
             if let name = step.name {
                 names[name] = ScenarioCall.named.lazy.compactMap { answer[$0]?.stringValue }.first
             }
             return []
-        } catch let refusal as Refused {
+        } catch let refusal as Refusal {
             if step.refusal == refusal.code { return [] }
             return [.expected(step.refusal.map { "refused: \($0)" } ?? "done"), .actual("refused: \(refusal)")]
         }
     }
 
-    private func ask(_ request: HTTPRequest) async throws -> JSONValue {
+    private func send(_ request: HTTPRequest) async throws -> JSONValue {
         let response = await handler.respond(to: request).response()
         let body = try await response.body.collect(upTo: Self.answerLimit)
         let json =
             body.isEmpty ? [:] : (try? JSONValue(parsing: body)) ?? .string(String(decoding: body, as: UTF8.self))
         guard response.isSuccess else {
-            // Apple's errors have numbers, the store's own have words.
             let number = json["errorCode"]?.intValue.map { "\($0)" }
-            throw Refused(
+            throw Refusal(
                 code: number ?? json["code"]?.stringValue ?? "\(response.status)",
                 reason: (json["errorMessage"] ?? json["detail"])?.stringValue ?? json.text())
         }
         return json
     }
 
-    /// As the app's server makes one. By real time, which is the network's.
+    /// Creates a token of the app's server, at real time.
     private func token() throws -> String {
         try key.token(at: store.configuration.baseClock.now())
     }
 
-    /// Brings what is due to the receiver, unless nobody is to be told.
+    /// Delivers the due notifications, unless no notifications are sent.
     private func deliver() async throws {
         do {
             try await store.deliverNotifications()
         } catch let error as SimulatorError where error.code == .notNow {}
     }
 
-    // MARK: - What is
+    // MARK: - Actual values
 
     private mutating func actual(_ source: ScenarioExpectation.Source) async throws -> JSONValue {
         switch source {
         case .endpoint(let endpoint, let values, let list):
-            let answer = SignedContent.opened(try await ask(Self.request(endpoint, values, names)))
+            let answer = SignedContent.decoded(try await send(Self.request(endpoint, values, names)))
             return list.flatMap { answer[$0] } ?? answer
         case .notifications(let account):
             return .array(
@@ -201,10 +201,10 @@ private struct ScenarioRun {
     }
 
     private static func json(_ value: some Encodable) throws -> JSONValue {
-        SignedContent.opened(try WireJSON.document(value))
+        SignedContent.decoded(try WireJSON.document(value))
     }
 
-    /// A question, with the values that the endpoint takes.
+    /// Creates a request to an endpoint with those of `values` that it uses.
     private static func request(
         _ endpoint: Endpoint<StoreHandler>, _ values: [String: String], _ names: [String: String]
     ) -> HTTPRequest {
@@ -218,7 +218,7 @@ private struct ScenarioRun {
             method: endpoint.method, url: query.isEmpty ? path : path + "?" + query.joined(separator: "&"))
     }
 
-    /// Everything the app's server is told, in the order in which it happened.
+    /// Returns all notifications, in the order of their instants.
     private func notifications(of account: String?) throws -> [StoreControlWire.Notification] {
         var all: [StoreControlWire.Notification] = []
         while true {
@@ -231,7 +231,7 @@ private struct ScenarioRun {
     }
 }
 
-/// One sending of a notification, as a scenario speaks of it.
+/// One attempt to send a notification, as scenarios expect it.
 struct NotificationSendAttempt: Encodable, Sendable, WireModel {
     static let schemaName = "ToldAttempt"
     static let schema = WireSchema.object([
@@ -244,7 +244,7 @@ struct NotificationSendAttempt: Encodable, Sendable, WireModel {
         case at, attempt, result, type, subtype, account, productID, transactionID, originalTransactionID
     }
 
-    /// The place of its notification in the order of all; for sorting.
+    /// The number of its notification, for sorting.
     let notificationNumber: Int64
     let at: Date
     /// Counts from 1.

@@ -6,11 +6,11 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// What an answer looks like, so that a member which nothing has is found before the scenario runs.
+/// The schema of an expected response. It finds unknown members before the scenario runs.
 struct ScenarioShape {
     private let schema: JSONValue
     private let named: [WireSchema.Named]
-    /// Whether it is a list of what the app's server was told, of which a text says the type and the subtype.
+    /// Whether it is a list of notifications, whose elements can be strings of a type and a subtype.
     private let isNotification: Bool
 
     init(_ source: ScenarioExpectation.Source) {
@@ -30,8 +30,8 @@ struct ScenarioShape {
         return (schema.json, schema.named, true)
     }
 
-    /// What is written, in full.
-    func normal(_ expected: JSONValue) -> JSONValue {
+    /// Returns the expected value with objects in place of such strings.
+    func normalized(_ expected: JSONValue) -> JSONValue {
         isNotification ? Self.elements(of: expected, Self.type) : expected
     }
 
@@ -52,12 +52,13 @@ struct ScenarioShape {
         }
     }
 
-    // MARK: - Checking
+    // MARK: - Checks
 
-    /// Throws for what no answer can be. `names` are those that are known by then; what is called `as` is added.
+    /// Throws for a value that no response can have. `names` are those of earlier steps; the names of members `as` are
+    /// added.
     func check(_ place: JSONPlace, _ names: inout Set<String>) throws {
         let known = names
-        try Self.check(JSONPlace(value: normal(place.value), pointer: place.pointer), schema, named, known, &names)
+        try Self.check(JSONPlace(value: normalized(place.value), pointer: place.pointer), schema, named, known, &names)
     }
 
     private static func check(
@@ -95,17 +96,16 @@ struct ScenarioShape {
         }
     }
 
-    /// What is expected of a signed document: members of its content, under Apple's names.
+    /// Checks the expected members of a signed document's payload, under Apple's names.
     private static func check(_ place: JSONPlace, _ content: PayloadSchema) throws {
-        for (name, value) in try place.object(or: "this is an object with members of what is signed") {
+        for (name, value) in try place.object(or: "this is an object with members of the signed payload") {
             let here = place.member(name)
             if let inner = SignedContent.schemas[name], case .object = value {
                 try check(here, inner)
             } else if let unknown = content.unknownMembers(of: .object([name: value])).first {
                 throw ScenarioFinding(
-                    pointer: place.pointer + unknown, reason: "Apple has no such member in what is signed here")
+                    pointer: place.pointer + unknown, reason: "Apple has no such member in this payload")
             } else if case .object(let members) = value {
-                // `data` of a notification holds signed documents of its own.
                 for (name, value) in members {
                     if let inner = SignedContent.schemas[name], case .object = value {
                         try check(here.member(name), inner)
@@ -116,11 +116,11 @@ struct ScenarioShape {
     }
 }
 
-/// How a list is expected: as it stands, or by one of a few rules.
+/// The form of an expected list: its elements, or one of a few rules.
 enum ListRule {
     static let words = ["count", "first", "last", "includes"]
 
-    /// Everything that is written of single elements. Throws for a rule that is none.
+    /// Returns the expected elements of a list or of its rules. Throws for an unknown rule.
     static func elements(_ place: JSONPlace) throws -> [JSONPlace] {
         if let elements = place.elements { return elements }
         let rule = "this is a list, or an object with \(words.joined(separator: ", "))"

@@ -5,25 +5,25 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// One step of a scenario: an action, or what is expected by then.
+/// One step of a scenario: an action or an expectation.
 struct ScenarioStep: Sendable {
     enum Action: Sendable {
-        /// What somebody does to the store; several where one word says so.
+        /// Requests to the store. Most words are one request.
         case calls([ScenarioCall])
-        /// How the receiver of notifications answers from now on.
+        /// The later responses of the receiver of notifications.
         case receiver(ScenarioReceiver.Script)
         case expect(ScenarioExpectation)
     }
 
     let pointer: String
-    /// What it does, in a line for people.
+    /// The action, in one line.
     let title: String
-    /// What the author says about it; may be empty.
+    /// The note of the file's author; can be empty.
     let note: String
     let action: Action
-    /// What the transaction, order or device is called from now on that comes of it.
+    /// The name of the transaction, order or device that the step creates.
     let name: String?
-    /// The code with which the store is to refuse it.
+    /// The expected error code, for a step that the store refuses.
     let refusal: String?
 
     var isExpectation: Bool {
@@ -33,8 +33,8 @@ struct ScenarioStep: Sendable {
 
     private static let members = ["note", "as", "refused"]
 
-    /// `names` are those that earlier steps gave; what this one gives is added.
-    init(_ place: JSONPlace, knowing names: inout Set<String>) throws {
+    /// Reads a step. `names` are the names of earlier steps; the names of this one are added.
+    init(_ place: JSONPlace, names: inout Set<String>) throws {
         let members = try place.object(or: "a step is a JSON object")
         let words = members.keys.filter { !Self.members.contains($0) }
         guard let word = words.first else { throw place.finding("a step has an action, or expects something") }
@@ -50,12 +50,12 @@ struct ScenarioStep: Sendable {
         let calls: [ScenarioCall] = if case .calls(let calls) = action { calls } else { [] }
         name = try place["as"].map { place in
             guard calls.count == 1, calls[0].givesName else {
-                throw place.finding("\(word) gives nothing that could have a name")
+                throw place.finding("\(word) creates nothing that could have a name; remove \"as\"")
             }
             return try Self.newName(place, &names)
         }
         refusal = try place["refused"].map { place in
-            guard !calls.isEmpty else { throw place.finding("nothing can refuse \(word)") }
+            guard !calls.isEmpty else { throw place.finding("the store cannot refuse \(word); remove \"refused\"") }
             if let number = place.value.intValue { return "\(number)" }
             return try place.text(1...100)
         }
@@ -67,7 +67,7 @@ struct ScenarioStep: Sendable {
             .joined(separator: " ").printable
     }
 
-    /// Letters, digits and `-._`, the first a letter: a number is a transaction's own.
+    /// Reads a new name: letters, digits and `-._`, the first a letter, so that it is not a number of a transaction.
     static func newName(_ place: JSONPlace, _ names: inout Set<String>) throws -> String {
         let name = try place.text(1...64)
         guard name.first?.isLetter == true, name.allSatisfy({ $0.isLetter || $0.isNumber || "-._".contains($0) })
@@ -77,20 +77,20 @@ struct ScenarioStep: Sendable {
     }
 }
 
-/// The words for actions: every endpoint of the store that changes something under its id, and a few that are shorter.
+/// The words for actions: the id of each endpoint that changes something, and a few shorter forms.
 enum ScenarioWords {
     struct Word: Sendable {
         var read: @Sendable (JSONPlace, Set<String>) throws -> ScenarioStep.Action
-        /// What is written beside the word, for people.
+        /// The values of the action, for the title of the step.
         var line: @Sendable (JSONValue) -> String = ScenarioWords.line
     }
 
     static let all: [String: Word] = endpoints.merging(special) { $1 }
 
-    /// Words that are no endpoint's id, or are written differently.
+    /// The words that are not the id of an endpoint, or that have another form.
     static let special: [String: Word] = [
         "expect": Word {
-            .expect(try ScenarioExpectation($0, knowing: $1))
+            .expect(try ScenarioExpectation($0, names: $1))
         } line: {
             $0.objectValue.map(ScenarioExpectation.line) ?? ""
         },
@@ -98,13 +98,13 @@ enum ScenarioWords {
         "advance": Word(read: advance), "set": Word(read: set, line: settings),
         "approve": Word { .calls([try answer($0, $1, .approve)]) },
         "decline": Word { .calls([try answer($0, $1, .decline)]) },
-        "serverAPI": Word { .calls([try .serverAPI($0, knowing: $1)]) },
-        "extendRenewal": Word { .calls([try .extendRenewal($0, knowing: $1)]) },
+        "serverAPI": Word { .calls([try .serverAPI($0, names: $1)]) },
+        "extendRenewal": Word { .calls([try .extendRenewal($0, names: $1)]) },
     ]
 
     private static let endpoints: [String: Word] = Dictionary(
         uniqueKeysWithValues: StoreEndpoints.all.filter(\.isAction).map { endpoint in
-            (endpoint.id, Word { .calls([try ScenarioCall(endpoint, $0, knowing: $1)]) })
+            (endpoint.id, Word { .calls([try ScenarioCall(endpoint, $0, names: $1)]) })
         })
 
     private static func endpoint(_ id: String) -> Endpoint<StoreHandler> {
@@ -114,7 +114,7 @@ enum ScenarioWords {
         return endpoint
     }
 
-    /// A duration or an instant as people write them, or the endpoint's own question.
+    /// Reads a duration or an instant as a string, or the body of the endpoint.
     private static func advance(
         _ place: JSONPlace, _ names: Set<String>
     ) throws -> ScenarioStep.Action {
@@ -125,7 +125,7 @@ enum ScenarioWords {
             }
             place = JSONPlace(value: Self.json(advance), pointer: place.pointer)
         }
-        return .calls([try ScenarioCall(endpoint("advance"), place, knowing: names)])
+        return .calls([try ScenarioCall(endpoint("advance"), place, names: names)])
     }
 
     private static func json(_ advance: StoreControlWire.Advance) -> JSONValue {
@@ -136,21 +136,21 @@ enum ScenarioWords {
         return .object(members)
     }
 
-    /// Settings by name.
+    /// Reads settings by name.
     private static func set(_ place: JSONPlace, _ names: Set<String>) throws -> ScenarioStep.Action {
         let settings = try ScenarioReader.settings(place)
         guard !settings.isEmpty else { throw place.finding("nothing is set; name a setting and its value") }
         var calls: [ScenarioCall] = []
-        for one in settings {
-            let members: JSONValue = ["setting": .string(one.setting.name), "value": one.value]
+        for setting in settings {
+            let members: JSONValue = ["setting": .string(setting.setting.name), "value": setting.value]
             calls.append(
                 try ScenarioCall(
-                    endpoint("set"), JSONPlace(value: members, pointer: place.pointer), knowing: names))
+                    endpoint("set"), JSONPlace(value: members, pointer: place.pointer), names: names))
         }
         return .calls(calls)
     }
 
-    /// The one of a purchase that asks to buy.
+    /// Reads the answer to an Ask to Buy request, by its purchase.
     private static func answer(
         _ place: JSONPlace, _ names: Set<String>, _ decision: StoreControlWire.AskToBuy.Decision
     ) throws -> ScenarioCall {
@@ -160,12 +160,12 @@ enum ScenarioWords {
         try ScenarioCall.check(transaction, at: place, names)
         let members: JSONValue = ["transaction": .string(transaction), "decision": .string(decision.rawValue)]
         return try ScenarioCall(
-            endpoint("answerAskToBuy"), JSONPlace(value: members, pointer: place.pointer), knowing: names)
+            endpoint("answerAskToBuy"), JSONPlace(value: members, pointer: place.pointer), names: names)
     }
 
-    // MARK: - For people
+    // MARK: - Titles
 
-    /// The scalars of a question, at most two hundred characters of them.
+    /// Returns the scalars of a body, at most two hundred characters.
     private static func line(_ value: JSONValue) -> String {
         let text: String =
             switch value {
@@ -184,7 +184,7 @@ enum ScenarioWords {
         }
     }
 
-    /// As they are kept: one of them is a secret.
+    /// Returns the settings as the store keeps them, because one of them is a secret.
     private static func settings(_ value: JSONValue) -> String {
         guard case .object(let members) = value else { return "" }
         return members.map { name, value in
@@ -195,6 +195,6 @@ enum ScenarioWords {
 }
 
 extension Endpoint<StoreHandler> {
-    /// Whether it changes something, so that a scenario may name it.
+    /// Whether it changes something, which makes it an action of scenarios.
     var isAction: Bool { method != .get && tag != .documents }
 }

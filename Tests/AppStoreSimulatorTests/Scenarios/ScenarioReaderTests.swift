@@ -15,7 +15,7 @@ struct ScenarioReaderTests {
         (#"{"name": 7}"#, "/name", "a text of 1 to 200"), (#"{"catalogue": "x"}"#, "/name", "name is missing"),
         (#"{"name": "a", "stepps": []}"#, "/stepps", "no member"), (#"{"name": "a"}"#, "/catalogue", "is missing"),
         (#"{"name": "a", "catalogue": 7, "steps": []}"#, "/catalogue", "path of a .storekit file"),
-        (#"{"name": "a", "catalogue": "no.storekit", "steps": []}"#, "/catalogue", "no.storekit is not there"),
+        (#"{"name": "a", "catalogue": "no.storekit", "steps": []}"#, "/catalogue", "cannot read no.storekit"),
         (#"{"name": "a", "catalogue": {"products": [{}]}, "steps": []}"#, "/catalogue/products/0/", "missing"),
         (#"{"name": "a", "start": "2026-01-01", "catalogue": {}, "steps": []}"#, "/start", "an instant"),
         (#"{"name": "a", "seed": -1, "catalogue": {}, "steps": []}"#, "/seed", "whole number"),
@@ -64,7 +64,7 @@ struct ScenarioReaderTests {
             "begins with a letter"
         ),
         (buy + #", {"expect": {"accounts": []}, "as": "x"}"#, "/steps/2/as", "could have a name"),
-        (#"{"expect": {"accounts": []}, "refused": "x"}"#, "/steps/0/refused", "can refuse"),
+        (#"{"expect": {"accounts": []}, "refused": "x"}"#, "/steps/0/refused", "cannot refuse"),
         (#"{"advance": "1 month"}"#, "/steps/0/advance", "duration"),
         (#"{"advance": {"period": "P1M", "seconds": 1}}"#, "/steps/0/advance", "exactly one"),
         (#"{"advance": {"to": "tomorrow"}}"#, "/steps/0/advance/to", "a date"),
@@ -92,8 +92,8 @@ struct ScenarioReaderTests {
     @Test(arguments: [
         ("[]", "", "a JSON object"), ("{}", "", "nothing is expected"),
         (#"{"account": "a"}"#, "", "nothing is expected"),
-        (#"{"purchases": []}"#, "/purchases", "nothing is known"),
-        (#"{"exportState": {}}"#, "/exportState", "nothing is known"),
+        (#"{"purchases": []}"#, "/purchases", "cannot be expected"),
+        (#"{"exportState": {}}"#, "/exportState", "cannot be expected"),
         (#"{"transactions": []}"#, "/transactions", "name the account"),
         (#"{"accounts": [], "account": "a"}"#, "/account", "depends on the account"),
         (#"{"account": "a", "transactions": {}}"#, "/transactions", "this is a list"),
