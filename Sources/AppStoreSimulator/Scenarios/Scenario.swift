@@ -102,7 +102,7 @@ enum ScenarioFile {
         }
         let name = pointer.isEmpty ? "the file" : path
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()
-        else { throw fault("cannot read \(name)") }
+        else { throw fault("\(name) is not there, or cannot be read") }
         guard data.count <= limit else { throw fault("\(name) is larger than \(limit) bytes") }
         return Array(data)
     }

@@ -15,7 +15,7 @@ struct ScenarioReaderTests {
         (#"{"name": 7}"#, "/name", "a text of 1 to 200"), (#"{"catalogue": "x"}"#, "/name", "name is missing"),
         (#"{"name": "a", "stepps": []}"#, "/stepps", "no member"), (#"{"name": "a"}"#, "/catalogue", "is missing"),
         (#"{"name": "a", "catalogue": 7, "steps": []}"#, "/catalogue", "path of a .storekit file"),
-        (#"{"name": "a", "catalogue": "no.storekit", "steps": []}"#, "/catalogue", "cannot read no.storekit"),
+        (#"{"name": "a", "catalogue": "no.storekit", "steps": []}"#, "/catalogue", "no.storekit is not there"),
         (#"{"name": "a", "catalogue": {"products": [{}]}, "steps": []}"#, "/catalogue/products/0/", "missing"),
         (#"{"name": "a", "start": "2026-01-01", "catalogue": {}, "steps": []}"#, "/start", "an instant"),
         (#"{"name": "a", "seed": -1, "catalogue": {}, "steps": []}"#, "/seed", "whole number"),
