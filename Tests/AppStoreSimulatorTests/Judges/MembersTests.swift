@@ -34,7 +34,7 @@ struct MembersTests {
     ]
 
     @Test(arguments: kinds)
-    func `a purchase has the members of its kind and no others`(product: String, more: Set<String>) async throws {
+    func `a purchase has the members of its type and no others`(product: String, more: Set<String>) async throws {
         try await TestStore.with { test in
             let bought = try await test.buy(ProductID(unchecked: product))
             #expect(Set(try Self.members(bought.signedTransaction).keys) == Self.always.union(more))
@@ -43,7 +43,7 @@ struct MembersTests {
         }
     }
 
-    @Test func `what happens to a purchase adds its members, and only those`() async throws {
+    @Test func `each event of a purchase adds its members, and only those`() async throws {
         try await TestStore.with { test in
             func latest() async throws -> (sale: Set<String>, renewal: Set<String>) {
                 let all = try await test.store.transactions(of: "anna")
@@ -83,7 +83,7 @@ struct MembersTests {
     }
 
     @Test(.enabled(if: conformance != nil, "SOUK_CONFORMANCE is not set"))
-    func `every member is of the kind that Apple's examples have`() async throws {
+    func `every member has the JSON type of Apple's examples`() async throws {
         let folder = URL(fileURLWithPath: try #require(Self.conformance)).appendingPathComponent("models")
         let catalogue = try Catalogue(parsing: Array(WholeLife.catalogueText.utf8), file: "life.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in

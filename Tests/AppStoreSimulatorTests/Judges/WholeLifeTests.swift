@@ -10,7 +10,7 @@ import Testing
 /// Apple's own client library judges what the store signs, over a whole life.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct WholeLifeTests {
-    @Test func `Apple's verifier accepts all that is signed in a whole life, and reads in it what we wrote`()
+    @Test func `Apple's verifier accepts and decodes every signed document of a whole life`()
         async throws
     {
         let catalogue = try Catalogue(parsing: Array(WholeLife.catalogueText.utf8), file: "life.storekit")

@@ -18,7 +18,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `what a member has through the family and buys again is charged once`() async throws {
+    @Test func `a member's own purchase of a shared product is charged once`() async throws {
         try await Self.with { test in
             try await test.buy("pack")
             let phone = try await Listener(test, "berta")
@@ -28,7 +28,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `who comes back to a subscription through the family, or leaves it for one of their own, resubscribes`()
+    @Test func `a return to a shared subscription, or a change to an own one, is a resubscription`()
         async throws
     {
         try await Self.with { test in
@@ -49,7 +49,7 @@ struct FamilyNotificationTests {
     }
 
     @Test
-    func `what time did to the whole family is told before everybody's renewal dates are moved, and that as well`()
+    func `renewals of the whole family are notified before a mass extension, which is notified as well`()
         async throws
     {
         try await Self.with { test in
@@ -83,7 +83,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `who leaves the family within an extended period loses that period and was never sold another`()
+    @Test func `a member who leaves the family in an extended period loses it and has no later one`()
         async throws
     {
         try await Self.with { test in

@@ -96,7 +96,7 @@ struct HouseholdPropertyTests {
     }
 
     @Test(arguments: 1...10)
-    func `however often somebody looks, the same is told of everybody, and all that was sold`(seed: Int) async throws {
+    func `the notifications do not depend on how often they are written, and cover every sale`(seed: Int) async throws {
         let often = try await Self.live(UInt64(seed), looks: true)
         let seldom = try await Self.live(UInt64(seed), looks: false)
         for original in Set(often.lines.keys).union(seldom.lines.keys).sorted() {

@@ -80,11 +80,11 @@ import Testing
     @Test(arguments: [
         "207 X", "226 X", "299 X", "300 X", "303 X", "304 X", "400 X", "404 X", "410 X", "500 X", "503 X",
     ])
-    func `any other status is none`(status: String) async throws {
+    func `any other status is a failure`(status: String) async throws {
         #expect(try await result(Self.empty(status)) == .unsuccessfulHttpResponseCode)
     }
 
-    @Test func `each attempt stands by itself: 500, then 200`() async throws {
+    @Test func `each attempt has its own result: 500, then 200`() async throws {
         let server = try ScriptedServer(
             ["500 X", "200 OK"].map {
                 Self.answering("HTTP/1.1 \($0)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -105,7 +105,7 @@ import Testing
         "", "HTTP/1.1 200 OK\r\nX-Slow: ", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n",
     ])
-    func `a receiver that does not get to the end of its answer is timed out`(part: String) async throws {
+    func `a receiver that does not finish its response times out`(part: String) async throws {
         let server = try ScriptedServer { peer in
             Self.answer(peer, part)
             peer.waitForEnd()
@@ -124,7 +124,7 @@ import Testing
         #expect(try await deliver(to: server.url, within: .milliseconds(300)) == .timedOut)
     }
 
-    @Test func `closing without an answer, and in the middle of one, are told apart`() async throws {
+    @Test func `a connection closed before the response differs from one closed within it`() async throws {
         #expect(try await result("") == .noResponse)
         #expect(try await result("HTTP/1.1 200 OK\r\nX-Half: ") == .prematureClose)
         #expect(try await result("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab") == .prematureClose)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 abc\r\nContent-Length: 0\r\n\r\n", "{}\r\n\r\n"])
-    func `nonsense is an invalid response`(answer: String) async throws {
+    func `a malformed response is an invalid response`(answer: String) async throws {
         #expect(try await result(answer) == .invalidResponse)
     }
 
@@ -156,12 +156,12 @@ import Testing
         ("text/html; q=1; Charset = ISO-8859-1", true), ("text/plain; charset=x-klingon", false),
         ("text/plain; charset=", true), ("charset=x-klingon", true),
     ])
-    func `an answer in an unknown character set has not arrived`(type: String, isKnown: Bool) async throws {
+    func `a response in an unknown charset is a failure`(type: String, isKnown: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: 0\r\n\r\n"
         #expect(try await result(head) == (isKnown ? .success : .unsupportedCharset))
     }
 
-    @Test func `an answer without end is read a little way and counts by its status`() async throws {
+    @Test func `an endless response is read up to the limit and counts by its status`() async throws {
         let server = try ScriptedServer { peer in
             Self.answer(peer, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: ["/b/c", "b/c?x=1", "../b/c", "?q"])
-    func `a relative location is relative to where it was said`(location: String) async throws {
+    func `a relative location is relative to the redirecting URL`(location: String) async throws {
         let server = try ScriptedServer([
             { Self.answer($0, Self.redirect(308, to: location)) },
             { peer in
@@ -195,7 +195,7 @@ import Testing
         #expect(try await deliver(to: server.url + "/a/n") == .success)
     }
 
-    @Test func `a circle of redirects is seen`() async throws {
+    @Test func `a circle of redirects is detected`() async throws {
         #expect(try await result(Self.redirect(302, to: "/n")) == .circularRedirect)
         #expect(try await result(Self.redirect(302, to: "/m"), Self.redirect(301, to: "/n#2")) == .circularRedirect)
     }
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect to nowhere ends as nowhere does`() async throws {
+    @Test func `a redirect to an unreachable server has the result of that server`() async throws {
         let port = try ReservedPort()
         defer { withExtendedLifetime(port) {} }
         #expect(try await result(Self.redirect(307, to: port.url)) == .socketIssue)
@@ -236,7 +236,7 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `cancelling the task ends an attempt under way`() async throws {
+    @Test func `cancelling the task ends an attempt in progress`() async throws {
         let arrival = Gate()
         let handler = AnyHTTPHandler { _ in
             arrival.open()
@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `a transport that gives up by itself is another kind of failure`() async throws {
+    @Test func `an unknown error of the transport is another failure`() async throws {
         for error in [HTTPError(.cancelled, ""), HTTPError(.invalidURL, ""), HTTPError(.init(rawValue: "new"), "")] {
             let transport = ScriptedTransport([.fail(error)])
             #expect(try await deliver(to: "http://example.com", over: transport) == .other)

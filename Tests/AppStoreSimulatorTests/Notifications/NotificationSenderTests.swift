@@ -14,7 +14,7 @@ import Testing
 @Suite struct NotificationSenderTests {
     private static let failed = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
 
-    @Test func `what happens is signed and arrives by itself`() async throws {
+    @Test func `events are signed and sent without a request`() async throws {
         let receiver = Receiver()
         try await TestStore.notifying(receiver) { test in
             let bought = try await test.buy("coins")
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `it arrives at a real server too`() async throws {
+    @Test func `a notification arrives at a real server`() async throws {
         let count = Locked(0)
         let handler = AnyHTTPHandler { request in
             count.withLock { $0 += 1 }
@@ -51,7 +51,7 @@ import Testing
 
     // MARK: - The schedule
 
-    @Test func `what fails is sent again after 1, 12, 24, 48 and 72 hours, and then no more`() async throws {
+    @Test func `a failed notification is retried after 1, 12, 24, 48 and 72 hours, and then no more`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -77,7 +77,7 @@ import Testing
         #expect(Set(receiver.arrivals.map(\.signedPayload)).count == 1)
     }
 
-    @Test func `a failure says when it is sent again`() async throws {
+    @Test func `a failed notification has the instant of its retry`() async throws {
         try await TestStore.notifying(Receiver { _ in 500 }) { test in
             try await test.buy("coins")
             let next = Fixtures.start.addingTimeInterval(3600)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a jump over several instants of the schedule is one attempt, and the next is counted from it`()
+    @Test func `an advance over several retries is one attempt, and the next retry is counted from it`()
         async throws
     {
         let receiver = Receiver { _ in 500 }
@@ -103,7 +103,7 @@ import Testing
         #expect(receiver.arrivals.count == 2)
     }
 
-    @Test func `success ends it, at the first attempt or a later one`() async throws {
+    @Test func `success ends the retries, at the first attempt or a later one`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -119,7 +119,7 @@ import Testing
         #expect(receiver.arrivals.count == 3)
     }
 
-    @Test func `as in the sandbox, it is sent once`() async throws {
+    @Test func `with the sandbox's schedule, a notification is sent once`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationRetries, "sandbox")
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: - Time
 
-    @Test func `on a clock that runs, everything happens without being asked for`() async throws {
+    @Test func `on a running clock, everything is sent without a request`() async throws {
         let receiver = Receiver { _ in 500 }
         let base = ManualClock()
         try await TestStore.notifying(receiver, rate: .real, base: base) { test in
@@ -171,7 +171,7 @@ import Testing
         #expect(receiver.arrivals.map(\.type) == ["SUBSCRIBED", "SUBSCRIBED", "DID_RENEW"])
     }
 
-    @Test func `moving the clock is enough to send what time did`() async throws {
+    @Test func `an advance of the clock sends the due notifications`() async throws {
         let receiver = Receiver()
         try await TestStore.notifying(receiver) { test in
             try await test.buy("weekly")
@@ -183,7 +183,7 @@ import Testing
 
     // MARK: - Lanes
 
-    @Test func `each purchase has its order, eight at a time`() async throws {
+    @Test func `notifications of a purchase are in order, eight purchases at a time`() async throws {
         let receiver = Receiver()
         receiver.answer { [unowned receiver] arrival in
             await receiver.arrivals(atLeast: NotificationSender.width)
@@ -207,7 +207,7 @@ import Testing
         #expect(receiver.mostOpen == NotificationSender.width)
     }
 
-    @Test func `a receiver that is slow with one purchase holds up no other`() async throws {
+    @Test func `a slow response for one purchase does not delay another purchase`() async throws {
         let gate = Gate()
         let receiver = Receiver { arrival in
             if arrival.type == "SUBSCRIBED" { await gate.wait() }
@@ -228,7 +228,7 @@ import Testing
         #expect(receiver.arrivals.last?.type == "DID_CHANGE_RENEWAL_STATUS")
     }
 
-    @Test func `a failed attempt does not hold up what comes after it`() async throws {
+    @Test func `a failed attempt does not delay later notifications`() async throws {
         let receiver = Receiver { $0.type == "SUBSCRIBED" ? 500 : 200 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("weekly")
@@ -240,7 +240,7 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `closing in the middle of an attempt cancels it, and it counts`() async throws {
+    @Test func `closing the store cancels an attempt in progress, and it counts`() async throws {
         let folder = try ScratchFolder()
         let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.notifying(receiver, in: folder) { test in
@@ -259,7 +259,7 @@ import Testing
         #expect(later.arrivals.map(\.signedPayload) == receiver.arrivals.map(\.signedPayload))
     }
 
-    @Test func `what was not sent when the store closed is sent when it opens again`() async throws {
+    @Test func `unsent notifications are sent when the store opens again`() async throws {
         let folder = try ScratchFolder()
         try await TestStore.notifying(Receiver(), in: folder, change: { $0.notificationTransport = nil }) { test in
             try await test.buy("coins")
@@ -271,7 +271,7 @@ import Testing
         #expect(receiver.arrivals.map(\.type) == ["ONE_TIME_CHARGE"])
     }
 
-    @Test func `ending what waits ends the sending too, and wakes who waits for it`() async throws {
+    @Test func `ending the waits of a store ends sending, and the wait for a delivery`() async throws {
         let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -285,7 +285,7 @@ import Testing
 
     // MARK: - Without an address
 
-    @Test func `while the URL is off nothing is sent, and what waits is sent to the next one`() async throws {
+    @Test func `nothing is sent while the URL is off, and waiting notifications go to the next URL`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    @Test func `whoever waits for a delivery hears that there is no URL any more`() async throws {
+    @Test func `a wait for a delivery fails when the URL is turned off`() async throws {
         let gate = Gate()
         let receiver = Receiver { _ in
             await gate.wait()
@@ -318,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func `a store without a transport sends nothing and says so`() async throws {
+    @Test func `a store without a transport refuses to deliver`() async throws {
         try await TestStore.with(change: { $0.notificationsURL = Receiver.url }) { test in
             try await test.buy("coins")
             await #expect(throws: SimulatorError(.notNow, "")) { try await test.store.deliverNotifications() }
@@ -327,7 +327,7 @@ import Testing
         }
     }
 
-    @Test func `an address that is none is refused when the store opens`() async throws {
+    @Test func `an invalid URL is refused when the store opens`() async throws {
         await #expect(throws: SimulatorError(.invalidValue, "")) {
             try await TestStore.notifying(Receiver(), at: "ftp://example.com") { _ in }
         }

@@ -33,7 +33,7 @@ struct NotificationTimelinePropertyTests {
     }
 
     @Test(arguments: 100..<130)
-    func `notifications alone say what was sold, what was taken back and how it stands`(seed: UInt64) throws {
+    func `notifications alone are enough to follow the sales, revocations and status`(seed: UInt64) throws {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<20 {
             let events = SubscriptionStatePropertyTests.randomEvents(&source)

@@ -14,7 +14,7 @@ import Testing
 
     // MARK: - Duplicates
 
-    @Test func `on request what has arrived is sent once more, byte for byte`() async throws {
+    @Test func `with duplicates on, a delivered notification is sent again, byte for byte`() async throws {
         let receiver = Receiver()
         try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationDuplicates, true)
@@ -30,7 +30,7 @@ import Testing
         #expect(payloads.values.allSatisfy { $0.count == 2 && $0[0] == $0[1] })
     }
 
-    @Test func `a duplicate that fails is not tried again: the notification has arrived`() async throws {
+    @Test func `a failed duplicate is not retried: the notification has arrived`() async throws {
         let seen = Locked<Set<String>>([])
         let receiver = Receiver { arrival in
             seen.withLock { $0.insert(arrival.uuid).inserted } ? 200 : 500
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `what fails is duplicated when it arrives at last, not before`() async throws {
+    @Test func `a failed notification is duplicated after its first success`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationDuplicates, true)
@@ -58,7 +58,7 @@ import Testing
 
     // MARK: - Order
 
-    @Test func `on request neighbours that wait for each other change places`() async throws {
+    @Test func `with the order changed, two waiting notifications of a purchase change places`() async throws {
         let gate = Gate()
         let receiver = Receiver { arrival in
             if arrival.type == "SUBSCRIBED" { await gate.wait() }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what waits alone, or was sent before, changes places with nothing`() async throws {
+    @Test func `a notification that waits alone, or was sent before, keeps its place`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationsOutOfOrder, true)
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: - By hand
 
-    @Test func `what has arrived can be sent again, once`() async throws {
+    @Test func `a delivered notification can be sent again, once`() async throws {
         let receiver = Receiver()
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -114,7 +114,7 @@ import Testing
         #expect(Set(receiver.arrivals.map(\.signedPayload)).count == 1)
     }
 
-    @Test func `what waits for its next attempt has it at once, and goes on from there`() async throws {
+    @Test func `a notification that waits for a retry can be sent at once, and its retries continue`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `what was given up can be sent again`() async throws {
+    @Test func `a notification without further retries can be sent again`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationRetries, "sandbox")
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `what is under way when it is asked for again is sent again afterwards`() async throws {
+    @Test func `a notification in progress that is requested again is sent again afterwards`() async throws {
         let gate = Gate()
         let receiver = Receiver { _ in
             await gate.wait()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `a notification that there is not is refused`() async throws {
+    @Test func `an unknown notification is refused`() async throws {
         try await TestStore.notifying(Receiver()) { test in
             await #expect(throws: SimulatorError(.unknownNotification, "")) {
                 try await test.store.resendNotification("00000000-0000-0000-0000-000000000000")
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - Books that are replaced
 
-    @Test func `a state that is put in place takes its notifications along, and ends what was under way`()
+    @Test func `an imported state brings its notifications, and ends attempts in progress`()
         async throws
     {
         let gate = Gate()
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `the result of a sending whose books are gone is of nobody else`() async throws {
+    @Test func `the result of an attempt is dropped after the database was replaced`() async throws {
         let gate = Gate()
         let receiver = Receiver { _ in
             await gate.wait()

@@ -7,7 +7,7 @@ import Testing
 @testable import AppStoreSimulator
 
 @Suite struct SendingRulesTests {
-    @Test func `settings that were never set send nothing, and would go by the schedule of production`() {
+    @Test func `without settings nothing is sent, and the schedule is that of production`() {
         #expect(SendingRules([:]) == SendingRules())
         #expect(SendingRules([:]).url == nil)
         #expect(SendingRules([:]).schedule == .production)
@@ -23,11 +23,11 @@ import Testing
             ("notificationDuplicates", false, SendingRules()),
             ("notificationsOutOfOrder", true, SendingRules(swapsNeighbours: true)),
         ] as [(String, JSONValue, SendingRules)])
-    func `each setting is one rule`(name: String, value: JSONValue, rules: SendingRules) {
+    func `each setting changes one rule`(name: String, value: JSONValue, rules: SendingRules) {
         #expect(SendingRules([name: value]) == rules)
     }
 
-    @Test func `what has arrived before is never due again`() {
+    @Test func `a delivered notification is not due again`() {
         let rules = SendingRules(url: "http://example.com")
         #expect(rules.due(ifFailing: 1, begun: Fixtures.start, hasArrived: true) == nil)
         #expect(
@@ -40,7 +40,7 @@ import Testing
         (true, 1, AppStoreServerAPI.SendAttemptResult.success, true), (true, 2, .success, false),
         (true, 1, .timedOut, false), (false, 1, .success, false),
     ])
-    func `only a first success is sent twice, and only on request`(
+    func `only a first success is sent twice, and only with duplicates on`(
         duplicates: Bool, number: Int, result: AppStoreServerAPI.SendAttemptResult, repeats: Bool
     ) {
         var rules = SendingRules()

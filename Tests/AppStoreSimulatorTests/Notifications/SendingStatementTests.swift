@@ -9,7 +9,7 @@ import Testing
 
 /// What sending asks of the books: nothing that grows with what was sent before, and nothing while there is nothing to do.
 @Suite struct SendingStatementTests {
-    @Test func `what is due is found without walking through what was sent`() async throws {
+    @Test func `due notifications are found without reading the sent ones`() async throws {
         let folder = try ScratchFolder()
         let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
         let receiver = Receiver { $0.type == "SUBSCRIBED" ? 500 : 200 }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `an attempt that has to wait for its lane does not keep the books busy`() async throws {
+    @Test func `an attempt that waits for its lane makes no writes`() async throws {
         let folder = try ScratchFolder()
         let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
         let gate = Gate()

@@ -16,7 +16,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `nothing is written down while nobody is to be told`() async throws {
+    @Test func `no notifications are written while no URL is set`() async throws {
         try await TestStore.withScript { test in
             try await test.buy("plain")
             try await test.advance(.months(3))
@@ -34,7 +34,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `what is bought once is a charge, its refund and the reversal of that are told`() async throws {
+    @Test func `a purchase that does not renew is a charge; its refund and the reversal are notified`() async throws {
         try await Self.with { test in
             let coins = try await test.buy("coins", quantity: 3)
             let pack = try await test.buy("pack")
@@ -49,7 +49,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a payment that is answered again is no second charge`() async throws {
+    @Test func `a repeated payment is not a second charge`() async throws {
         try await Self.with { test in
             let (phone, tablet) = (try await test.device(), try await test.device())
             let payment = Payment(id: "p1", productID: "coins")
@@ -59,7 +59,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a payment that is refused, waits or is declined is not told, one that is approved is`() async throws {
+    @Test func `a refused, held or declined payment is not notified, an approved one is`() async throws {
         try await Self.with { test in
             await #expect(throws: StoreFailure.self) { try await test.buy("nothing") }
             let held = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
@@ -71,7 +71,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `time that passed is told before what happens next`() async throws {
+    @Test func `due renewals are notified before the next event`() async throws {
         try await Self.with(keepsRepeats: true) { test in
             try await test.buy("plain")
             try await test.advance(.months(2))
@@ -86,7 +86,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a jump over a year tells of the last renewal only`() async throws {
+    @Test func `an advance by a year notifies the last renewal only`() async throws {
         try await Self.with { test in
             try await test.buy("plain")
             try await test.advance(.years(1))
@@ -95,7 +95,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `what changes for all is told without the clock's moving`() async throws {
+    @Test func `a change for all subscribers is notified without an advance`() async throws {
         try await Self.with { test in
             for account in ["anna", "berta"] as [AccountName] { try await test.buy("plain", account) }
             try await test.buy("pro", "carla")
@@ -109,7 +109,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `payments that fail everywhere and work again are told of everybody`() async throws {
+    @Test func `failing payments of the whole store and their recovery are notified for every subscriber`() async throws {
         try await Self.with { test in
             try await test.buy("plain", "anna")
             try await test.buy("plain", "berta")
@@ -125,7 +125,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a family's shares are told with the members' own numbers`() async throws {
+    @Test func `shares of a family are notified with the members' own transaction numbers`() async throws {
         try await Self.with { test in
             for account in ["anna", "berta"] as [AccountName] { try await test.store.createAccount(account) }
             try await test.store.createFamily("home", organizer: "anna")
@@ -150,7 +150,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a refund that is asked for, declined, asked for again and granted`() async throws {
+    @Test func `a refund request is declined, repeated and granted`() async throws {
         try await Self.with { test in
             let coins = try await test.buy("coins")
             try await test.store.requestRefund(of: coins.transactionID, .init(reason: .unintendedPurchase))
@@ -173,7 +173,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a test is told to whoever has a URL, and its token finds it`() async throws {
+    @Test func `a test notification needs a URL, and its token finds it`() async throws {
         try await TestStore.withScript { test in
             await test.fails(.notNow) { try await test.store.requestTestNotification() }
             try await test.startNotifying()
@@ -188,7 +188,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `consent that is rescinded carries the app transaction`() async throws {
+    @Test func `rescinded consent has the app transaction`() async throws {
         try await Self.with { test in
             try await test.store.createAccount("anna")
             try await test.store.rescindConsent(of: "anna")
@@ -200,7 +200,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a notification says what was so in its instant, whenever it is signed`() async throws {
+    @Test func `a notification has the state of its instant, whenever it is signed`() async throws {
         try await Self.with { test in
             let token = UUID()
             try await test.buy("plain", token: token)
@@ -216,7 +216,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `the history finds by time, type, customer and success, and goes on where it ended`() async throws {
+    @Test func `the history filters by time, type, customer and success, and continues from its cursor`() async throws {
         try await Self.with(keepsRepeats: true) { test in
             let anna = try await test.buy("plain", "anna")
             try await test.buy("plain", "berta")
@@ -259,7 +259,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a state that is imported twice gives no two notifications one UUID`() async throws {
+    @Test func `the notifications of a state that is imported twice have different UUIDs`() async throws {
         try await Self.with { test in
             let state = try await test.store.exportState()
             var known: Set<String> = []
@@ -274,7 +274,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `renewal dates are moved twice a year, and told`() async throws {
+    @Test func `renewal dates are extended twice a year at most, with a notification`() async throws {
         try await Self.with { test in
             let bought = try await test.buy("plain")
             let id = bought.originalTransactionID
@@ -303,7 +303,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `everybody's renewal dates are moved once for each request, in the countries named`() async throws {
+    @Test func `a mass extension applies once for each request, in the named countries`() async throws {
         try await Self.with { test in
             try await test.store.createAccount("berta", with: .init(storefront: "DEU"))
             for account in ["anna", "berta", "carla"] as [AccountName] { try await test.buy("plain", account) }
@@ -333,7 +333,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `whose renewal date cannot be moved with everybody's is told once of what time did before`() async throws
+    @Test func `an ineligible subscription of a mass extension has its due notifications once`() async throws
     {
         try await Self.with(keepsRepeats: true) { test in
             let id = try await test.buy("plain").originalTransactionID
@@ -350,7 +350,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a refund that was granted without being asked for again waits for no decision`() async throws {
+    @Test func `a refund that was granted without a new request waits for no decision`() async throws {
         try await Self.with { test in
             let coins = try await test.buy("coins").transactionID
             try await test.store.requestRefund(of: coins)
@@ -360,7 +360,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `only what decides how subscriptions go on lets all of them be looked at`() async throws {
+    @Test func `only changes that affect renewals make all subscriptions due`() async throws {
         try await Self.with { test in
             try await test.buy("plain")
             let next = try await test.store.writeDueNotifications()

@@ -39,7 +39,7 @@ struct SubscriptionNotificationTests {
         return lines
     }
 
-    @Test func `a first purchase is told, and each renewal after it`() throws {
+    @Test func `a first purchase and each renewal are notified`() throws {
         #expect(
             try reported([("01-31", .buy("plain"))], until: "03-31") == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "02-28 DID_RENEW", "03-31 DID_RENEW",
@@ -53,7 +53,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `of renewals in a row that time skipped only the latest is told`() throws {
+    @Test func `only the latest of consecutive skipped renewals is notified`() throws {
         #expect(
             try reported([("01-31", .buy("plain")), ("12-01", .cancel)], until: "2027-02-01", keepsRepeats: false) == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "11-30 DID_RENEW",
@@ -61,7 +61,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `what is cancelled expires by the customer's will, and subscribing anew is no first purchase`() throws {
+    @Test func `a cancelled subscription expires voluntarily, and a new subscription is a resubscription`() throws {
         #expect(
             try reported(
                 [("01-31", .buy("plain")), ("02-10", .cancel), ("03-10", .buy("plain"))], until: "03-11") == [
@@ -70,7 +70,7 @@ struct SubscriptionNotificationTests {
                 ])
     }
 
-    @Test func `auto-renewal that is turned on again is told once`() throws {
+    @Test func `auto-renewal that is turned on again is notified once`() throws {
         #expect(
             try reported(
                 [("01-31", .buy("plain")), ("02-10", .cancel), ("02-11", .resume()), ("02-12", .resume())],
@@ -80,7 +80,7 @@ struct SubscriptionNotificationTests {
                 ])
     }
 
-    @Test func `an upgrade is told at once, a downgrade when it is chosen, and its taking back`() throws {
+    @Test func `an upgrade is notified at once, a downgrade when it is chosen and when it is withdrawn`() throws {
         #expect(
             try reported(
                 [
@@ -93,7 +93,7 @@ struct SubscriptionNotificationTests {
                 ])
     }
 
-    @Test func `a failing payment is told with its grace period, the end of it and the end of all attempts`() throws {
+    @Test func `a failed payment, the end of its grace period and the end of billing retry are notified`() throws {
         #expect(
             try reported(
                 [("01-31", .grace(3)), ("01-31", .buy("plain")), ("02-10", .fail)], until: "2026-06-01") == [
@@ -102,7 +102,7 @@ struct SubscriptionNotificationTests {
                 ])
     }
 
-    @Test func `without a grace period the failure has no subtype, and a payment that works at last is a recovery`()
+    @Test func `without a grace period the failure has no subtype, and a late payment is a recovery`()
         throws
     {
         #expect(
@@ -111,7 +111,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a recovery of the whole store that nobody looked at is told when it was`() throws {
+    @Test func `a recovery of the whole store has the instant at which it happened`() throws {
         #expect(
             try reported(
                 [("01-31", .buy("weekly")), ("02-01", .allFail(true)), ("02-10", .allFail(false))], until: "02-18") == [
@@ -138,7 +138,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a higher price that comes while a payment is tried again is told when it was paid`() throws {
+    @Test func `a price increase during billing retry is notified after the recovery`() throws {
         let increase = SubscriptionScript.Step.increase("plain", milliunits: 7990, needsConsent: true)
         #expect(
             try reported(
@@ -157,7 +157,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a refund turns auto-renewal off and is told; reversed, it is told as well`() throws {
+    @Test func `a refund turns auto-renewal off; the refund and its reversal are notified`() throws {
         #expect(
             try reported([("01-31", .buy("plain")), ("02-10", .refund()), ("02-12", .reverse())], until: "03-01") == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "02-10 DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "02-10 REFUND",
@@ -172,7 +172,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `offers of running subscriptions are redeemed, those of newcomers subscribe`() throws {
+    @Test func `an offer of a running subscription is a redemption, that of a new one a subscription`() throws {
         #expect(
             try reported(
                 [
@@ -184,7 +184,7 @@ struct SubscriptionNotificationTests {
                 ])
     }
 
-    @Test func `an offer that has been used up is redeemed no second time by what happens later`() throws {
+    @Test func `a used offer is not redeemed again by later events`() throws {
         #expect(
             try reported(
                 [("01-31", .buy("basic")), ("02-10", .buy("basic", offer: "half")), ("06-01", .cancel)], until: "06-08")
@@ -194,14 +194,14 @@ struct SubscriptionNotificationTests {
                 ])
     }
 
-    @Test func `a product that is withdrawn expires its subscriptions`() throws {
+    @Test func `the subscriptions of a withdrawn product expire`() throws {
         #expect(
             try reported([("01-31", .buy("plain")), ("02-10", .withdraw("plain", true))], until: "03-01") == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "02-28 EXPIRED PRODUCT_NOT_FOR_SALE",
             ])
     }
 
-    @Test func `an extended period is told, and renewals are counted from its end`() throws {
+    @Test func `an extended period is notified, and renewals are counted from its end`() throws {
         var script = try SubscriptionScript()
         try script.happen(.buy("plain"), at: SubscriptionScript.date("01-31"))
         let now = SubscriptionScript.date("02-10")
@@ -216,7 +216,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a free trial, a failing payment and what has ended cannot be extended`() throws {
+    @Test func `a free trial, a failed payment and an ended subscription cannot be extended`() throws {
         for steps in [
             [("01-31", SubscriptionScript.Step.buy("basic"))], [("01-31", .buy("plain")), ("02-01", .expire)],
         ] {
@@ -228,7 +228,7 @@ struct SubscriptionNotificationTests {
     }
 
     @Test(arguments: 1...30)
-    func `however time is divided, the same is told`(seed: Int) throws {
+    func `the notifications do not depend on the steps of the clock`(seed: Int) throws {
         var script = try SubscriptionScript()
         try script.happen(.grace(16), at: SubscriptionScript.date("01-31"))
         try script.happen(.buy("weekly"), at: SubscriptionScript.date("01-31"))

@@ -32,7 +32,7 @@ struct FoundByLivesTests {
         return fixture
     }
 
-    @Test func `a refund of an earlier period takes back no later one`() throws {
+    @Test func `a refund of an earlier period does not revoke a later one`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly.alt")
         fixture.pass(until: "2026-03-15T00:00:00Z")
@@ -43,7 +43,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.count == 3)
     }
 
-    @Test func `nothing is collected for a period that was given back while its successor was unpaid`() throws {
+    @Test func `no payment is retried after a refund of the last period`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly.alt")
         try fixture.happen("plus") { StoreRules.setPaymentsFail(true, $0, at: $1) }
@@ -60,7 +60,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.map(\.id) == [Self.id(0)])
     }
 
-    @Test func `what failed before stays failed when it is let fail again`() throws {
+    @Test func `a payment that fails keeps the instant of its first failure when payments fail again`() throws {
         var conditions = Conditions()
         conditions.failingPayments = [.init(at: Fixtures.date("2026-03-05T00:00:00Z"), value: true)]
         var fixture = try RulesFixture(conditions)
@@ -84,7 +84,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.map { $0.offer != nil } == [false, true, true, false, false])
     }
 
-    @Test func `a renewal before its time leaves the rest of an offer`() throws {
+    @Test func `an early renewal keeps the rest of an offer`() throws {
         var fixture = try Self.fixture(Self.offer("payAsYouGo", 3), isIntroductory: true)
         _ = fixture.buy("month")
         fixture.pass(until: "2026-02-10T00:00:00Z")
@@ -93,7 +93,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.map { $0.offer != nil } == [true, true, true, false, false, false])
     }
 
-    @Test func `a higher price leaves the rest of an offer`() throws {
+    @Test func `a price increase keeps the rest of an offer`() throws {
         var fixture = try Self.fixture(Self.offer("payAsYouGo", 3), isIntroductory: true)
         _ = fixture.buy("month")
         fixture.pass(until: "2026-02-10T00:00:00Z")
@@ -121,7 +121,7 @@ struct FoundByLivesTests {
         #expect(try fixture.state("plus").status == .billingRetry)
     }
 
-    @Test func `another plan that is asked for changes no grace period that runs`() throws {
+    @Test func `a requested plan does not change a current grace period`() throws {
         var conditions = Conditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         var fixture = try Self.fixture(Self.offer("free", 1))
@@ -136,7 +136,7 @@ struct FoundByLivesTests {
         #expect(try fixture.state("plus").status == .gracePeriod)
     }
 
-    @Test func `what was given back and finished is not told again because it was once taken back`() async throws {
+    @Test func `a reversed and finished transaction is not sent again`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let bought = try await test.buy("pack")
@@ -148,7 +148,7 @@ struct FoundByLivesTests {
         }
     }
 
-    @Test func `who comes back to a plan while its payment is late agrees to its price`() throws {
+    @Test func `a return to a plan during billing retry is the consent to its price`() throws {
         var conditions = Conditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         conditions.priceIncreases = [

@@ -17,7 +17,7 @@ struct RandomLivesTests {
     }
 
     @Test(arguments: seeds)
-    func `the store agrees with a naive one through random lives`(seed: Int) async throws {
+    func `the store agrees with the reference model over random lives`(seed: Int) async throws {
         var chance = Chance(seed: UInt64(seed))
         let referenceCatalogue = ReferenceCatalogue(&chance)
         let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 60, among: referenceCatalogue, &chance)

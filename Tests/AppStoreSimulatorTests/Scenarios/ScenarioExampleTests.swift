@@ -37,7 +37,7 @@ struct ScenarioExampleTests {
         #expect(failure.split(separator: "\n").dropFirst() == shown, "\(failure)")
     }
 
-    @Test func `the same scenario again is the same, with the same numbers`() async throws {
+    @Test func `a repeated scenario has the same result, with the same transaction numbers`() async throws {
         let steps = """
             {"createAccount": "anna"}, {"buy": {"account": "anna", "productID": "coins"}},
             {"expect": {"account": "anna", "transactions": [{"transactionID": "1"}]}}
@@ -50,7 +50,7 @@ struct ScenarioExampleTests {
         #expect(other != first)
     }
 
-    @Test func `a scenario fails where what it expects is broken, and not before`() async throws {
+    @Test func `a scenario fails at a changed expectation, and not before`() async throws {
         // Everything that the shipped scenarios expect, each kind of member once.
         var kinds: Set<String> = []
         for name in Scenarios.shipped {

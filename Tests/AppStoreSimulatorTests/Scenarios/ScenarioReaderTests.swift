@@ -29,7 +29,7 @@ struct ScenarioReaderTests {
             "takes"
         ),
     ])
-    func `a file that is no scenario is refused where it is wrong`(text: String, pointer: String, reason: String) {
+    func `an invalid scenario file is refused at its fault`(text: String, pointer: String, reason: String) {
         let error = #expect(throws: ScenarioError.self) {
             try Scenario(parsing: Array(text.utf8), file: "f.json", folder: "")
         }
@@ -85,7 +85,7 @@ struct ScenarioReaderTests {
         (#"{"serverAPI": {"path": "/inApps/v1/x", "method": "PATCH"}}"#, "/steps/0/serverAPI/method", "one of GET"),
         (#"{"serverAPI": {"path": "/inApps/v1/x", "query": ""}}"#, "/steps/0/serverAPI/query", "no member"),
     ])
-    func `a step that is none is refused where it is wrong`(steps: String, pointer: String, reason: String) {
+    func `an invalid step is refused at its fault`(steps: String, pointer: String, reason: String) {
         expectFinding(steps, pointer, reason)
     }
 
@@ -130,7 +130,7 @@ struct ScenarioReaderTests {
         (#"{"attempts": [{"number": 1}]}"#, "/attempts/0/number", "there is no"),
         (#"{"clock": {"time": "x"}}"#, "/clock/time", "there is no"), (#"{"clock": []}"#, "/clock", "an object"),
     ])
-    func `an expectation that nothing can be is refused where it is wrong`(
+    func `an invalid expectation is refused at its fault`(
         expectation: String, pointer: String, reason: String
     ) {
         expectFinding(#"{"expect": \#(expectation)}"#, "/steps/0/expect" + pointer, reason)
@@ -143,7 +143,7 @@ struct ScenarioReaderTests {
         #expect(error?.reason.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test func `what is too long is refused`() throws {
+    @Test func `a scenario that is too long is refused`() throws {
         let steps = String(repeating: Self.expect + ",", count: 1000) + Self.expect
         #expect(throws: ScenarioError.self) { try Scenarios.scenario(steps) }
         let long = String(repeating: " ", count: ScenarioReader.byteLimit) + Scenarios.text(Self.expect)
@@ -172,7 +172,7 @@ struct ScenarioReaderTests {
         #expect(throws: ScenarioError.self) { try Scenario(contentsOf: folder.path) }
     }
 
-    @Test func `no word of an action stands for two things`() {
+    @Test func `no word of an action has two meanings`() {
         for endpoint in StoreEndpoints.all where endpoint.isAction {
             let members: [String] =
                 if case .object(let all) = endpoint.body?.schema.definition.json["properties"] { all.keys } else { [] }

@@ -12,7 +12,7 @@ struct ScenarioRunTests {
         {"advance": "2w"}
         """
 
-    @Test func `a difference shows what was expected beside what is`() async throws {
+    @Test func `a difference shows the expected beside the actual values`() async throws {
         let report = try await Scenarios.run(
             Self.buy + """
                 , {"expect": {"account": "anna", "transactions": [
@@ -44,7 +44,7 @@ struct ScenarioRunTests {
         #expect(step?["differences"]?[0]?["actual"]?.arrayValue?.count == 1)
     }
 
-    @Test func `what cannot be done ends the scenario, and what should be refused and is not`() async throws {
+    @Test func `a failed action ends the scenario, and so does a missing refusal`() async throws {
         for (step, expected, actual) in [
             (#"{"cancel": {"account": "anna", "productID": "coins"}}"#, "done", "refused: unknownSubscription: "),
             (#"{"refund": "first", "refused": "alreadyRevoked"}"#, "refused: alreadyRevoked", "done"),
@@ -60,7 +60,7 @@ struct ScenarioRunTests {
         }
     }
 
-    @Test func `an expectation of somebody who is not there says so and goes on`() async throws {
+    @Test func `an expectation of an unknown account fails, and the scenario continues`() async throws {
         let report = try await Scenarios.run(
             #"{"expect": {"account": "nobody", "transactions": []}}, {"expect": {"accounts": []}}"#)
         #expect(
@@ -68,7 +68,7 @@ struct ScenarioRunTests {
         #expect(report.steps.map { $0.outcome == .held } == [false, true])
     }
 
-    @Test func `lists hold by their count, their ends and what is among them`() async throws {
+    @Test func `lists are compared by their count, their ends and included elements`() async throws {
         func report(_ expected: String) async throws -> Scenario.Report {
             try await Scenarios.run(Self.buy + #", {"expect": {"account": "anna", "transactions": \#(expected)}}"#)
         }
@@ -91,7 +91,7 @@ struct ScenarioRunTests {
         }
     }
 
-    @Test func `what is found can be named, and is what later steps mean by that name`() async throws {
+    @Test func `a found transaction can be named, and later steps use the name`() async throws {
         let report = try await Scenarios.run(
             Self.buy + """
                 , {"expect": {"account": "anna", "transactions": [{}, {"as": "second"}, {}]}},
@@ -116,14 +116,14 @@ struct ScenarioRunTests {
         #expect(report.holds, "\(report)")
     }
 
-    @Test func `a store that tells nobody has no notifications`() async throws {
+    @Test func `a store without a URL has no notifications`() async throws {
         let report = try await Scenarios.run(
             Self.buy + #", {"expect": {"notifications": [], "attempts": []}}"#,
             #""settings": {"notificationsURL": "off"},"#)
         #expect(report.holds, "\(report)")
     }
 
-    @Test func `a run is watched step by step, and can be stopped`() async throws {
+    @Test func `a run reports each step, and can be cancelled`() async throws {
         let scenario = try Scenarios.scenario(Self.buy + #", {"expect": {"accounts": {"count": 1}}}"#)
         let seen = Locked<[String]>([])
         let report = try await scenario.run { step in seen.withLock { $0.append(step.pointer) } }
@@ -163,7 +163,7 @@ struct AlignmentTests {
         ("abc", "", "-a -b -c"), ("", "ab", "+a +b"), ("abcd", "xbyd", "-a +x =b -c +y =d"), ("ab", "ba", "-a =b +a"),
         ("aab", "ab", "=a -a =b"),
     ])
-    func `lists are aligned with as few differences as there can be`(first: String, second: String, steps: String) {
+    func `lists are aligned with the fewest possible differences`(first: String, second: String, steps: String) {
         let (one, other) = (Array(first), Array(second))
         let aligned = Alignment(one.count, other.count) { one[$0] == other[$1] }.steps.map { step in
             switch step {

@@ -16,7 +16,7 @@ struct AppAccountTokenTests {
 
     private static func body(_ token: UUID) -> String { #"{"appAccountToken":"\#(token.uuidString)"}"# }
 
-    @Test func `what was bought once has the token that was set last`() async throws {
+    @Test func `a purchase that does not renew has the token that was set last`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
             for token in Self.tokens {
@@ -27,7 +27,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `a subscription has it from its current period on, whatever its plan`() async throws {
+    @Test func `a subscription has the token from its current period on, in any plan`() async throws {
         try await TestStore.withServer { test, client in
             let (first, second, third) = (Self.tokens[0], Self.tokens[1], Self.tokens[2])
             let monthly = try await test.buy("monthly", token: first)
@@ -53,7 +53,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `it stays when the store is opened anew, and who subscribes again brings another`() async throws {
+    @Test func `the token stays when the store opens again, and a new subscription brings another`() async throws {
         let (folder, base) = (try ScratchFolder(), ManualClock())
         try await TestStore.with(in: folder, base: base) { test in
             let client = try ServerClient(test)
@@ -69,7 +69,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `devices hear of it, and what they hear is signed later than what they knew`() async throws {
+    @Test func `devices receive the change, signed later than their earlier transactions`() async throws {
         try await TestStore.withServer { test, client in
             let device = try await test.device()
             let monthly = try await test.buy("monthly")
@@ -85,7 +85,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `what has no token to set is refused and changes nothing`() async throws {
+    @Test func `an invalid token is refused and changes nothing`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let pack = try await test.buy("pack", token: Self.tokens[0])
@@ -118,7 +118,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `a body that says it is no JSON is not read`() async throws {
+    @Test func `a body of another media type is not read`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
             let token = try client.serverKey.token(at: test.base.now())

@@ -20,7 +20,7 @@ struct AppleClientTests {
         .enabled("SOUK_PYTHON has no httpx, which Apple's asynchronous client needs") {
             try await OutsideJudge.run(OutsideJudge.python ?? "", ["-c", "import httpx"], input: "").status == 0
         })
-    func `so is every method of Apple's asynchronous client`() async throws { try await Self.check("async") }
+    func `every method of Apple's asynchronous client is called or excused`() async throws { try await Self.check("async") }
 
     private static func check(_ client: String) async throws {
         // Tokens are Apple's client's, by the machine's own clock.

@@ -30,7 +30,7 @@ struct ConsumptionTests {
         "/inApps/v\(version)/transactions/consumption/\(transaction)"
     }
 
-    @Test func `what is said is kept, the last instead of the one before, and told to the tester`() async throws {
+    @Test func `the last report replaces the one before, and a tester can read it`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
             let nothing = try test.store.consumption(of: coins)
@@ -51,7 +51,7 @@ struct ConsumptionTests {
         }
     }
 
-    @Test func `each member that cannot be has its own number in the first version`() async throws {
+    @Test func `each invalid member has its own error code in version 1`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
             let wrong: [(String, [JSONValue?], ErrorCode)] = [
@@ -82,7 +82,7 @@ struct ConsumptionTests {
         }
     }
 
-    @Test func `each member that cannot be has its own number in the second version`() async throws {
+    @Test func `each invalid member has its own error code in version 2`() async throws {
         try await TestStore.withServer { test, client in
             let pack = try await test.buy("pack").transactionID
             let preference = ErrorCode(rawValue: 4_000_044)
@@ -115,7 +115,7 @@ struct ConsumptionTests {
         }
     }
 
-    @Test func `a subscription's use is computed, and the first version asks of few kinds`() async throws {
+    @Test func `a subscription has no consumption percentage, and version 1 supports few types`() async throws {
         try await TestStore.withServer { test, client in
             let monthly = try await test.buy("monthly").transactionID
             let code = try await client.code(.put, Self.path(2, monthly), Self.second.text())
@@ -136,7 +136,7 @@ struct ConsumptionTests {
         }
     }
 
-    @Test func `whose use cannot be told is refused`() async throws {
+    @Test func `a report about an unsupported transaction is refused`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let family = try await test.buy("family").transactionID

@@ -23,7 +23,7 @@ struct ExtensionTests {
         "/inApps/v1/subscriptions/extend/\(transaction)"
     }
 
-    @Test func `the current period ends later, and the answer says when`() async throws {
+    @Test func `the current period ends later, and the response has the new date`() async throws {
         try await TestStore.withServer { test, client in
             let weekly = try await test.buy("weekly")
             let before = try #require(weekly.expiresDate)
@@ -39,7 +39,7 @@ struct ExtensionTests {
         }
     }
 
-    @Test func `what cannot be moved is refused with its own number and stays`() async throws {
+    @Test func `a renewal date that cannot be extended is refused with its own error code and stays`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let coins = try await test.buy("coins").transactionID
@@ -84,7 +84,7 @@ struct ExtensionTests {
         }
     }
 
-    @Test func `all subscribers of a product are moved at once, and the status counts them`() async throws {
+    @Test func `all subscribers of a product are extended at once, and the status counts them`() async throws {
         try await TestStore.withServer { test, client in
             for name in ["anna", "ben", "cora"] as [AccountName] { try await test.buy("weekly", name) }
             try await test.store.cancel("weekly", for: "cora")
@@ -104,7 +104,7 @@ struct ExtensionTests {
         }
     }
 
-    @Test func `a mass extension that cannot be is refused, and one nobody asked for has no status`() async throws {
+    @Test func `an invalid mass extension is refused, and an unknown one has no status`() async throws {
         try await TestStore.withServer { test, client in
             try await test.buy("weekly")
             let wrong: [(String, [JSONValue?], ErrorCode)] = [

@@ -31,7 +31,7 @@ struct HistoryTests {
         return bought
     }
 
-    @Test func `a customer's transactions are told, oldest first, by any number of theirs`() async throws {
+    @Test func `the history has a customer's transactions, oldest first, by any of their transaction numbers`() async throws {
         try await TestStore.withServer { test, client in
             let bought = try await Self.shop(test)
             try await test.buy("coins", "ben")
@@ -45,7 +45,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `each filter lets through what it names, and several what all of them do`() async throws {
+    @Test func `each filter selects matching transactions, and several filters those that match all`() async throws {
         try await TestStore.withServer { test, client in
             let bought = try await Self.shop(test)
             try await test.store.refund(TransactionID(unchecked: bought[1]))
@@ -75,7 +75,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `a value that cannot be has the number of its filter`() async throws {
+    @Test func `an invalid value has the error code of its filter`() async throws {
         try await TestStore.withServer { test, client in
             let bought = try await test.buy("coins").transactionID
             let refused: [(String, ErrorCode)] = [
@@ -107,7 +107,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `the first version leaves out consumables that were delivered, unless they were taken back`()
+    @Test func `version 1 omits finished consumables, unless they were revoked`()
         async throws
     {
         try await TestStore.withServer { test, client in
@@ -124,7 +124,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `what is shared belongs to the member who has it, from the day they joined`() async throws {
+    @Test func `a shared transaction belongs to the member from the day of joining`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.store.createAccount("ben")
             let coins = try await test.buy("coins", "ben").transactionID.rawValue
@@ -201,7 +201,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `ascending pages go on to what comes meanwhile, descending ones are not shifted by it`() async throws {
+    @Test func `ascending pages continue to new transactions, descending ones are not shifted by them`() async throws {
         try await Self.with(weeks: 50) { test, reader, _ in
             let all = try await reader.all { try await test.advance(.weeks(1)) }
             let sold = try await test.store.transactions(of: "anna").map(\.transactionID.rawValue)
@@ -213,7 +213,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `the last page's revision leads to what is new, and to what was changed`() async throws {
+    @Test func `the last page's revision leads to new and modified transactions`() async throws {
         try await Self.with(weeks: 21) { test, reader, _ in
             let bought = try await test.store.transactions(of: "anna").map(\.transactionID)
             let second = try await reader.page(try await reader.page().revision)
@@ -240,7 +240,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `a revision is good for the same query of the same customer, in any order, and for no other`()
+    @Test func `a revision is valid for the same query of the same customer, in any order, and for no other`()
         async throws
     {
         try await Self.with(weeks: 30, "productId=weekly&productType=AUTO_RENEWABLE") { test, reader, client in
@@ -269,7 +269,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `two servers read at once while a third party buys, and each reads everything once`() async throws {
+    @Test func `two servers that read during purchases read every transaction once`() async throws {
         try await Self.with(weeks: 60) { test, reader, client in
             let other = Reader(test: test, client: try ServerClient(test), path: reader.path)
             async let bought: Void = { for _ in 0..<20 { try await test.buy("coins") } }()
@@ -290,7 +290,7 @@ struct RefundHistoryTests {
     private typealias Answer = AppStoreServerAPI.RefundHistoryResponse
     private typealias Lookup = AppStoreServerAPI.RefundLookupResponse
 
-    @Test func `refunds are told in the order in which they were made, by pages`() async throws {
+    @Test func `the refund history has the refunds in their order, by pages`() async throws {
         try await TestStore.withServer { test, client in
             let first = try await test.buy("weekly").transactionID
             try await test.advance(.weeks(59))
@@ -322,7 +322,7 @@ struct RefundHistoryTests {
         }
     }
 
-    @Test func `what was taken away without money is no refund`() async throws {
+    @Test func `a revocation without money is not a refund`() async throws {
         try await TestStore.withServer { test, client in
             let pack = try await test.buy("pack").transactionID
             try await test.store.revoke(pack)

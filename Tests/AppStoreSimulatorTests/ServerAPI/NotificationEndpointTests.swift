@@ -14,7 +14,7 @@ struct NotificationEndpointTests {
     private typealias Sent = AppStoreServerAPI.SendTestNotificationResponse
     private static let test = "/inApps/v1/notifications/test"
 
-    @Test func `a test is asked for where there is a URL, and has no status before it is sent`() async throws {
+    @Test func `a test notification needs a URL, and has no status before it is sent`() async throws {
         try await TestStore.withServer { test, client in
             #expect(try await client.code(.post, Self.test) == .serverNotificationUrlNotFound)
             try await test.startNotifying()
@@ -48,7 +48,7 @@ struct NotificationEndpointTests {
         return try #require(try Sent(json: try await response.body.json()).testNotificationToken)
     }
 
-    @Test func `what is no token is told from one that nobody has`() async throws {
+    @Test func `a malformed token has another error than an unknown one`() async throws {
         try await TestStore.withServer { test, client in
             for (token, code) in [
                 ("x", .invalidTestNotificationToken), ("\(UUID())", .invalidTestNotificationToken),
@@ -109,7 +109,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `what was never sent is not told`() async throws {
+    @Test func `unsent notifications are not in the history`() async throws {
         try await TestStore.withServer { test, client in
             try await test.startNotifying()
             try await test.buy("coins")
@@ -117,7 +117,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `what was sent is told with what came of it, and filtered`() async throws {
+    @Test func `sent notifications are in the history with their results, and are filtered`() async throws {
         let receiver = Receiver { _ in 500 }
         try await Self.with(receiver) { test, reader in
             #expect(try await reader.page(await reader.body()).notificationHistory == [])
@@ -153,7 +153,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `what is on its first way has not failed yet, what failed before has`() async throws {
+    @Test func `a notification in its first attempt has not failed, one in a retry has`() async throws {
         let receiver = Receiver { _ in 500 }
         try await Self.with(receiver) { test, reader in
             try await test.buy("weekly")
@@ -175,7 +175,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `what happened within one millisecond is on one page each`() async throws {
+    @Test func `events of one millisecond are on one page each`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<45 { try await test.buy("coins") }
             try await test.store.deliverNotifications()
@@ -192,7 +192,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `a page's token is good for the same question alone`() async throws {
+    @Test func `a pagination token is valid for the same request only`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<21 { try await test.buy("coins") }
             try await test.store.deliverNotifications()
@@ -209,7 +209,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `a question that cannot be has the number of its member`() async throws {
+    @Test func `an invalid request has the error code of its member`() async throws {
         try await Self.with { test, reader in
             let coins = try await test.buy("coins").transactionID.rawValue
             let now = await test.store.clockState().now

@@ -24,7 +24,7 @@ struct ServerAPIEndpointTests {
         #expect(Set(all.map { "\($0.method) \($0.path)" }).count == all.count)
     }
 
-    @Test func `reads are answered at once, on the listener's own thread`() async throws {
+    @Test func `reads respond at once, on the thread of the listener`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
             let token = try client.serverKey.token(at: test.base.now())

@@ -9,7 +9,7 @@ import Testing
 
 /// How often the App Store Server API may be asked, and what it answers on demand.
 struct ServerLimitTests {
-    @Test func `an hour's budget is one number for each endpoint, and begins anew with the hour`() {
+    @Test func `each endpoint has an hourly budget, which starts again with the hour`() {
         var budgets = HourlyBudgets()
         let hour = Date(timeIntervalSince1970: 3600 * 400_000)
         for place in 0..<3 { #expect(budgets.take("a", of: 3, at: hour.addingTimeInterval(Double(place))) == nil) }
@@ -21,7 +21,7 @@ struct ServerLimitTests {
         #expect(HourlyBudgets.end(ofHourAt: hour) == next && HourlyBudgets.end(ofHourAt: next) > next)
     }
 
-    @Test func `production takes what Apple's table says, the sandbox a tenth of it`() {
+    @Test func `production has the limits of Apple's table, the sandbox a tenth of them`() {
         for rate in ServerAPIEndpoints.all.map(\.handler.rate) {
             #expect(ServerRules.RateLimit.production.budget(of: rate) == rate * 3600)
             #expect(ServerRules.RateLimit.sandbox.budget(of: rate) == rate * 360)
@@ -32,7 +32,7 @@ struct ServerLimitTests {
         #expect(rates["Set App Account Token"] == 20)
     }
 
-    @Test func `beyond the limit two servers are told when to come back, by real time`() async throws {
+    @Test func `beyond the limit, responses have the instant of the next request in real time`() async throws {
         try await TestStore.withServer { test, client in
             try await test.store.set(.serverAPIRateLimit, to: "sandbox")
             let path = "/inApps/v1/lookup/M1"
@@ -65,7 +65,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func `an error on demand is answered by every endpoint, to whoever is let in`() async throws {
+    @Test func `every endpoint returns the injected error to authenticated requests`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
             for (given, code) in [
@@ -92,7 +92,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func `slowness on demand is of real time, and ends when the store closes`() async throws {
+    @Test func `injected latency is in real time, and ends when the store closes`() async throws {
         try await TestStore.withServer { test, client in
             try await test.store.set(.serverAPILatency, to: 5)
             async let slow = client.send(.get, "/inApps/v1/transactions/77")
@@ -106,7 +106,7 @@ struct ServerLimitTests {
         }
     }
 
-    @Test func `a store that is closed asks to try again`() async throws {
+    @Test func `a closed store returns a retryable error`() async throws {
         let test = try await TestStore.open()
         let client = try ServerClient(test)
         await test.store.close()

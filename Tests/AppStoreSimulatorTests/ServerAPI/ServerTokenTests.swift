@@ -19,7 +19,7 @@ struct ServerTokenTests {
         return true
     }
 
-    @Test func `a token of the store's key lets in, in any spelling of the scheme, also without iat`() async throws {
+    @Test func `a token of the store's key is accepted, in any spelling of the scheme, also without iat`() async throws {
         try await TestStore.withServer { test, client in
             #expect(try await client.code(.get, Self.nobody) == .transactionIdNotFound)
             let token = try client.serverKey.token(at: test.base.now(), lifetime: 3600)
@@ -34,7 +34,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test func `without a token that holds nothing is said, not even which paths there are`() async throws {
+    @Test func `without a valid token the response reveals nothing, not even which paths exist`() async throws {
         try await TestStore.withServer { test, client in
             let now = test.base.now().timeIntervalSince1970
             let good = try client.token()
@@ -65,7 +65,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test func `a token that was accepted is refused as soon as it ends, by real time alone`() async throws {
+    @Test func `an accepted token is refused after its expiry in real time`() async throws {
         try await TestStore.withServer { test, client in
             let token = try client.serverKey.token(at: test.base.now(), lifetime: 600)
             #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
@@ -79,7 +79,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test func `the reason is told without the token, and cannot break out of its header`() async throws {
+    @Test func `the reason does not contain the token, and cannot break out of its header`() async throws {
         try await TestStore.withServer { test, client in
             let expired = try client.serverKey.token(at: test.base.now().addingTimeInterval(-3600))
             let response = try await client.send(.get, Self.nobody, token: expired)
@@ -95,7 +95,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test func `paths that Apple does not have are 404, methods it does not take 405, neither with a number`()
+    @Test func `unknown paths are 404 and unsupported methods 405, both without an error code`()
         async throws
     {
         try await TestStore.withServer { _, client in
@@ -110,7 +110,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test func `what is not simulated is refused in Apple's form and says so`() async throws {
+    @Test func `an endpoint that is not simulated is refused in Apple's form, with the reason`() async throws {
         try await TestStore.withServer { _, client in
             for (method, path) in [
                 (.get, "image/list"), (.put, "message/5"), (.get, "default/monthly/de"), (.delete, "realtime/url"),

@@ -21,7 +21,7 @@ struct SubscriptionStatusTests {
         return Dictionary(uniqueKeysWithValues: zip(names, statuses))
     }
 
-    @Test func `each subscription is told with its latest transaction and how it goes on, by group`() async throws {
+    @Test func `each subscription has its latest transaction and renewal info, by group`() async throws {
         try await TestStore.withServer { test, client in
             let monthly = try await test.buy("monthly")
             try await test.buy("weekly")
@@ -45,7 +45,7 @@ struct SubscriptionStatusTests {
         }
     }
 
-    @Test func `every status is told, and can be asked for`() async throws {
+    @Test func `every status is returned, and can be filtered by`() async throws {
         try await TestStore.withServer { test, client in
             try await test.store.set(.gracePeriod, to: "3d")
             let monthly = try await test.buy("monthly").transactionID
@@ -71,7 +71,7 @@ struct SubscriptionStatusTests {
         }
     }
 
-    @Test func `a member's share stands beside what the member has, and its owner does not see it`() async throws {
+    @Test func `a member's share is listed with the member's own subscriptions, and not for its owner`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let family = try await test.buy("family").transactionID
@@ -85,7 +85,7 @@ struct SubscriptionStatusTests {
         }
     }
 
-    @Test func `who has no subscription has no groups, and what cannot be is refused`() async throws {
+    @Test func `a customer without subscriptions has no groups, and invalid requests are refused`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
             #expect(try await Self.statuses(client, coins).isEmpty)

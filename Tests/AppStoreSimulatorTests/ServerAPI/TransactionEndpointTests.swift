@@ -11,7 +11,7 @@ import Testing
 struct TransactionInfoTests {
     private typealias Info = AppStoreServerAPI.TransactionInfoResponse
 
-    @Test func `every transaction is told as it is now, signed for a server now`() async throws {
+    @Test func `every transaction has its current state, signed for a server now`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins", quantity: 3)
             let monthly = try await test.buy("monthly")
@@ -32,7 +32,7 @@ struct TransactionInfoTests {
         }
     }
 
-    @Test func `what is no transaction has its own error`() async throws {
+    @Test func `an unknown transaction has its own error`() async throws {
         try await TestStore.withServer { test, client in
             let bought = try await test.buy("monthly")
             try await test.store.set(.askToBuy, to: true)
@@ -56,7 +56,7 @@ struct TransactionInfoTests {
 }
 
 struct AppTransactionInfoTests {
-    @Test func `any number of a customer leads to how the customer got the app`() async throws {
+    @Test func `any transaction number of a customer leads to the app transaction`() async throws {
         try await TestStore.withServer { test, client in
             try await test.buy("monthly")
             try await test.buy("coins", "ben")
@@ -84,7 +84,7 @@ struct AppTransactionInfoTests {
 struct OrderLookUpTests {
     private typealias Answer = AppStoreServerAPI.OrderLookupResponse
 
-    @Test func `each payment has an order, which the control API names`() async throws {
+    @Test func `each payment has an order id, which the control API returns`() async throws {
         try await TestStore.withServer { test, client in
             try await test.buy("monthly")
             try await test.buy("coins")
@@ -101,7 +101,7 @@ struct OrderLookUpTests {
         }
     }
 
-    @Test func `what nobody ordered is no order, and what cannot be one is refused`() async throws {
+    @Test func `a shared transaction has no order, and an invalid order id is refused`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let pack = try await test.buy("pack")
@@ -125,7 +125,7 @@ struct OrderLookUpTests {
 }
 
 struct FinishTransactionTests {
-    @Test func `a finished transaction is told to no device again, and may be finished again`() async throws {
+    @Test func `a finished transaction is not sent to devices again, and can be finished again`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
             let monthly = try await test.buy("monthly")
@@ -138,7 +138,7 @@ struct FinishTransactionTests {
         }
     }
 
-    @Test func `what cannot be finished is refused`() async throws {
+    @Test func `an unknown transaction cannot be finished`() async throws {
         try await TestStore.withServer { test, client in
             let monthly = try await test.buy("monthly")
             let next = try #require(monthly.transactionID.number) + 1

@@ -89,7 +89,7 @@ struct VerifyReceiptJudgeTests {
         }
     }
 
-    @Test func `inapppy knows every status that it has a name for`() async throws {
+    @Test func `inapppy recognizes every status that it has a name for`() async throws {
         try await TestStore.with { test in
             let receipt = JSONValue.string(try await ReceiptDesk(test).receipt())
             let names = [

@@ -22,7 +22,7 @@ struct VerifyReceiptLifeTests {
         "product_id", "original_transaction_id", "auto_renew_product_id", "auto_renew_status",
     ]
 
-    @Test func `it renews, is cancelled, resumed and ends`() async throws {
+    @Test func `a subscription renews, is cancelled, is resumed and ends`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             let bought = try await test.buy("basic")
@@ -56,7 +56,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `a payment that fails leads through grace and retry to the end`() async throws {
+    @Test func `a failed payment leads through grace and billing retry to the end`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             try await test.store.set(.gracePeriod, to: "16d")
@@ -84,7 +84,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `who pays late has no trace of it afterwards`() async throws {
+    @Test func `a recovered payment leaves no trace`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("plain")
@@ -97,7 +97,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `a higher price is told with the customer's answer, or with none needed`() async throws {
+    @Test func `a price increase has the customer's answer, or none if no consent is needed`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("plain")
@@ -119,7 +119,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `what is refunded has a date and a reason, until the refund is taken back`() async throws {
+    @Test func `a refund has a date and a reason, until it is reversed`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             let bought = try await test.buy("plain")
@@ -145,7 +145,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `what an upgrade replaces is told as upgraded`() async throws {
+    @Test func `the transaction that an upgrade replaced is marked as upgraded`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("plain")
@@ -163,7 +163,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `offers are told by their kind`() async throws {
+    @Test func `each kind of offer has its own members`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("paygo")

@@ -13,7 +13,7 @@ import Testing
 /// Each of Apple's statuses, and whatever hostile bodies may hold.
 struct VerifyReceiptStatusTests {
     @Test(arguments: [.get, .put, .patch, .delete, .options, "NONSENSE"] as [HTTPRequest.Method])
-    func `what is not a POST is answered 21000, with the HTTP status 200`(method: HTTPRequest.Method) async throws {
+    func `a request other than POST has the status 21000, with the HTTP status 200`(method: HTTPRequest.Method) async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             #expect(try await desk.status("", method: method) == 21000)
@@ -33,7 +33,7 @@ struct VerifyReceiptStatusTests {
         #"{"receipt-data":"\#(Base64.encode([0x30, 0x80] + [UInt8](repeating: 0x30, count: 1000)))"}"#,
     ]
 
-    @Test func `a body that is not what Apple documents is 21002`() async throws {
+    @Test func `a body other than Apple documents is 21002`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             for body in Self.hostile { #expect(try await desk.status(body) == 21002, "\(body.prefix(80))") }
@@ -51,7 +51,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a body beyond every receipt is 21002, and the store goes on`() async throws {
+    @Test func `a body longer than every receipt is 21002, and the store continues`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             let huge = [UInt8](repeating: UInt8(ascii: "A"), count: VerifyReceiptRequest.longestBody + 1)
@@ -60,7 +60,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a receipt of which anything was changed is not believed`() async throws {
+    @Test func `a receipt with any change is not authenticated`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("monthly")
@@ -82,7 +82,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `receipts of others are 21003: another store's, another app's, a development machine's, an old one`()
+    @Test func `foreign receipts are 21003: another store's, another app's, a development machine's, an old one`()
         async throws
     {
         try await TestStore.with { test in
@@ -133,7 +133,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a shared secret is asked for where there are subscriptions, and must be right everywhere`() async throws
+    @Test func `a shared secret is required for receipts with subscriptions, and must be right for all`() async throws
     {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
@@ -157,7 +157,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `nobody can read a shared secret back`() async throws {
+    @Test func `a shared secret cannot be read back`() async throws {
         let folder = try ScratchFolder()
         var known: JSONValue = nil
         try await TestStore.with(in: folder) { test in
@@ -183,7 +183,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `an account that is in the books no longer is 21010`() async throws {
+    @Test func `an account that is no longer in the database is 21010`() async throws {
         try await TestStore.with { test in
             let before = try await test.store.exportState()
             let desk = try await ReceiptDesk(test)
@@ -197,7 +197,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `every status can be asked for, and says whether to try again`() async throws {
+    @Test func `every status can be injected, and shows whether it is retryable`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("monthly")
@@ -227,7 +227,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a store that cannot read its books says so as Apple does`() async throws {
+    @Test func `a store that cannot read its database returns Apple's internal error`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             let receipt = try await desk.receipt()
@@ -237,7 +237,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `who asks while others buy gets one account at one instant`() async throws {
+    @Test func `a response during purchases has one account at one instant`() async throws {
         try await TestStore.with(rate: .real, base: ManualClock()) { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("weekly")

@@ -13,7 +13,7 @@ struct VerifyReceiptTests {
         Set(names.flatMap { [$0, $0 + "_ms", $0 + "_pst"] })
     }
 
-    @Test func `a receipt without a purchase tells of the app`() async throws {
+    @Test func `a receipt without a purchase describes the app`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             try await test.advance(.days(1))
@@ -43,7 +43,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `each kind of product has the members that Apple's has, nearly all of them texts`() async throws {
+    @Test func `each product type has Apple's members, nearly all of them strings`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             let token = UUID()
@@ -99,7 +99,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `what was bought after a receipt was made is told with it, in a new receipt for the same device`()
+    @Test func `later purchases are in the response, in a new receipt for the same device`()
         async throws
     {
         try await TestStore.with { test in
@@ -121,7 +121,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `consumables are told until they are finished, and stay in the receipts that had them`() async throws {
+    @Test func `consumables are listed until they are finished, and stay in the receipts that had them`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("weekly")
@@ -138,7 +138,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `with old transactions excluded there is the latest of each subscription, and all that is none`()
+    @Test func `with old transactions excluded, the latest of each subscription and all other purchases remain`()
         async throws
     {
         try await TestStore.with { test in
@@ -162,7 +162,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `a receipt is its account's, whoever has the device now`() async throws {
+    @Test func `a receipt belongs to its account, also after the device changed accounts`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             try await test.buy("weekly")
@@ -177,7 +177,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `what the family shares is told as shared, and cancelled when it no longer does`() async throws {
+    @Test func `a shared purchase is marked as shared, and as cancelled after the share ends`() async throws {
         try await TestStore.withScript { test in
             let desk = try await ReceiptDesk(test, "ben")
             let bought = try await test.buy("plain")
@@ -203,7 +203,7 @@ struct VerifyReceiptTests {
             ("2026-11-01T08:59:59Z", "2026-11-01 01:59:59"), ("2026-11-01T09:00:00Z", "2026-11-01 01:00:00"),
             ("2040-07-04T00:00:00Z", "2040-07-03 17:00:00"), ("2041-01-01T07:59:59Z", "2040-12-31 23:59:59"),
         ])
-    func `dates are told in UTC, in milliseconds and in California, with its daylight saving`(
+    func `dates are in UTC, in milliseconds and in Pacific time, with daylight saving`(
         date: String, inCalifornia: String
     ) async throws {
         let start = Fixtures.date(date)
@@ -217,7 +217,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `a question is asked at its millisecond, what receipts hold at whole seconds`() async throws {
+    @Test func `the request date has milliseconds, dates in receipts have whole seconds`() async throws {
         try await TestStore.with { test in
             let desk = try await ReceiptDesk(test)
             _ = try await test.store.advance(.init(seconds: 0.789))
