@@ -50,7 +50,6 @@ extension StoreRules {
                 $0.renewal.failsUntil = now
                 return
             }
-            // An overdue payment keeps the instant at which it first failed.
             if state.retryEnd == nil || renewal.failsFrom == nil { $0.renewal.failsFrom = now }
             $0.renewal.failsUntil = nil
         }

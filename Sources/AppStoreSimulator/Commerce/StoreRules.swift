@@ -167,7 +167,6 @@ struct StoreRules: Sendable {
         var order = held.order
         order.number = held.number
         if held.reason == .interruption {
-            // Its payment was already reported as failed.
             order.payment = nil
             order.device = nil
         }

@@ -279,7 +279,6 @@ struct SubscriptionState: Sendable, Hashable {
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)
         let recovery = recovery(from: due, under: conditions)
-        // After a refund of the last period, the payment is not retried.
         if let revocation = revocation(of: current), revocation.at < min(stop, recovery ?? stop) {
             return revoke(at: revocation.at)
         }

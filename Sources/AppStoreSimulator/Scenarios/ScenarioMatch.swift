@@ -215,7 +215,6 @@ struct Alignment {
         guard !first.isEmpty, !second.isEmpty, first.count * second.count <= limit else {
             return first.map { .missing($0) } + second.map { .other($0) }
         }
-        // The table of the longest common subsequence, from the ends.
         let width = second.count + 1
         var table = [Int32](repeating: 0, count: (first.count + 1) * width)
         var pairs = [Bool](repeating: false, count: first.count * second.count)

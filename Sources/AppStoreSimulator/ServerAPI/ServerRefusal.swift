@@ -29,7 +29,6 @@ struct ServerRefusal: Error {
         case is JSONError: self.init(.generalBadRequest, "The body is not a JSON object.")
         // SQL text cannot contain U+0000.
         case let error as SQLError where error.code == .invalidValue: self.init(.generalBadRequest)
-        // The store is closing, or the database failed for now.
         case is SQLError, is CancellationError: self.init(.generalInternalRetryable)
         default: self.init(.generalInternal)
         }

@@ -54,7 +54,6 @@ extension SimulatedAppStore {
             return account
         }) { try ReceiptContent($0, $1, at: $2) }
         var latest = content.receipt(of: configuration)
-        // The new receipt is bound to the same device.
         (latest.opaqueValue, latest.sha1Hash) = (receipt.opaqueValue, receipt.sha1Hash)
         return VerifyReceiptAnswer(
             status, in: environment, receipt, content, latestReceipt: try receiptSigner.sign(latest),

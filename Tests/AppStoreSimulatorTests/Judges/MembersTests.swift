@@ -6,10 +6,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Which members the store's documents have, and of which kind: those of the App Store's own, present where Apple's
-/// documentation says so and absent elsewhere.
+/// The members of the store's documents and their types: those of the App Store, where Apple's documentation has them.
 struct MembersTests {
-    /// On every transaction that a server gets.
+    /// The members of every transaction for a server.
     private static let always: Set<String> = [
         "transactionId", "originalTransactionId", "bundleId", "productId", "purchaseDate", "originalPurchaseDate",
         "quantity", "type", "inAppOwnershipType", "signedDate", "environment", "transactionReason", "storefront",
@@ -102,7 +101,6 @@ struct MembersTests {
                             Self.kind(value) == Self.kind(example), "after \(document.turn): \(name) is \(value)")
                     }
                 }
-                // A comparison of nothing would prove nothing.
                 #expect(compared.count >= 15, "\(file): only \(compared.sorted())")
             }
         }

@@ -4,9 +4,9 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// Every turn that a purchase can take, one after the other, and everything the store signed on the way.
+/// Every event of a purchase, one after the other, and every document that the store signs meanwhile.
 struct WholeLife {
-    /// What was signed after which turn.
+    /// A signed document, and the event that it follows.
     struct Document: Sendable {
         var turn: String
         var jws: String
@@ -48,7 +48,7 @@ struct WholeLife {
 
     private static let accounts: [AccountName] = ["anna", "berta", "child"]
 
-    /// Lives through all of it.
+    /// Makes all events happen in a store.
     static func live(in store: SimulatedAppStore) async throws -> WholeLife {
         var life = WholeLife()
         for account in accounts { try await store.createAccount(account) }
@@ -56,13 +56,13 @@ struct WholeLife {
         try await life.buy(in: store, device)
         try await life.change(in: store)
         try await life.failToPay(in: store)
-        try await life.giveBack(in: store)
+        try await life.refundAll(in: store)
         try await life.share(in: store)
         try await life.wait(in: store, device)
         return life
     }
 
-    /// Takes down what the store signs now.
+    /// Keeps the documents that the store signs now.
     private mutating func note(_ turn: String, _ store: SimulatedAppStore) async throws {
         for account in Self.accounts {
             for transaction in try await store.transactions(of: account) {
@@ -133,7 +133,7 @@ struct WholeLife {
         try await note("no longer sold", store)
     }
 
-    private mutating func giveBack(in store: SimulatedAppStore) async throws {
+    private mutating func refundAll(in store: SimulatedAppStore) async throws {
         let sold = try await store.transactions(of: "anna").filter { $0.state == "purchased" }
         for (place, transaction) in sold.enumerated() {
             try await store.refund(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Apple's own client library judges what the store signs, over a whole life.
+/// Apple's own client library verifies what the store signs, over a whole life.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct WholeLifeTests {
     @Test func `Apple's verifier accepts and decodes every signed document of a whole life`()
@@ -38,7 +38,7 @@ struct WholeLifeTests {
         }
     }
 
-    /// Every member that we signed says the same to Apple's library, under the same name.
+    /// Expects that Apple's library decodes every signed member with the same name and value.
     private static func compare(_ document: WholeLife.Document, _ read: JSONValue?) throws {
         let read = try #require(read)
         for (name, value) in try payload(of: document) {
@@ -56,7 +56,7 @@ struct WholeLifeTests {
         return try #require(try JSONValue(parsing: bytes).objectValue)
     }
 
-    /// A life without its turns would prove nothing.
+    /// Expects that the life had every kind of event.
     private static func expectEveryTurn(_ life: WholeLife) throws {
         let sold = try life.transactions.map(payload)
         let renewals = try life.renewals.map(payload)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What the app's server is told of a household.
+/// Notifications about the members of a family.
 struct FamilyNotificationTests {
-    /// `anna`, who buys, and `berta` are a family; every notification is kept.
+    /// Opens a store with a family of `anna`, the buyer, and `berta`, and keeps every notification.
     private static func with(_ body: (TestStore) async throws -> Void) async throws {
         try await TestStore.withScript { test in
             for account in ["anna", "berta"] as [AccountName] { try await test.store.createAccount(account) }
@@ -68,7 +68,6 @@ struct FamilyNotificationTests {
     func `a share that ends with the period ends with the extended one`(isForAll: Bool) async throws {
         try await Self.with { test in
             let bought = try await test.buy("plain")
-            // A plan that is not shared follows.
             try await test.store.resume("plain", renewingTo: "basic", for: "anna")
             if isForAll {
                 _ = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil)

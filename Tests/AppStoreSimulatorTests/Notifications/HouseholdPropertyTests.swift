@@ -4,13 +4,13 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Random lives of two households, with families that come and go.
+/// Random histories of two households, whose families change.
 struct HouseholdPropertyTests {
     private static let names: [AccountName] = ["anna", "berta", "carla"]
 
-    /// One life: what cannot be done as things stand changes nothing.
+    /// Runs one history. Steps that are not possible change nothing.
     ///
-    /// - Parameter looks: Whether somebody looks at what time did after every step, or only at the end.
+    /// - Parameter looks: Whether due notifications are written after every step, or only at the end.
     private static func live(_ seed: UInt64, looks: Bool) async throws -> ReportedNotifications {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         var reported: ReportedNotifications?
@@ -70,11 +70,11 @@ struct HouseholdPropertyTests {
         return try #require(reported)
     }
 
-    /// What was told, and what was sold.
+    /// The notifications and the transactions of a history.
     struct ReportedNotifications: Sendable {
-        /// In the order of their instants, by subscription.
+        /// The notifications in the order of their instants, by subscription.
         var lines: [String: [String]] = [:]
-        /// The transactions that somebody who reads nothing else knows, by subscription.
+        /// The transactions that the notifications name, by subscription.
         var known: [String: Set<String>] = [:]
         var sold: [String: [String]]
 

@@ -11,7 +11,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Against real receivers on loopback.
+/// Delivery to real servers on the loopback interface.
 @Suite struct NotificationDeliveryTests {
     private typealias Outcome = AppStoreServerAPI.SendAttemptResult
     private typealias Peer = ScriptedServer.Peer
@@ -23,7 +23,7 @@ import Testing
         try await NotificationDelivery(transport: transport, deadline: deadline).send("e30.e30.eA", to: url)
     }
 
-    /// The result where every connection is answered by the next of `answers`, raw.
+    /// Returns the result if each connection gets the next of `answers`, as raw bytes.
     private func result(
         _ answers: String..., within deadline: Duration = .seconds(30)
     ) async throws -> Outcome {
@@ -165,7 +165,6 @@ import Testing
         let server = try ScriptedServer { peer in
             Self.answer(peer, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"
-            // Until nobody takes it any more.
             for _ in 0..<4096 { peer.send(chunk) }
         }
         #expect(try await deliver(to: server.url) == .success)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Apple's own client library reads every notification that the store's life can cause.
+/// Apple's own client library decodes every notification that the store can send.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct NotificationJudgeTests {
     @Test func `Apple's decoder accepts every notification and the documents in it`() async throws {
@@ -41,7 +41,7 @@ struct NotificationJudgeTests {
         }
     }
 
-    /// Every member that we signed says the same to Apple's library, under the same name.
+    /// Expects that Apple's library decodes every signed member with the same name and value.
     private static func compare(_ jws: String, _ read: JSONValue?) throws {
         func compare(_ ours: JSONValue, _ theirs: JSONValue?, at path: String) {
             guard let members = ours.objectValue else {
@@ -55,7 +55,7 @@ struct NotificationJudgeTests {
         compare(try JSONValue(parsing: bytes), read, at: "")
     }
 
-    /// A life in which everything happens that this store tells of.
+    /// Causes every notification of the store.
     private static func live(in test: TestStore) async throws {
         let store = test.store
         for account in ["anna", "berta", "carla", "dora", "emil", "frida"] as [AccountName] {
@@ -74,7 +74,6 @@ struct NotificationJudgeTests {
         try await test.buy("pack")
         try await store.leave("home", "berta")
 
-        // A customer who changes their mind.
         try await test.buy("plain", "carla")
         try await test.buy("pro", "carla")
         try await test.buy("plain", "carla")
@@ -83,7 +82,6 @@ struct NotificationJudgeTests {
         try await store.cancel("pro", for: "carla")
         try await store.resume("pro", for: "carla")
         try await test.buy("basic", "carla", offer: "three")
-        // Offers at once, for the plan there is and for a higher one.
         try await test.buy("plain", "gina")
         try await test.buy("basic", "gina", offer: "half")
         try await test.buy("basic", "frida")
@@ -94,7 +92,7 @@ struct NotificationJudgeTests {
         _ = try await store.extendRenewal(of: extended.originalTransactionID, byDays: 1, request: "two")
         _ = try await store.extendRenewals(of: "plain", byDays: 1, request: "all", in: nil)
 
-        // Payments that fail: one recovers within the grace period, one after it, one never.
+        // Payments fail: one recovers in the grace period, one after it, one never.
         for account in ["dora", "berta"] as [AccountName] { try await test.buy("weekly", account) }
         for account in ["dora", "berta"] as [AccountName] { try await store.failBilling("weekly", for: account) }
         try await test.advance(.days(8))
@@ -106,7 +104,7 @@ struct NotificationJudgeTests {
         try await test.advance(.days(80))
         try await test.buy("weekly", "dora")
 
-        // Prices: agreed to, declined, and one that asks nobody.
+        // Price increases: accepted, declined, and without consent.
         try await test.buy("paygo", "anna")
         try await test.buy("paygo", "berta")
         try await store.increasePrice(of: "plain", .init(price: "7.99"))

@@ -10,7 +10,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// When what happened is sent, and how often.
+/// The times and the number of attempts of notifications.
 @Suite struct NotificationSenderTests {
     private static let failed = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
 
@@ -187,7 +187,6 @@ import Testing
         let receiver = Receiver()
         receiver.answer { [unowned receiver] arrival in
             await receiver.arrivals(atLeast: NotificationSender.width)
-            // Some take longer than others.
             await letOthersRun(times: (Int(arrival.transaction?.suffix(1) ?? "") ?? 0) * 20)
             return 200
         }
@@ -266,7 +265,6 @@ import Testing
             #expect(try test.only().attempts.isEmpty && test.only().signedPayload == nil)
         }
         let receiver = Receiver()
-        // The URL is a setting, which stays.
         try await TestStore.notifying(receiver, at: nil, in: folder) { _ in await receiver.arrivals(atLeast: 1) }
         #expect(receiver.arrivals.map(\.type) == ["ONE_TIME_CHARGE"])
     }
@@ -278,7 +276,7 @@ import Testing
             await receiver.arrivals(atLeast: 1)
             let delivered = Task { try await test.store.deliverNotifications() }
             test.store.endWaiting()
-            // The attempt may be written down before anybody looks.
+            // The attempt can end before it is read.
             _ = await delivered.result
         }
     }
@@ -335,7 +333,7 @@ import Testing
 }
 
 extension SimulatedAppStore {
-    /// Sends what is due. True when nothing is left, now or later.
+    /// Sends the due notifications. Returns whether none is left, now or later.
     func nothingWaits() async throws -> Bool {
         let left = try await deliverNotifications()
         return left.waiting == 0 && left.next == nil

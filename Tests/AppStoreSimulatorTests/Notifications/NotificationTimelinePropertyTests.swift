@@ -4,9 +4,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Whoever follows nothing but notifications knows how a subscription stands, over random lives.
+/// Notifications are enough to follow a subscription, over random histories.
 struct NotificationTimelinePropertyTests {
-    /// What a server makes of notifications, by Apple's words for them alone.
+    /// A server that computes the state of a subscription from its notifications alone.
     struct Reader {
         var status: SubscriptionState.Status?
         var autoRenews = false
@@ -69,7 +69,7 @@ struct NotificationTimelinePropertyTests {
         try #require(reader.sold == state.transactions.map(\.id), "\(life)")
         let taken = state.record.revocations.filter { $0.value.isInForce(at: state.instant) }
         try #require(reader.taken == Set(taken.keys), "\(life)")
-        // What a refund does to a subscription follows from which period it was of, and its reversal from the date.
+        // The effect of a refund depends on its period, that of a reversal on its date.
         guard state.status != .revoked, !isReversed else { return }
         try #require(reader.status == state.status, "\(life)")
         guard state.isRunning else { return }

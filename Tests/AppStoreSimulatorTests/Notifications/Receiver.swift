@@ -8,7 +8,7 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// An app's server without a socket: what it was told, in order, and what it answers.
+/// An app's server without a socket: the notifications that it receives, in order, and its responses.
 final class Receiver: HTTPTransport {
     static let url = "http://127.0.0.1:1/notifications"
 
@@ -30,20 +30,20 @@ final class Receiver: HTTPTransport {
     private let state: Locked<State>
     private let changed = ChangeSignal<Int>()
 
-    /// `answer` gives the status; what it throws is a failure of the network.
+    /// `answer` returns the status. An error that it throws is a network error.
     init(_ answer: @escaping @Sendable (Arrival) async throws -> Int = { _ in 200 }) {
         state = Locked(State(answer: answer))
     }
 
     var arrivals: [Arrival] { state.withLock { $0.arrivals } }
-    /// How many were under way at once, at most.
+    /// The highest number of concurrent requests.
     var mostOpen: Int { state.withLock { $0.mostOpen } }
 
     func answer(_ answer: @escaping @Sendable (Arrival) async throws -> Int) {
         state.withLock { $0.answer = answer }
     }
 
-    /// Returns once as many have come.
+    /// Returns after `count` notifications.
     func arrivals(atLeast count: Int) async {
         while true {
             let mark = changed.mark()
@@ -67,7 +67,7 @@ final class Receiver: HTTPTransport {
 }
 
 extension Receiver.Arrival {
-    /// What the payload says, unverified.
+    /// Reads the payload without verification.
     fileprivate init(_ json: JSONValue) throws {
         signedPayload = json["signedPayload"]?.stringValue ?? ""
         let payload = try Self.payload(signedPayload)
@@ -85,7 +85,7 @@ extension Receiver.Arrival {
 }
 
 extension TestStore {
-    /// A store that tells `receiver` what happens.
+    /// Opens a store that notifies `receiver`.
     static func notifying(
         _ receiver: any HTTPTransport, at url: String? = Receiver.url, rate: TimeRate = .frozen,
         in folder: ScratchFolder? = nil, base: ManualClock = ManualClock(),
@@ -102,7 +102,7 @@ extension TestStore {
 
     func set(_ setting: StoreSetting, _ value: JSONValue) async throws { try await store.set(setting, to: value) }
 
-    /// What became of each notification, oldest first: the results of its attempts.
+    /// Returns the results of the attempts of each notification, oldest first.
     func results() throws -> [[String?]] { try store.notifications().map { $0.attempts.map(\.result) } }
 
     func only() throws -> StoreControlWire.Notification {
@@ -112,7 +112,7 @@ extension TestStore {
     }
 }
 
-/// Holds up whoever comes until it is opened.
+/// Suspends its callers until it is opened.
 final class Gate: Sendable {
     private let signal = ChangeSignal<Int>()
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What a tester asks for beyond what Apple promises: duplicates, another order, another sending.
+/// Faults that a tester sets: duplicates, another order, and notifications that are sent again.
 @Suite struct SendingFaultTests {
     private static let failed = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
 
@@ -196,7 +196,7 @@ import Testing
             #expect(try test.results() == [["OTHER", "SUCCESS"]])
             let last = try #require(receiver.arrivals.last)
             #expect(last.uuid == held.arrivals.first?.uuid)
-            // The other store's root is not the one that this store's receivers trust.
+            // The root of the other store is not trusted here.
             #expect(try test.verifier().notification(last.signedPayload).payload.notificationUUID == last.uuid)
             #expect(try test.readNotifications().map(\.transaction?.productId) == ["coins"])
         }

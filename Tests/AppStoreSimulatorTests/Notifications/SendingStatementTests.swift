@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What sending asks of the books: nothing that grows with what was sent before, and nothing while there is nothing to do.
+/// The SQL statements of sending: their cost does not grow with sent notifications, and an idle sender has none.
 @Suite struct SendingStatementTests {
     @Test func `due notifications are found without reading the sent ones`() async throws {
         let folder = try ScratchFolder()
@@ -26,7 +26,7 @@ import Testing
             #expect(statements.count > 8)
             for sql in statements {
                 for step in try await Self.plan(of: sql, in: database) where step.hasPrefix("SCAN") {
-                    // Indices of what waits hold that and nothing else.
+                    // Partial indices contain waiting notifications only.
                     let isShort = ["unsent", "retry", "open"].contains { step.contains("INDEX notification_\($0)") }
                     #expect(isShort || step.contains("attempt_open") || step.contains("CONSTANT"), "\(step): \(sql)")
                 }
@@ -48,8 +48,7 @@ import Testing
             try await test.store.deliverNotifications()
             try await test.store.cancel("weekly", for: "anna")
             await receiver.arrivals(atLeast: 2)
-            // The first is due again in an hour, and waits for the second. A sender that finds it due again and again
-            // would use up the writes at once, and sleep for a second only because they are refused.
+            // The first is due again in an hour and waits for the second. A sender that polls would use up the writes.
             database.refuse(after: 20)
             let renewal = base.now().addingTimeInterval(7 * 86400)
             base.advance(by: 3600)
@@ -72,7 +71,7 @@ import Testing
     }
 }
 
-/// Notes every statement, and can refuse writes.
+/// A database that records every statement and can refuse writes.
 private final class RecordingDatabase: SQLDatabase {
     private struct State {
         var statements: Set<String> = []
@@ -88,7 +87,7 @@ private final class RecordingDatabase: SQLDatabase {
 
     var statements: Set<String> { state.withLock { $0.statements } }
 
-    /// Refuses what is written after so many more writes.
+    /// Refuses all writes after the next `writes`.
     func refuse(after writes: Int) { state.withLock { $0.writesLeft = writes } }
 
     var hasRefused: Bool { state.withLock { $0.writesLeft < 0 } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What a store writes down to be sent; nothing of it is sent here.
+/// The notifications that a store writes. These tests do not send them.
 struct StoreNotificationTests {
     private static func with(keepsRepeats: Bool = false, _ body: (TestStore) async throws -> Void) async throws {
         try await TestStore.withScript { test in
@@ -22,7 +22,6 @@ struct StoreNotificationTests {
             try await test.advance(.months(3))
             #expect(try await test.notificationLines() == [])
             try await test.startNotifying()
-            // What was before is of no concern.
             #expect(try await test.notificationLines() == [])
             try await test.advance(.months(2))
             #expect(try await test.notificationLines() == ["plain DID_RENEW"])
@@ -109,7 +108,8 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `failing payments of the whole store and their recovery are notified for every subscriber`() async throws {
+    @Test func `failing payments of the whole store and their recovery are notified for every subscriber`() async throws
+    {
         try await Self.with { test in
             try await test.buy("plain", "anna")
             try await test.buy("plain", "berta")
@@ -333,8 +333,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `an ineligible subscription of a mass extension has its due notifications once`() async throws
-    {
+    @Test func `an ineligible subscription of a mass extension has its due notifications once`() async throws {
         try await Self.with(keepsRepeats: true) { test in
             let id = try await test.buy("plain").originalTransactionID
             try await test.advance(to: "03-05")
@@ -374,7 +373,7 @@ struct StoreNotificationTests {
 }
 
 extension TestStore {
-    /// Lets the store write down what a server would be told; nobody listens there.
+    /// Sets a URL without a server, so that the store writes notifications.
     func startNotifying() async throws { try await store.set(.notificationsURL, to: "http://127.0.0.1:1/notify") }
 
     func nextWatch() throws -> Date? { try store.database.read { try SimulatorDatabase($0).nextWatch() } }
@@ -386,7 +385,7 @@ extension TestStore {
         return try store.notificationHistory(query)
     }
 
-    /// Everything that was told by now: `plain DID_RENEW`.
+    /// Returns all notifications by now as lines: `plain DID_RENEW`.
     func notificationLines() async throws -> [String] {
         _ = try await store.writeDueNotifications()
         return try readNotifications().map { notification in
@@ -403,7 +402,7 @@ extension TestStore {
         var renewalInfo: JWSRenewalInfoDecodedPayload?
     }
 
-    /// Every notification, each of its signatures verified.
+    /// Returns every notification, and verifies each of its signatures.
     func readNotifications() throws -> [ReadNotification] {
         let verifier = try verifier()
         return try sent().map { sent in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What Apple would tell of a life, without a store: a table of what happens and of what is told.
+/// Notifications of a subscription without a store: a table of events and expected notifications.
 struct SubscriptionNotificationTests {
-    /// `01-31 SUBSCRIBED INITIAL_BUY`: the day, the type, the subtype.
+    /// Returns lines of the day, the type and the subtype: `01-31 SUBSCRIBED INITIAL_BUY`.
     private func reported(
         _ steps: [(String, SubscriptionScript.Step)], until end: String, keepsRepeats: Bool = true
     ) throws -> [String] {

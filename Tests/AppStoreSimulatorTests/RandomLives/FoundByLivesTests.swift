@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Faults that random lives have found, by name.
+/// Faults that random histories have found.
 struct FoundByLivesTests {
     private typealias RulesFixture = StoreRulesTests.RulesFixture
 
@@ -15,7 +15,7 @@ struct FoundByLivesTests {
             + #""displayPrice": "1.99"}"#
     }
 
-    /// One product of a month with an offer, so that nothing else can happen.
+    /// A catalogue of one monthly product with an offer, so that nothing else can happen.
     private static func fixture(_ offer: String, isIntroductory: Bool = false) throws -> RulesFixture {
         let member = isIntroductory ? #""introductoryOffer": \#(offer)"# : #""adHocOffers": [\#(offer)]"#
         let text = #"""

@@ -4,16 +4,16 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// A device of a random life: what it has heard, and what it must hear.
+/// A device of a random history: the updates that it has received, and those that it must receive.
 struct LifeDevice {
     let id: DeviceID
     let account: Int
     var cursor: String?
-    /// Payments that have not been answered, and how they must be.
+    /// The payments without an answer, with the expected ones.
     var awaited: [PaymentID: ReferenceStore.Outcome] = [:]
-    /// Payments that were answered by now, after the cursor of the time.
+    /// The payments answered since the cursor.
     private var answered: Set<PaymentID> = []
-    /// Those whose answer may be told once more, since the device forgot how far it was.
+    /// The payments whose answer can be repeated, because the device lost its cursor.
     private var forgotten: Set<PaymentID> = []
 
     init(id: DeviceID, account: Int) {
@@ -21,50 +21,50 @@ struct LifeDevice {
         self.account = account
     }
 
-    /// Takes what the store told. Returns what is wrong with it.
-    mutating func receive(_ answer: StoreWire.Updates, _ naive: ReferenceStore) -> String? {
+    /// Receives updates of the store. Returns the fault in them, if any.
+    mutating func receive(_ answer: StoreWire.Updates, _ reference: ReferenceStore) -> String? {
         let start = cursor.flatMap(Self.date)
         guard let end = Self.date(answer.cursor) else { return "the cursor \(answer.cursor) is none" }
         let forgot = cursor == nil
         cursor = answer.cursor
         if forgot { forgotten = answered }
-        let sales = naive.sales(of: account).filter { $0.purchased <= end }
-        var heard: [String: Int] = [:]
+        let sales = reference.sales(of: account).filter { $0.purchased <= end }
+        var received: [String: Int] = [:]
         for update in answer.updates {
             guard let transaction = update.transaction else {
-                if let wrong = hearFailure(update) { return wrong }
+                if let wrong = receiveFailure(update) { return wrong }
                 continue
             }
             guard let sale = sales.first(where: { "\($0.id)" == transaction.id.rawValue }) else {
                 return "it heard of \(transaction.id), which nobody sold by \(end)"
             }
             guard update.state != "renewalChanged" else { continue }
-            heard[transaction.id.rawValue, default: 0] += 1
+            received[transaction.id.rawValue, default: 0] += 1
             guard (update.state == "revoked") == (sale.revoked != nil) else {
-                return "\(sale.id) was told as \(update.state), revoked: \(sale.revoked.map { "\($0)" } ?? "no")"
+                return "\(sale.id) was reported as \(update.state), revoked: \(sale.revoked.map { "\($0)" } ?? "no")"
             }
             if let payment = update.paymentID {
                 if let wrong = receive(payment, of: sale) { return wrong }
             } else if sale.isFinished, update.state == "purchased" {
-                return "\(sale.id) was told after it was finished"
+                return "\(sale.id) was reported after it was finished"
             }
         }
-        if let twice = heard.first(where: { $0.value > 1 }) {
-            return "\(twice.key) was told \(twice.value) times at once"
+        if let twice = received.first(where: { $0.value > 1 }) {
+            return "\(twice.key) was reported \(twice.value) times at once"
         }
         for sale in sales where !sale.isFinished && start.map({ sale.purchased > $0 }) ?? true {
-            // What a payment asks for anew is told where it was asked, which may be in the next answer.
+            // An update for a repeated payment goes to its device, and can be in the next answer.
             let isAwaited =
                 awaited.values.contains(.had(sale.id)) && answer.updates.count >= SimulatedAppStore.updateLimit
-            if heard["\(sale.id)"] == nil, !isAwaited {
-                return "\(sale.id) was not told after \(start.map { "\($0)" } ?? "nothing")"
+            if received["\(sale.id)"] == nil, !isAwaited {
+                return "\(sale.id) was not reported after \(start.map { "\($0)" } ?? "nothing")"
             }
         }
-        return start.flatMap { missedChange(answer, naive, after: $0, until: end) }
+        return start.flatMap { missedChange(answer, reference, after: $0, until: end) }
     }
 
-    private mutating func hearFailure(_ update: StoreWire.Update) -> String? {
-        guard let payment = update.paymentID else { return "a failure without a payment was told" }
+    private mutating func receiveFailure(_ update: StoreWire.Update) -> String? {
+        guard let payment = update.paymentID else { return "a failure without a payment was reported" }
         guard awaited.removeValue(forKey: payment) == .refused || forgotten.remove(payment) != nil else {
             return "the payment \(payment) failed: \(update.failure?.reason ?? update.state)"
         }
@@ -84,19 +84,19 @@ struct LifeDevice {
     }
 
     private func missedChange(
-        _ answer: StoreWire.Updates, _ naive: ReferenceStore, after start: Date, until end: Date
+        _ answer: StoreWire.Updates, _ reference: ReferenceStore, after start: Date, until end: Date
     ) -> String? {
-        for subscription in naive.subscriptions where subscription.account == account {
+        for subscription in reference.subscriptions where subscription.account == account {
             guard let change = subscription.changes.first(where: { $0 > start && $0 <= end }) else { continue }
             let original = "\(subscription.sales[0].id)"
             if !answer.updates.contains(where: { $0.transaction?.originalID.rawValue == original }) {
-                return "the change of \(original) at \(change) was not told after \(start) by \(end)"
+                return "the change of \(original) at \(change) was not reported after \(start) by \(end)"
             }
         }
         return nil
     }
 
-    /// A cursor begins with the instant up to which everything was told, in microseconds.
+    /// Returns the instant of a cursor: its first part, in microseconds.
     private static func date(_ cursor: String) -> Date? {
         cursor.split(separator: ".").first.flatMap { Double($0) }.map { Date(timeIntervalSince1970: $0 / 1_000_000) }
     }

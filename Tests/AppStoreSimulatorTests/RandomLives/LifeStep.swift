@@ -1,7 +1,6 @@
 import StoreModel
 
-/// One thing that happens in a random life. It says what is tried, not whether it can be done: so any part of a life is
-/// a life too.
+/// One step of a random history. It can be impossible, so that any part of a history is a history as well.
 enum LifeStep: Sendable, Hashable {
     case pass(seconds: Int)
     case passPeriod(String)
@@ -25,10 +24,10 @@ enum LifeStep: Sendable, Hashable {
     static let accounts = 2
     static let devices = 4
 
-    /// A life of `count` steps among `referenceCatalogue`.
+    /// Returns a history of `count` steps with the products of `referenceCatalogue`.
     static func life(of count: Int, among referenceCatalogue: ReferenceCatalogue, _ chance: inout Chance) -> [LifeStep]
     {
-        // Raised prices only ever rise, as the store demands.
+        // The store demands that prices only rise.
         var prices: [ProductID: Int] = [:]
         return (0..<count).map { _ in step(referenceCatalogue, &prices, &chance) }
     }

@@ -7,19 +7,19 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Lives one life in the store and in the naive one at once, and compares them after every step.
+/// Runs one history in the store and in the reference model, and compares them after every step.
 struct RandomLife {
     private let test: TestStore
-    private var naive: ReferenceStore
+    private var reference: ReferenceStore
     private let names = (0..<LifeStep.accounts).map { AccountName(unchecked: "account \($0)") }
     private var devices: [LifeDevice] = []
     private var clock = Fixtures.start
-    /// When something last happened to an account, and of when it was last told something.
+    /// The instants of each account's last event and last report.
     private var last = [Date](repeating: .distantPast, count: LifeStep.accounts)
     private var reported = [Date](repeating: .distantPast, count: LifeStep.accounts)
     private var payments = 0
 
-    /// Throws `LifeDifference` at the first step after which the two do not agree.
+    /// Throws `LifeDifference` at the first step after which the two differ.
     static func live(_ steps: [LifeStep], among referenceCatalogue: ReferenceCatalogue) async throws {
         let catalogue = try Catalogue(parsing: Array(referenceCatalogue.catalogueText.utf8), file: "random.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
@@ -40,10 +40,10 @@ struct RandomLife {
 
     private init(_ test: TestStore, _ referenceCatalogue: ReferenceCatalogue) async throws {
         self.test = test
-        naive = ReferenceStore(referenceCatalogue, at: Fixtures.start, nextSale: 200_000_000_000)
+        reference = ReferenceStore(referenceCatalogue, at: Fixtures.start, nextSale: 200_000_000_000)
         for name in names {
             try await test.store.createAccount(name)
-            naive.addAccount()
+            reference.addAccount()
         }
         for number in 0..<LifeStep.devices {
             let account = number % LifeStep.accounts
@@ -65,14 +65,14 @@ struct RandomLife {
         case .passPeriod(let text): try await pass(.init(period: SubscriptionPeriod(iso8601: text)))
         case .buy(let account, let product, let offer):
             let instant = prepare(account)
-            let expected = naive.buy(account, product, offer: offer, isCode: false, at: instant)
+            let expected = reference.buy(account, product, offer: offer, isCode: false, at: instant)
             let answer = try await attempt {
                 try await store.buy(.init(productID: product, offerID: offer), for: names[account])
             }
             try expect(expected, answer, account, instant)
         case .redeem(let account, let product, let code):
             let instant = prepare(account)
-            let expected = naive.buy(account, product, offer: code, isCode: true, at: instant)
+            let expected = reference.buy(account, product, offer: code, isCode: true, at: instant)
             let answer = try await attempt {
                 try await store.redeem(.init(code: code, productID: product), for: names[account])
             }
@@ -84,9 +84,10 @@ struct RandomLife {
                     ? try await store.resume(product, for: name) : try await store.cancel(product, for: name)
             }
         case .setFails(let account, let product, let fails):
-            // One alone cannot pay while nobody can.
-            try await change(account, product, if: { naive, _ in fails || !naive.allFail }, { $0.setFails(fails, $1) })
-            {
+            // A single customer cannot pay while all payments fail.
+            try await change(
+                account, product, if: { reference, _ in fails || !reference.allFail }, { $0.setFails(fails, $1) }
+            ) {
                 name in
                 fails
                     ? try await store.failBilling(product, for: name)
@@ -114,10 +115,10 @@ struct RandomLife {
         guard clock > before else { throw differ("time went back from \(before) to \(clock)") }
     }
 
-    /// When the next event of an account is; the naive store is brought there.
+    /// Returns the instant of an account's next event, and advances the reference model to it.
     private mutating func prepare(_ account: Int) -> Date {
         let instant = max(clock, Self.after(last[account]), Self.after(reported[account]))
-        naive.pass(account, until: instant)
+        reference.pass(account, until: instant)
         return instant
     }
 
@@ -157,39 +158,39 @@ struct RandomLife {
         _ body: (AccountName) async throws -> StoreControlWire.Transaction
     ) async throws {
         let instant = prepare(account)
-        let index = naive.running(account, product).flatMap { isPossible(naive, $0) ? $0 : nil }
+        let index = reference.running(account, product).flatMap { isPossible(reference, $0) ? $0 : nil }
         let answer = try await attempt { try await body(names[account]) }
         guard (answer == nil) == (index == nil) else {
             throw differ("a running subscription was \(index == nil ? "not " : "")expected")
         }
         guard let index else { return }
-        expected(&naive, index)
+        expected(&reference, index)
         last[account] = instant
-        guard answer?.transactionID.rawValue == "\(naive.subscriptions[index].last.id)" else {
+        guard answer?.transactionID.rawValue == "\(reference.subscriptions[index].last.id)" else {
             throw differ(
-                "\(naive.subscriptions[index].last.id) was expected, not \(answer?.transactionID.rawValue ?? "")")
+                "\(reference.subscriptions[index].last.id) was expected, not \(answer?.transactionID.rawValue ?? "")")
         }
     }
 
     private mutating func changeForAll(_ step: LifeStep) async throws {
-        // Later than all that was said to anybody.
+        // The event is later than every report.
         try await pass(.init(seconds: 1))
-        for account in names.indices { naive.pass(account, until: clock) }
+        for account in names.indices { reference.pass(account, until: clock) }
         let store = test.store
         switch step {
         case .setGrace(let days):
-            naive.graceDays = days
+            reference.graceDays = days
             try await store.set(.gracePeriod, to: .string(days == 0 ? "off" : "\(days)d"))
         case .setAllFail(let fails):
-            naive.setAllFail(fails, at: clock)
+            reference.setAllFail(fails, at: clock)
             try await store.set(.renewalsFail, to: .bool(fails))
         case .raise(let product, let price, let needsConsent):
-            naive.increases.append(
+            reference.increases.append(
                 .init(product: product, at: clock, price: price, needsConsent: needsConsent))
             try await store.increasePrice(
                 of: product, .init(price: ReferenceCatalogue.text(price), needsConsent: needsConsent))
         case .withdraw(let product):
-            naive.withdrawn.insert(product)
+            reference.withdrawn.insert(product)
             try await store.setWithdrawn(product, true)
         default: return
         }
@@ -198,7 +199,7 @@ struct RandomLife {
 
     private mutating func answer(_ account: Int, _ product: ProductID, _ agrees: Bool) async throws {
         let instant = prepare(account)
-        let index = naive.running(account, product).flatMap { naive.awaitsConsent($0) ? $0 : nil }
+        let index = reference.running(account, product).flatMap { reference.awaitsConsent($0) ? $0 : nil }
         let answer = try await attempt {
             try await test.store.answerPriceIncrease(of: product, agreeing: agrees, for: names[account])
         }
@@ -206,30 +207,29 @@ struct RandomLife {
             throw differ("a question about the price was \(index == nil ? "not " : "")expected")
         }
         guard let index else { return }
-        naive.answer(agrees, index)
+        reference.answer(agrees, index)
         last[account] = instant
     }
 
     private mutating func refund(_ account: Int, _ place: Int) async throws {
         let instant = prepare(account)
-        let sales = naive.sales(of: account)
-        // The latest are the more interesting.
+        let sales = reference.sales(of: account)
         guard place < sales.count else { return }
         let sale = sales[sales.count - 1 - place]
         let answer = try await attempt { try await test.store.refund(TransactionID(unchecked: "\(sale.id)")) }
         guard (answer == nil) == (sale.revoked != nil) else { throw differ("the refund of \(sale.id) ended otherwise") }
         guard sale.revoked == nil else { return }
-        naive.refund(sale.id)
+        reference.refund(sale.id)
         last[account] = instant
     }
 
     private mutating func reverse(_ account: Int, _ place: Int) async throws {
         let instant = prepare(account)
-        let sales = naive.sales(of: account).filter { $0.revoked != nil }
+        let sales = reference.sales(of: account).filter { $0.revoked != nil }
         guard place < sales.count else { return }
         let sale = sales[sales.count - 1 - place]
         _ = try await test.store.reverseRefund(TransactionID(unchecked: "\(sale.id)"))
-        naive.reverse(sale.id)
+        reference.reverse(sale.id)
         last[account] = instant
     }
 
@@ -240,9 +240,9 @@ struct RandomLife {
         let instant = prepare(account)
         payments += 1
         let payment = PaymentID(unchecked: "payment \(payments)")
-        let outcome = naive.buy(account, product, offer: offer, isCode: false, at: instant)
+        let outcome = reference.buy(account, product, offer: offer, isCode: false, at: instant)
         devices[number].awaited[payment] = outcome
-        let kind = naive.referenceCatalogue[product]?.offers.first { $0.id == offer }?.kind
+        let kind = reference.referenceCatalogue[product]?.offers.first { $0.id == offer }?.kind
         try await test.store.add(
             Payment(
                 id: payment, productID: product,
@@ -254,34 +254,34 @@ struct RandomLife {
     private mutating func poll(_ number: Int, forgets: Bool) async throws {
         let account = devices[number].account
         let instant = max(clock, last[account])
-        naive.pass(account, until: instant)
+        reference.pass(account, until: instant)
         if forgets { devices[number].cursor = nil }
         let answer = try await test.store.updates(for: devices[number].id, after: devices[number].cursor)
         reported[account] = max(reported[account], instant)
-        if let wrong = devices[number].receive(answer, naive) { throw differ("device \(number): \(wrong)") }
+        if let wrong = devices[number].receive(answer, reference) { throw differ("device \(number): \(wrong)") }
     }
 
     private mutating func finish(_ number: Int, _ place: Int) async throws {
         let account = devices[number].account
         let instant = max(clock, last[account])
-        naive.pass(account, until: instant)
-        let sales = naive.sales(of: account).filter { !$0.isFinished }
+        reference.pass(account, until: instant)
+        let sales = reference.sales(of: account).filter { !$0.isFinished }
         guard place < sales.count else { return }
         let sale = sales[place]
         try await test.store.finish(TransactionID(unchecked: "\(sale.id)"), from: devices[number].id)
         reported[account] = max(reported[account], instant)
-        naive.finish(sale.id)
+        reference.finish(sale.id)
     }
 
     // MARK: - Comparison
 
     private mutating func compare() throws {
         for (account, name) in names.enumerated() {
-            // What was refused may have taken its moment too.
+            // A refused step can have used a timestamp.
             last[account] = max(
                 last[account], try test.store.database.read { try SimulatorDatabase($0).known(name).lastEvent })
             let instant = max(clock, last[account])
-            naive.pass(account, until: instant)
+            reference.pass(account, until: instant)
             let (transactions, states) = try test.store.read({ try $0.known(name) }) { db, known, now in
                 let conditions = try db.conditions()
                 return (
@@ -290,7 +290,7 @@ struct RandomLife {
                 )
             }
             reported[account] = max(reported[account], instant)
-            let expected = naive.sales(of: account)
+            let expected = reference.sales(of: account)
             for (ours, theirs) in zip(transactions.map(Self.sale), expected.map(\.unmarked)) where ours != theirs {
                 throw differ("at \(instant.formatted(.iso8601))\n  sold:     \(ours)\n  expected: \(theirs)")
             }
@@ -305,13 +305,13 @@ struct RandomLife {
     }
 
     private func compare(_ state: SubscriptionState, _ account: Int, _ instant: Date) throws {
-        guard let index = naive.index(account, state.record.groupID) else {
+        guard let index = reference.index(account, state.record.groupID) else {
             throw differ("nobody subscribed to \(state.record.groupID)")
         }
-        let subscription = naive.subscriptions[index]
+        let subscription = reference.subscriptions[index]
         let what =
             "the subscription \(subscription.last.product) of account \(account) at \(instant.formatted(.iso8601))"
-        let status = naive.status(index, at: instant)
+        let status = reference.status(index, at: instant)
         guard state.status.rawValue == status else {
             throw differ("\(what) has the status \(state.status.rawValue), \(status) was expected")
         }
@@ -332,7 +332,9 @@ struct RandomLife {
             throw differ("\(what) should renew: \(subscription.renews)")
         }
         let plan = state.nextSale().plan.productID
-        guard plan == naive.plan(index) else { throw differ("\(what) goes on with \(plan), not \(naive.plan(index))") }
+        guard plan == reference.plan(index) else {
+            throw differ("\(what) goes on with \(plan), not \(reference.plan(index))")
+        }
     }
 
     private static func sale(_ record: TransactionRecord) -> ReferenceStore.Sale {
@@ -350,7 +352,7 @@ struct RandomLife {
 }
 
 extension ReferenceStore.Sale {
-    /// As sold, whoever has finished it.
+    /// The sale without the mark of finished ones, in whole microseconds.
     var unmarked: Self {
         var sale = self
         sale.isFinished = false
@@ -374,7 +376,7 @@ extension ReferenceStore.Sale: CustomStringConvertible {
 }
 
 extension Date {
-    /// Instants in seconds are not exact in binary.
+    /// The instant rounded to microseconds, because seconds are not exact in binary.
     fileprivate var wholeMicroseconds: Date {
         Date(timeIntervalSince1970: (timeIntervalSince1970 * 1_000_000).rounded() / 1_000_000)
     }

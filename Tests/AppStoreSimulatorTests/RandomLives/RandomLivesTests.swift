@@ -4,10 +4,10 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Random lives, lived in the store and in a naive one.
+/// Random histories in the store and in a reference model.
 ///
-/// `SOUK_LIVES` says how many there are, `SOUK_LIFE_STEPS` how long each is, `SOUK_LIFE_SEED` with which it begins
-/// (`make lives`). A life that ends in a difference is cut down to the steps that it takes.
+/// `SOUK_LIVES` is their number, `SOUK_LIFE_STEPS` their length and `SOUK_LIFE_SEED` the first seed (`make lives`). A
+/// history that ends in a difference is reduced to the steps that cause it.
 struct RandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 

@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// What the naive store sells, made by chance, and the catalogue that says the same to the store under test.
+/// The random products of the reference model, and the equal catalogue for the store under test.
 struct ReferenceCatalogue: Sendable {
     struct Offer: Sendable, Equatable {
         /// Apple's `offerType`.
@@ -11,19 +11,19 @@ struct ReferenceCatalogue: Sendable {
         var mode: String
         var period: String
         var count: Int
-        /// In thousandths.
+        /// The price in thousandths.
         var price: Int
-        /// For codes: who may redeem them, and whether the introductory offer comes first.
+        /// The customers that may redeem an offer code. `isStackable` is whether the introductory offer comes first.
         var customers: Set<String> = []
         var isStackable = true
 
-        /// How many transactions it makes.
+        /// The number of its transactions.
         var sales: Int { mode == "payAsYouGo" ? count : 1 }
     }
 
     struct Product: Sendable {
         var id: ProductID
-        /// `nil`: bought once.
+        /// `nil` for a product that does not renew.
         var group: String?
         var level = 1
         var period = ""
@@ -121,7 +121,7 @@ struct ReferenceCatalogue: Sendable {
     }
 }
 
-/// Chance that comes out the same for the same seed.
+/// A random number generator with a seed.
 struct Chance: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0xD1B5_4A32_D192_ED03 }

@@ -1,9 +1,10 @@
 import Foundation
 import StoreModel
 
-/// A store that does everything at the moment it is due and writes down every transaction: slow, and hard to get wrong.
+/// The reference model of a store: it sells every period when it is due and stores every transaction. It is slow and
+/// simple.
 ///
-/// It shares no rule with the store under test; it is what that one is held against.
+/// It shares no rule with the store under test.
 struct ReferenceStore {
     struct Sale: Equatable {
         var id: Int64
@@ -27,7 +28,7 @@ struct ReferenceStore {
         var since: Date
     }
 
-    /// Closed: what may become of a subscription whose payment is due.
+    /// Closed: the status of a subscription's payment.
     enum PaymentStatus: Equatable {
         case paid
         case late(due: Date, grace: Date?, end: Date)
@@ -40,17 +41,16 @@ struct ReferenceStore {
         var sales: [Sale]
         var terms: Terms
         var offer: ReferenceCatalogue.Offer?
-        /// Where periods are counted from, how many of them were, and of what length.
+        /// The instant from which periods are counted; `counted` is their number.
         var anchor: Date
         var counted: Int
         var nextID: Int64
-        var asked: (terms: Terms, offer: ReferenceCatalogue.Offer?)?
+        var requested: (terms: Terms, offer: ReferenceCatalogue.Offer?)?
         var renews = true
         var fails = false
         var consented: Date?
         var paymentStatus = PaymentStatus.paid {
             didSet {
-                // The end of a grace period that is over before comes no more.
                 if case .late(_, let grace?, _) = oldValue, paymentStatus != oldValue {
                     changes.removeAll { $0 == grace }
                 }
@@ -58,13 +58,13 @@ struct ReferenceStore {
         }
         var hasUsedIntroductory = false
         var started: Date
-        /// When it changed otherwise than by a sale.
+        /// The instants of changes other than sales.
         var changes: [Date] = []
 
         var last: Sale { sales[sales.count - 1] }
-        /// What is taken back when all is over ends nothing.
-        var takenBackAfterwards: Set<Int64> = []
-        var isRevoked: Bool { last.revoked != nil && !takenBackAfterwards.contains(last.id) }
+        /// The transactions that were revoked after the subscription had ended, which has no effect.
+        var revokedAfterEnd: Set<Int64> = []
+        var isRevoked: Bool { last.revoked != nil && !revokedAfterEnd.contains(last.id) }
         var isOver: Bool { if case .over = paymentStatus { true } else { false } }
 
         func hasAccess(at now: Date) -> Bool {
@@ -77,7 +77,7 @@ struct ReferenceStore {
         }
     }
 
-    /// Closed: how an order ended.
+    /// Closed: the results of an order.
     enum Outcome: Equatable {
         case sold(Int64)
         case had(Int64)
@@ -125,7 +125,7 @@ struct ReferenceStore {
 
     // MARK: - Time
 
-    /// Lets time pass for one account.
+    /// Advances the subscriptions of one account.
     mutating func pass(_ account: Int, until instant: Date) {
         now = instant
         for index in subscriptions.indices where subscriptions[index].account == account { pass(index) }
@@ -139,7 +139,7 @@ struct ReferenceStore {
             case .paid:
                 guard let due = subscription.last.expires, due <= now else { return }
                 if subscription.isRevoked || !subscription.renews {
-                    // Of what was taken back nobody is told that it has ended as well.
+                    // The end of a revoked subscription is not a change.
                     if !subscription.isRevoked { subscriptions[index].changes.append(due) }
                     subscriptions[index].paymentStatus = .over(reason: 1)
                 } else if let reason = refusal(of: subscription, due: due) {
@@ -161,24 +161,24 @@ struct ReferenceStore {
         }
     }
 
-    /// A short subscription has a short grace period.
+    /// Returns the end of the grace period, which is short for a short subscription.
     private func grace(from due: Date, of subscription: Subscription) -> Date? {
         guard let period = referenceCatalogue[subscription.terms.product]?.period else { return nil }
         let days = ["P1W": 6, "P3D": 2][period].map { min(graceDays, $0) } ?? graceDays
         return days > 0 ? due.addingTimeInterval(Double(days) * 86400) : nil
     }
 
-    /// What the next period is to be: what was asked for, else more of the offer there is, else the plan.
+    /// Returns the terms of the next period: the requested ones, the rest of the offer, or the plan.
     private func next(_ subscription: Subscription) -> (terms: Terms, offer: ReferenceCatalogue.Offer?) {
         let rest = rest(of: subscription)
-        if isAskedNext(subscription), let asked = subscription.asked { return asked }
+        if isRequestedNext(subscription), let requested = subscription.requested { return requested }
         return (subscription.terms, rest)
     }
 
-    /// Another plan comes next; another offer of the same plan waits for the end of the one there is.
-    private func isAskedNext(_ subscription: Subscription) -> Bool {
-        guard let asked = subscription.asked else { return false }
-        return asked.terms.product != subscription.terms.product || rest(of: subscription) == nil
+    /// Whether the requested terms come next. Another offer of the same plan waits for the end of the current one.
+    private func isRequestedNext(_ subscription: Subscription) -> Bool {
+        guard let requested = subscription.requested else { return false }
+        return requested.terms.product != subscription.terms.product || rest(of: subscription) == nil
     }
 
     private func rest(of subscription: Subscription) -> ReferenceCatalogue.Offer? {
@@ -202,11 +202,10 @@ struct ReferenceStore {
         return subscription.consented.map { $0 >= asking.at } ?? false
     }
 
-    /// Why nothing is sold at `due`, Apple's `expirationIntent`.
+    /// Returns the reason why no period is sold at `due`: Apple's `expirationIntent`.
     private func refusal(of subscription: Subscription, due: Date) -> Int? {
         let (terms, offer) = next(subscription)
         if withdrawn.contains(terms.product) { return 4 }
-        // What an offer costs stays as it is.
         guard offer == nil, increase(of: terms, at: due) != nil else { return nil }
         return isAgreed(subscription, terms, at: due) ? nil : 3
     }
@@ -220,10 +219,10 @@ struct ReferenceStore {
             terms.since = increase.at
         }
         let samePeriod = referenceCatalogue[terms.product]?.period == referenceCatalogue[before.terms.product]?.period
-        let isAsked = isAskedNext(before)
-        let isSameKind = offer == nil ? before.offer == nil : !isAsked
+        let isRequested = isRequestedNext(before)
+        let isSameKind = offer == nil ? before.offer == nil : !isRequested
         var goesOn = keepsDay && samePeriod && isSameKind
-        // A period that is over before it is paid begins when it is paid.
+        // A period that would end before its payment begins at the payment.
         if keepsDay, paid > due {
             let start = goesOn ? before.anchor : due
             goesOn =
@@ -233,7 +232,6 @@ struct ReferenceStore {
             }
         }
         if goesOn {
-            // Counted on from the same day; the offer too.
             offer = before.offer
             subscription.counted += 1
         } else {
@@ -242,7 +240,7 @@ struct ReferenceStore {
         }
         subscription.terms = terms
         subscription.offer = offer
-        if isAsked { subscription.asked = nil }
+        if isRequested { subscription.requested = nil }
         subscription.paymentStatus = .paid
         append(to: &subscription, paid: paid, isRenewal: true)
         subscriptions[index] = subscription
@@ -252,7 +250,7 @@ struct ReferenceStore {
         let end =
             offer.map { Self.date($0.mode == "payAsYouGo" ? count : $0.count, $0.period, after: anchor) }
             ?? Self.date(count, referenceCatalogue[terms.product]?.period ?? "", after: anchor)
-        // What is sold within a millisecond ends at the millisecond.
+        // Ends are whole milliseconds.
         return Date(timeIntervalSince1970: (end.timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
     }
 
@@ -279,15 +277,15 @@ struct ReferenceStore {
         subscriptions.firstIndex { $0.account == account && $0.group == group }
     }
 
-    /// The running subscription that has or will have `product`.
+    /// Returns the running subscription that has or will have `product`.
     func running(_ account: Int, _ product: ProductID) -> Int? {
         subscriptions.firstIndex {
             $0.account == account && !$0.isOver && !$0.isRevoked
-                && ($0.terms.product == product || $0.asked?.terms.product == product)
+                && ($0.terms.product == product || $0.requested?.terms.product == product)
         }
     }
 
-    /// An account's next number, as making the account takes one.
+    /// Uses up a number, as the creation of an account does.
     mutating func addAccount() { nextSale += 1 }
 
     mutating func buy(_ account: Int, _ id: ProductID, offer offerID: String?, isCode: Bool, at now: Date) -> Outcome {
@@ -308,7 +306,7 @@ struct ReferenceStore {
         if let index, !subscriptions[index].isOver, subscriptions[index].hasAccess(at: now),
             !beginsNow(product, subscriptions[index])
         {
-            return ask(index, terms, first)
+            return request(index, terms, first)
         }
         let number = number()
         var subscription =
@@ -326,7 +324,7 @@ struct ReferenceStore {
         subscription.anchor = now
         subscription.counted = 1
         subscription.nextID = number
-        subscription.asked = following.map { (terms, $0) }
+        subscription.requested = following.map { (terms, $0) }
         subscription.renews = true
         subscription.fails = false
         subscription.consented = nil
@@ -345,15 +343,14 @@ struct ReferenceStore {
         return product.level < old.level
     }
 
-    /// Leaves the period as it is; afterwards comes what was asked for.
-    private mutating func ask(_ index: Int, _ terms: Terms, _ offer: ReferenceCatalogue.Offer?) -> Outcome {
+    /// Keeps the period, and requests terms for the next one.
+    private mutating func request(_ index: Int, _ terms: Terms, _ offer: ReferenceCatalogue.Offer?) -> Outcome {
         var subscription = subscriptions[index]
-        let planned = subscription.asked?.terms.product ?? subscription.terms.product
+        let planned = subscription.requested?.terms.product ?? subscription.terms.product
         if planned != terms.product || offer != nil {
             let isSame = terms.product == subscription.terms.product
-            // Who comes back agrees to what the plan costs by now.
             if isSame, planned != terms.product { subscription.consented = now }
-            subscription.asked = isSame && offer == nil ? nil : (isSame ? subscription.terms : terms, offer)
+            subscription.requested = isSame && offer == nil ? nil : (isSame ? subscription.terms : terms, offer)
         }
         if planned != terms.product || offer != nil || !subscription.renews { subscription.changes.append(now) }
         subscription.renews = true
@@ -378,10 +375,10 @@ struct ReferenceStore {
             let customer =
                 before.map { $0.isOver || $0.isRevoked ? "expired" : "existing" } ?? "new"
             guard offer.customers.contains(customer) else { return nil }
-            // Each customer gets it once, even if it is still to come.
-            let isAsked = before?.asked?.offer?.id == id && before?.asked?.terms.product == product.id
+            // Each customer gets an offer code once; a requested one counts.
+            let isRequested = before?.requested?.offer?.id == id && before?.requested?.terms.product == product.id
             let wasSold = before?.sales.contains { $0.offerID == id && $0.product == product.id } ?? false
-            if isAsked || wasSold { return nil }
+            if isRequested || wasSold { return nil }
             if let introductory, offer.isStackable { return (introductory, offer) }
             return (offer, nil)
         }
@@ -416,7 +413,7 @@ struct ReferenceStore {
         pass(index)
     }
 
-    /// Whether the next period would be sold now.
+    /// Whether the store would sell the next period now.
     func canRenew(_ index: Int) -> Bool {
         let subscription = subscriptions[index]
         guard subscription.renews, !subscription.fails, !allFail else { return false }
@@ -425,12 +422,12 @@ struct ReferenceStore {
         return offer != nil || isAgreed(subscription, terms, at: reading(of: subscription))
     }
 
-    /// What is overdue costs what it did when it was due.
+    /// Returns the instant that decides the price: an overdue period has the price of its due date.
     private func reading(of subscription: Subscription) -> Date {
         if case .late(let due, _, _) = subscription.paymentStatus { due } else { now }
     }
 
-    /// The next period begins now.
+    /// Starts the next period now.
     mutating func renew(_ index: Int) {
         sellNext(index, due: now, paid: now, keepsDay: false)
     }
@@ -447,7 +444,7 @@ struct ReferenceStore {
         subscriptions[index].changes.append(now)
     }
 
-    /// Whether the customer is asked for consent and has not given it.
+    /// Whether a price increase needs the customer's consent and does not have it.
     func awaitsConsent(_ index: Int) -> Bool {
         let subscription = subscriptions[index]
         guard subscription.renews, !subscription.isOver, !subscription.isRevoked else { return false }
@@ -461,7 +458,7 @@ struct ReferenceStore {
         if agrees { subscriptions[index].consented = now } else { setRenews(false, index) }
     }
 
-    /// The subscription as it stands: Apple's number of its status.
+    /// Returns Apple's number of the subscription's status.
     func status(_ index: Int, at now: Date) -> Int {
         let subscription = subscriptions[index]
         if subscription.isRevoked { return 5 }
@@ -472,7 +469,7 @@ struct ReferenceStore {
         }
     }
 
-    /// What it renews to.
+    /// Returns the product of the next period.
     func plan(_ index: Int) -> ProductID { next(subscriptions[index]).terms.product }
 
     // MARK: - Refunds
@@ -495,19 +492,19 @@ struct ReferenceStore {
     mutating func refund(_ id: Int64) {
         change(id) { [now] in $0.revoked = now }
         for index in subscriptions.indices where subscriptions[index].last.id == id {
-            if subscriptions[index].isOver { subscriptions[index].takenBackAfterwards.insert(id) }
-            // Nobody tries to collect for what was given back.
+            if subscriptions[index].isOver { subscriptions[index].revokedAfterEnd.insert(id) }
+            // After a refund, the payment is not retried.
             if case .late = subscriptions[index].paymentStatus { subscriptions[index].paymentStatus = .over(reason: 2) }
         }
     }
 
-    /// It has to be delivered once more.
+    /// Reverses a refund. The transaction must be finished again.
     mutating func reverse(_ id: Int64) {
         change(id) {
             $0.revoked = nil
             $0.isFinished = false
         }
-        for index in subscriptions.indices { subscriptions[index].takenBackAfterwards.remove(id) }
+        for index in subscriptions.indices { subscriptions[index].revokedAfterEnd.remove(id) }
     }
 
     mutating func finish(_ id: Int64) { change(id) { $0.isFinished = true } }

@@ -51,7 +51,7 @@ struct ScenarioExampleTests {
     }
 
     @Test func `a scenario fails at a changed expectation, and not before`() async throws {
-        // Everything that the shipped scenarios expect, each kind of member once.
+        // Each kind of expected member of the shipped scenarios is changed once.
         var kinds: Set<String> = []
         for name in Scenarios.shipped {
             let file = URL(fileURLWithPath: "\(Scenarios.folder)/\(name)")
@@ -71,11 +71,11 @@ struct ScenarioExampleTests {
 /// A change of one thing that a scenario expects.
 private struct Fault {
     let pointer: String
-    /// What kind of thing: its place without numbers.
+    /// The kind of the member: its pointer without numbers.
     let kind: String
     let value: JSONValue
 
-    /// The step it stands in.
+    /// The pointer of its step.
     var step: String { "/" + pointer.split(separator: "/").prefix(2).joined(separator: "/") }
 
     static func all(in document: JSONValue) -> [Fault] {
@@ -102,7 +102,6 @@ private struct Fault {
             }
         case .array(let elements):
             let inner = elements.enumerated().flatMap { all(of: $1, at: "\(pointer)/\($0)", kind + "/-") }
-            // One more among some of a list may well be there.
             guard !["first", "last", "includes"].contains(where: kind.hasSuffix) else { return inner }
             let fewer = elements.isEmpty ? [] : [fault(kind + "-", .array(elements.dropLast()))]
             return inner + fewer + [fault(kind + "+", .array(elements + [[:]]))]

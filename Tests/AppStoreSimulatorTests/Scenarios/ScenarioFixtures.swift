@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Scenarios of the fixtures' catalogue, and those that are shipped.
+/// Scenarios with the catalogue of the fixtures, and the shipped ones.
 enum Scenarios {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/Scenarios").path
@@ -14,7 +14,7 @@ enum Scenarios {
         return names.filter { $0.hasSuffix(".json") }.sorted()
     }()
 
-    /// A scenario of these steps, sold from `Fixtures.catalogue`.
+    /// Returns a scenario of these steps with `Fixtures.catalogue`.
     static func text(_ steps: String, _ more: String = "") -> String {
         #"{"name": "a test", "catalogue": \#(Fixtures.catalogueText), \#(more) "steps": [\#(steps)]}"#
     }
@@ -29,7 +29,7 @@ enum Scenarios {
 }
 
 extension Scenario.Report {
-    /// What differs, by the pointer of what was expected.
+    /// The differences, by the pointer of the expected value.
     var differences: [String: [String]] {
         var all: [String: [String]] = [:]
         for step in steps {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What is no scenario, and where.
+/// Faults in scenario files, and their places.
 struct ScenarioReaderTests {
     private static let buy =
         #"{"createAccount": "anna"}, {"buy": {"account": "anna", "productID": "pack"}, "as": "one"}"#

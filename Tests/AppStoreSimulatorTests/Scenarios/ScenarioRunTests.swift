@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// How a scenario runs, and what it says where something is not as expected.
+/// Runs of scenarios, and the differences that they report.
 struct ScenarioRunTests {
     private static let buy = """
         {"createAccount": "anna"}, {"buy": {"account": "anna", "productID": "weekly"}, "as": "first"},
@@ -156,7 +156,7 @@ struct ScenarioRunTests {
     }
 }
 
-/// Two lists beside each other.
+/// The alignment of two lists.
 struct AlignmentTests {
     @Test(arguments: [
         ("", "", ""), ("abc", "abc", "=a =b =c"), ("abc", "ac", "=a -b =c"), ("ac", "abc", "=a +b =c"),

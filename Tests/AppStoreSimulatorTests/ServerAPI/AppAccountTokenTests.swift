@@ -31,7 +31,6 @@ struct AppAccountTokenTests {
         try await TestStore.withServer { test, client in
             let (first, second, third) = (Self.tokens[0], Self.tokens[1], Self.tokens[2])
             let monthly = try await test.buy("monthly", token: first)
-            // A week for nothing, and two months.
             try await test.advance(.months(2))
             let before = try await test.payloads()
             #expect(before.map(\.appAccountToken) == [first, first, first])
@@ -46,7 +45,7 @@ struct AppAccountTokenTests {
             #expect(try await client.code(.put, Self.path(monthly.transactionID), Self.body(third)) == nil)
             #expect(
                 try await test.payloads().map(\.appAccountToken) == [first, first, second, second, third])
-            // What was set and replaced within a period leaves nothing behind.
+            // A token that was replaced within its period leaves no trace.
             let number = try #require(monthly.transactionID.number)
             let record = try test.store.database.read { try SimulatorDatabase($0).subscription(number) }
             #expect(record?.earlierTokens.map(\.token) == [first, second])

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Apple's own client library asks a store over a real socket, with nothing replaced but the address.
+/// Requests of Apple's own client library to a store over a real socket. Only the address is replaced.
 @Suite(.serialized, .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct AppleClientTests {
     @Test func `every method of Apple's client is called or excused, and every answer decodes`() async throws {
@@ -20,10 +20,12 @@ struct AppleClientTests {
         .enabled("SOUK_PYTHON has no httpx, which Apple's asynchronous client needs") {
             try await OutsideJudge.run(OutsideJudge.python ?? "", ["-c", "import httpx"], input: "").status == 0
         })
-    func `every method of Apple's asynchronous client is called or excused`() async throws { try await Self.check("async") }
+    func `every method of Apple's asynchronous client is called or excused`() async throws {
+        try await Self.check("async")
+    }
 
     private static func check(_ client: String) async throws {
-        // Tokens are Apple's client's, by the machine's own clock.
+        // Apple's client creates tokens at real time.
         try await TestStore.notifying(Receiver(), change: { $0.baseClock = SystemClock() }) { test in
             let names = try await live(in: test)
             let verdict = try await withLoopbackServer(test.store.handler) { url in
@@ -44,7 +46,7 @@ struct AppleClientTests {
         }
     }
 
-    /// Something of everything: a subscription that goes on, a refund, a test notification that was sent.
+    /// Creates one of each: a running subscription, a refund, and a sent test notification.
     private static func live(in test: TestStore) async throws -> JSONValue {
         let original = try await test.buy("weekly")
         let coins = try await test.buy("coins")
@@ -63,7 +65,7 @@ struct AppleClientTests {
         ]
     }
 
-    /// What Apple's client has read is what the store holds.
+    /// Expects that the values of Apple's client are those of the store.
     private static func expectAnswers(_ report: JSONValue, in test: TestStore) throws {
         func answer(_ method: String, _ place: Int = 0) -> JSONValue? { report["calls"]?[method]?[place]?["answer"] }
         func count(_ method: String, _ place: Int, _ member: String) -> Int? {

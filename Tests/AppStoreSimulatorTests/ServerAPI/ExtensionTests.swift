@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Renewal dates that are moved through the App Store Server API.
+/// Extensions of renewal dates with the App Store Server API.
 struct ExtensionTests {
     private typealias Moved = AppStoreServerAPI.ExtendRenewalDateResponse
     private typealias Status = AppStoreServerAPI.MassExtendRenewalDateStatusResponse

@@ -21,7 +21,7 @@ struct HistoryTests {
         return try test.decoded(answer.signedTransactions).compactMap(\.transactionId)
     }
 
-    /// What `anna` bought of everything, in order: coins, pack, pass, monthly (a free week), and weekly.
+    /// Returns the purchases of `anna`, in order: coins, pack, pass, monthly (a free week), and weekly.
     private static func shop(_ test: TestStore) async throws -> [String] {
         var bought: [String] = []
         for product in ["coins", "pack", "pass", "monthly", "weekly"] as [ProductID] {
@@ -31,7 +31,9 @@ struct HistoryTests {
         return bought
     }
 
-    @Test func `the history has a customer's transactions, oldest first, by any of their transaction numbers`() async throws {
+    @Test func `the history has a customer's transactions, oldest first, by any of their transaction numbers`()
+        async throws
+    {
         try await TestStore.withServer { test, client in
             let bought = try await Self.shop(test)
             try await test.buy("coins", "ben")
@@ -64,7 +66,7 @@ struct HistoryTests {
                 ("productType=AUTO_RENEWABLE&subscriptionGroupIdentifier=week&revoked=false", [4]),
             ]
             for (query, places) in expected {
-                // What was taken back was changed last.
+                // The revoked transaction was modified last.
                 let wanted = places.map { bought[$0] }
                 for version in 1...2 {
                     #expect(
@@ -156,7 +158,7 @@ struct HistoryPagingTests {
         let client: ServerClient
         var path: String
 
-        /// The numbers of a page, its revision, and whether there is more.
+        /// Returns the transaction numbers of a page, its revision, and whether there is another page.
         func page(_ revision: String? = nil) async throws -> (ids: [String], revision: String, hasMore: Bool) {
             let mark = path.contains("?") ? "&" : "?"
             let answer = try await client.get(path + (revision.map { "\(mark)revision=\($0)" } ?? ""), as: Answer.self)
@@ -177,7 +179,7 @@ struct HistoryPagingTests {
         }
     }
 
-    /// A subscription of a week that has gone on for `weeks`.
+    /// Opens a store with a weekly subscription that has been renewed for `weeks`.
     private static func with(
         weeks: Int, _ query: String = "", _ body: (TestStore, Reader, ServerClient) async throws -> Void
     ) async throws {

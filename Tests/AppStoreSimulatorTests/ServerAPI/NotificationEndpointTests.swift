@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Test notifications and the history of notifications, as the App Store Server API tells them.
+/// Test notifications and the notification history of the App Store Server API.
 struct NotificationEndpointTests {
     private typealias Check = AppStoreServerAPI.CheckTestNotificationResponse
     private typealias Sent = AppStoreServerAPI.SendTestNotificationResponse

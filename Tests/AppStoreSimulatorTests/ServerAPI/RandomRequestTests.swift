@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Whatever a server asks, right, wrong or absurd, has an answer of Apple's form, and the store lives on.
+/// Random requests, valid or not, get a response of Apple's form, and the store continues to work.
 struct RandomRequestTests {
     private struct Dice: RandomNumberGenerator {
         var state: UInt64
@@ -32,7 +32,7 @@ struct RandomRequestTests {
         "refundPreference", "accountTenure", "playTime", "platform", "userStatus", "x",
     ]
 
-    /// Texts that mean something somewhere, and some that mean nothing anywhere.
+    /// Strings that are valid in some requests, and some that are valid in none.
     private static func words(_ test: TestStore) async throws -> [String] {
         let bought = try await test.store.transactions(of: "anna")
         let uuid = "7389a31a-fb6d-4569-a2a6-db7d85d84813"
@@ -91,7 +91,7 @@ struct RandomRequestTests {
         #expect(response.status < 500, "\(asked)")
         let bytes = try await response.body.collect(upTo: 1 << 20)
         guard !bytes.isEmpty else {
-            // A path whose parameter is empty leads elsewhere.
+            // A path with an empty parameter is another path.
             #expect([200, 202, 404, 405].contains(response.status), "\(asked): \(response.status)")
             return
         }

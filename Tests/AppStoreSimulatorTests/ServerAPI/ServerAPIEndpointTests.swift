@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The table of endpoints as a whole.
+/// The table of all endpoints.
 struct ServerAPIEndpointTests {
     @Test func `the documentation lists every endpoint and no other`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

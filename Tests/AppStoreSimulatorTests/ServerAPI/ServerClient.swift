@@ -11,7 +11,7 @@ import Testing
 
 typealias ErrorCode = AppStoreServerAPI.ErrorCode
 
-/// A server that asks a store over its handler, with a token of its key.
+/// A server that sends requests to a store's handler, with a token of its key.
 struct ServerClient {
     let transport: InProcessTransport
     let serverKey: AppStoreConnectKey
@@ -28,7 +28,7 @@ struct ServerClient {
         base = test.base
     }
 
-    /// A token whose claims are as they should be but for some changes.
+    /// Returns a valid token, except for changed claims.
     func token(_ changes: [String: JSONValue?]) throws -> String {
         let now = base.now().timeIntervalSince1970
         var claims: JSONValue = [
@@ -41,7 +41,7 @@ struct ServerClient {
         return input + "." + Base64.encodeURL(try key.signature(of: Array(input.utf8)))
     }
 
-    /// A token as it should be, but for another key or other names.
+    /// Returns a valid token, except for another key or other ids.
     func token(
         key: SigningKey? = nil, keyID: String? = nil, issuer: String? = nil, bundle: BundleID = "com.example.souk"
     ) throws -> String {
@@ -64,7 +64,7 @@ struct ServerClient {
         try await send(method, path, body, token: try serverKey.token(at: base.now()), type: "application/json")
     }
 
-    /// What is answered, which has to fit Apple's schema.
+    /// Returns a response, and expects that it has Apple's schema.
     func get<Fields>(
         _ path: String, as type: AppStorePayload<Fields>.Type
     ) async throws -> AppStorePayload<Fields> {
@@ -76,7 +76,7 @@ struct ServerClient {
         return try AppStorePayload(json: json)
     }
 
-    /// The number with which a request is refused, which has to come in Apple's envelope; `nil` when it is not refused.
+    /// Returns the error code of a refused request, which must be in Apple's form; `nil` if it is not refused.
     func code(_ method: HTTPRequest.Method, _ path: String, _ body: String = "") async throws -> ErrorCode? {
         let response = try await send(method, path, body)
         guard !response.isSuccess else { return nil }
@@ -89,7 +89,7 @@ struct ServerClient {
 }
 
 extension TestStore {
-    /// Opens a store for `body` with a server that asks it.
+    /// Opens a store for `body`, with a server that sends requests to it.
     static func withServer(
         catalogue: String? = nil, rate: TimeRate = .frozen, _ body: (TestStore, ServerClient) async throws -> Void
     ) async throws {
@@ -99,7 +99,7 @@ extension TestStore {
         try await with(rate: rate, change: { try? change(&$0) }) { try await body($0, try ServerClient($0)) }
     }
 
-    /// The number under which an account got the app.
+    /// Returns the app transaction id of an account.
     func appTransactionID(_ account: AccountName = "anna") throws -> String {
         try store.read({ try $0.known(account) }) { _, account, _ in account.appTransactionID }
     }
@@ -109,7 +109,7 @@ extension TestStore {
         return try (signed ?? []).map { try verifier.transaction($0).payload }
     }
 
-    /// A family of which `anna` buys and `ben` shares.
+    /// Creates a family in which `anna` buys and `ben` has a share.
     static let familyCatalogue = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
          "products": [
@@ -131,7 +131,7 @@ extension TestStore {
     }
 }
 
-/// Numbers that no store gives out.
+/// Strings that are not transaction numbers.
 let impossibleNumbers = [
     "x", "-1", "0", "1.0", "+7", "007", "1e3", "%20", "9223372036854775808", "12345678901234567890123", "%D9%A3",
 ]

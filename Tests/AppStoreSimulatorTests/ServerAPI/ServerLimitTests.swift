@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// How often the App Store Server API may be asked, and what it answers on demand.
+/// Rate limits and injected errors of the App Store Server API.
 struct ServerLimitTests {
     @Test func `each endpoint has an hourly budget, which starts again with the hour`() {
         var budgets = HourlyBudgets()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Who is let in to the App Store Server API.
+/// Authentication of the App Store Server API.
 struct ServerTokenTests {
     private static let nobody = "/inApps/v1/transactions/1"
 
@@ -19,7 +19,8 @@ struct ServerTokenTests {
         return true
     }
 
-    @Test func `a token of the store's key is accepted, in any spelling of the scheme, also without iat`() async throws {
+    @Test func `a token of the store's key is accepted, in any spelling of the scheme, also without iat`() async throws
+    {
         try await TestStore.withServer { test, client in
             #expect(try await client.code(.get, Self.nobody) == .transactionIdNotFound)
             let token = try client.serverKey.token(at: test.base.now(), lifetime: 3600)
@@ -71,7 +72,7 @@ struct ServerTokenTests {
             #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
             try await test.advance(.years(1))
             #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
-            // Clocks may differ by a minute.
+            // Clocks can differ by a minute.
             test.base.advance(by: 659)
             #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
             test.base.advance(by: 1)

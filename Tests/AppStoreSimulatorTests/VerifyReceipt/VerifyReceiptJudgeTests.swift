@@ -9,10 +9,11 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// inapppy, which apps' servers ask Apple with, asks this store instead: the blocking client and the asynchronous one.
+/// Requests of inapppy, a library of apps' servers for Apple's endpoint, to this store: with its blocking and its
+/// asynchronous client.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with inapppy"))
 struct VerifyReceiptJudgeTests {
-    /// What inapppy made of each question.
+    /// Returns the result of inapppy for each request.
     private static func judge(
         _ handler: any HTTPHandler, _ questions: [JSONValue]
     ) async throws -> [JSONValue] {
@@ -32,22 +33,21 @@ struct VerifyReceiptJudgeTests {
 
     @Test func `inapppy accepts the receipts of every kind of purchase`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            var questions: [JSONValue] = [["receipt": .string(try await desk.receipt())]]
+            let client = try await ReceiptClient(test)
+            var questions: [JSONValue] = [["receipt": .string(try await client.receipt())]]
             for product in ["coins", "pack", "pass", "monthly", "paygo"] as [ProductID] {
                 try await test.buy(product)
                 try await test.advance(.months(1))
-                let receipt = JSONValue.string(try await desk.receipt())
+                let receipt = JSONValue.string(try await client.receipt())
                 questions += [["receipt": receipt], ["receipt": receipt, "excludeOld": true]]
             }
             let verdicts = try await Self.judge(test.store.handler, questions)
             for (question, verdict) in zip(questions, verdicts) {
                 #expect(verdict["ok"] == true, "\(verdict)")
-                let mine = try await desk.verify(
+                let mine = try await client.verify(
                     try #require(question["receipt"]?.stringValue),
                     ["exclude-old-transactions": question["excludeOld"] ?? false])
                 for part in ["receipt", "latest_receipt_info", "pending_renewal_info"] {
-                    // Each is asked at the same instant: the clock stands still.
                     #expect(verdict["answer"]?[part] == mine[part])
                 }
             }
@@ -57,14 +57,14 @@ struct VerifyReceiptJudgeTests {
 
     @Test func `inapppy follows a sandbox receipt from the production address to the sandbox`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("monthly")
             try await test.store.set(.sharedSecret, to: "5ec4e7")
             try await test.store.set(.verifyReceiptEnvironment, to: "production")
-            let receipt = JSONValue.string(try await desk.receipt())
+            let receipt = JSONValue.string(try await client.receipt())
             let production = JSONValue.string(
                 Base64.encode(
-                    try desk.signer().sign(
+                    try client.signer().sign(
                         .init(receiptType: "Production", bundleID: "com.example.souk", creationDate: Fixtures.start))))
             let verdicts = try await Self.judge(
                 test.store.handler,
@@ -74,7 +74,7 @@ struct VerifyReceiptJudgeTests {
                     ["receipt": receipt, "secret": "5ec4e7", "sandbox": true],
                     ["receipt": receipt, "secret": "wrong", "follow": true],
                     ["receipt": receipt, "follow": true],
-                    // To production and no further: there nobody has it.
+                    // The production address does not know the account.
                     ["receipt": production, "sandbox": true, "follow": true],
                     ["receipt": production, "sandbox": true],
                 ])
@@ -91,7 +91,7 @@ struct VerifyReceiptJudgeTests {
 
     @Test func `inapppy recognizes every status that it has a name for`() async throws {
         try await TestStore.with { test in
-            let receipt = JSONValue.string(try await ReceiptDesk(test).receipt())
+            let receipt = JSONValue.string(try await ReceiptClient(test).receipt())
             let names = [
                 "21002": "Bad data", "21003": "Receipt authentication", "21004": "Shared secret mismatch",
                 "21005": "Server is unavailable", "21006": "Subscription has expired",
@@ -100,7 +100,6 @@ struct VerifyReceiptJudgeTests {
                 "21010": "The user account cannot be found or has been deleted", "21199": "Unknown API status",
             ]
             #expect(Set(names.keys) == Set(ReceiptStatus.injectable.map { "\($0.rawValue)" }))
-            // Each is asked twice, in order.
             let statuses = names.keys.sorted()
             let asked = Locked(0)
             let handler = AnyHTTPHandler { [store = test.store] request in

@@ -10,14 +10,16 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Each of Apple's statuses, and whatever hostile bodies may hold.
+/// Each of Apple's statuses, and hostile bodies.
 struct VerifyReceiptStatusTests {
     @Test(arguments: [.get, .put, .patch, .delete, .options, "NONSENSE"] as [HTTPRequest.Method])
-    func `a request other than POST has the status 21000, with the HTTP status 200`(method: HTTPRequest.Method) async throws {
+    func `a request other than POST has the status 21000, with the HTTP status 200`(method: HTTPRequest.Method)
+        async throws
+    {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            #expect(try await desk.status("", method: method) == 21000)
-            #expect(try await desk.status("", method: method, to: "/sandbox/verifyReceipt?a=b") == 21000)
+            let client = try await ReceiptClient(test)
+            #expect(try await client.status("", method: method) == 21000)
+            #expect(try await client.status("", method: method, to: "/sandbox/verifyReceipt?a=b") == 21000)
         }
     }
 
@@ -35,50 +37,50 @@ struct VerifyReceiptStatusTests {
 
     @Test func `a body other than Apple documents is 21002`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            for body in Self.hostile { #expect(try await desk.status(body) == 21002, "\(body.prefix(80))") }
-            #expect(ReceiptDesk.status(of: try await desk.send([0xFF, 0xFE, 0x00])) == 21002)
-            let receipt = try await desk.receipt()
+            let client = try await ReceiptClient(test)
+            for body in Self.hostile { #expect(try await client.status(body) == 21002, "\(body.prefix(80))") }
+            #expect(ReceiptClient.status(of: try await client.send([0xFF, 0xFE, 0x00])) == 21002)
+            let receipt = try await client.receipt()
             for more in [
                 ["password": 7], ["password": []], ["exclude-old-transactions": "true"],
                 ["exclude-old-transactions": 1],
             ] as [JSONMembers] {
-                #expect(ReceiptDesk.status(of: try await desk.verify(receipt, more)) == 21002, "\(more)")
+                #expect(ReceiptClient.status(of: try await client.verify(receipt, more)) == 21002, "\(more)")
             }
-            // White space in base64 and members that nobody knows are Apple's to allow.
+            // Apple allows white space in base64, and unknown members.
             let lines = receipt.enumerated().map { $0.offset % 64 == 63 ? "\($0.element)\r\n" : "\($0.element)" }
-            #expect(try await desk.verify(lines.joined(), ["more": ["a": 1]])["status"] == 0)
+            #expect(try await client.verify(lines.joined(), ["more": ["a": 1]])["status"] == 0)
         }
     }
 
     @Test func `a body longer than every receipt is 21002, and the store continues`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             let huge = [UInt8](repeating: UInt8(ascii: "A"), count: VerifyReceiptRequest.longestBody + 1)
-            #expect(ReceiptDesk.status(of: try await desk.send(huge)) == 21002)
-            _ = try await desk.verify()
+            #expect(ReceiptClient.status(of: try await client.send(huge)) == 21002)
+            _ = try await client.verify()
         }
     }
 
     @Test func `a receipt with any change is not authenticated`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("monthly")
-            let receipt = try await test.store.receipt(of: desk.device)
+            let receipt = try await test.store.receipt(of: client.device)
             var met: Set<Int> = []
             for place in stride(from: 0, to: receipt.count, by: 7) {
                 var changed = receipt
                 changed[place] ^= 1
-                let status = ReceiptDesk.status(of: try await desk.verify(Base64.encode(changed)))
+                let status = ReceiptClient.status(of: try await client.verify(Base64.encode(changed)))
                 met.insert(try #require(status))
             }
             #expect(met == [21002, 21003])
             for count in [1, 100, receipt.count - 1] {
-                let cut = try await desk.verify(Base64.encode(receipt.prefix(count)))
-                #expect(ReceiptDesk.status(of: cut) == 21002)
+                let cut = try await client.verify(Base64.encode(receipt.prefix(count)))
+                #expect(ReceiptClient.status(of: cut) == 21002)
             }
-            let longer = try await desk.verify(Base64.encode(receipt + [0]))
-            #expect(ReceiptDesk.status(of: longer) == 21002)
+            let longer = try await client.verify(Base64.encode(receipt + [0]))
+            #expect(ReceiptClient.status(of: longer) == 21002)
         }
     }
 
@@ -86,74 +88,73 @@ struct VerifyReceiptStatusTests {
         async throws
     {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await TestStore.with { other in
-                let theirs = try await ReceiptDesk(other).receipt()
-                #expect(ReceiptDesk.status(of: try await desk.verify(theirs)) == 21003)
+                let theirs = try await ReceiptClient(other).receipt()
+                #expect(ReceiptClient.status(of: try await client.verify(theirs)) == 21003)
             }
-            let signer = try desk.signer()
+            let signer = try client.signer()
             func status(_ change: (inout AppReceipt) -> Void) async throws -> Int? {
                 var receipt = AppReceipt(
                     receiptType: "ProductionSandbox", bundleID: "com.example.souk", creationDate: Fixtures.start)
                 change(&receipt)
-                return ReceiptDesk.status(of: try await desk.verify(Base64.encode(try signer.sign(receipt))))
+                return ReceiptClient.status(of: try await client.verify(Base64.encode(try signer.sign(receipt))))
             }
             #expect(try await status { $0.bundleID = "com.example.other" } == 21003)
             #expect(try await status { $0.bundleID = nil } == 21003)
             #expect(try await status { $0.receiptType = "Xcode" } == 21003)
             #expect(try await status { $0.receiptType = nil } == 21003)
             #expect(try await status { $0.creationDate = nil } == 21003)
-            // Signed by the store, for nobody.
+            // Signed by the store, but without an account.
             #expect(try await status { _ in } == 21010)
             let legacy = Array(#"{ "signature" = "AAAA"; "purchase-info" = "AAAA"; }"#.utf8)
-            #expect(ReceiptDesk.status(of: try await desk.verify(Base64.encode(legacy))) == 21003)
+            #expect(ReceiptClient.status(of: try await client.verify(Base64.encode(legacy))) == 21003)
         }
     }
 
     @Test func `a production receipt at the sandbox is 21008, a sandbox receipt at production 21007`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            let sandbox = try await desk.receipt()
+            let client = try await ReceiptClient(test)
+            let sandbox = try await client.receipt()
             for type in ["Production", "ProductionVPP"] {
-                let bytes = try desk.signer().sign(
+                let bytes = try client.signer().sign(
                     AppReceipt(receiptType: type, bundleID: "com.example.souk", creationDate: Fixtures.start))
-                let answer = try await desk.verify(Base64.encode(bytes))
-                #expect(ReceiptDesk.status(of: answer) == 21008 && answer["environment"] == "Sandbox")
+                let answer = try await client.verify(Base64.encode(bytes))
+                #expect(ReceiptClient.status(of: answer) == 21008 && answer["environment"] == "Sandbox")
             }
             try await test.store.set(.verifyReceiptEnvironment, to: "production")
-            let refusal = try await desk.verify(sandbox, ["password": "whatever"])
-            #expect(ReceiptDesk.status(of: refusal) == 21007 && refusal["environment"] == "Production")
+            let refusal = try await client.verify(sandbox, ["password": "whatever"])
+            #expect(ReceiptClient.status(of: refusal) == 21007 && refusal["environment"] == "Production")
             #expect(refusal["is-retryable"] == false && refusal["is_retryable"] == false)
-            // Beside it the sandbox stays where an app's server is sent by that.
+            // The sandbox address of 21007 stays available.
             let body = JSONValue.object(["receipt-data": .string(sandbox)]).encoded()
-            let found = try await desk.send(body, to: "/sandbox/verifyReceipt")
+            let found = try await client.send(body, to: "/sandbox/verifyReceipt")
             #expect(found["status"] == 0 && found["environment"] == "Sandbox")
             try await test.store.set(.verifyReceiptEnvironment, to: "sandbox")
-            #expect(try await desk.verify(sandbox)["status"] == 0)
+            #expect(try await client.verify(sandbox)["status"] == 0)
         }
     }
 
-    @Test func `a shared secret is required for receipts with subscriptions, and must be right for all`() async throws
-    {
+    @Test func `a shared secret is required for receipts with subscriptions, and must be right for all`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            let empty = try await desk.receipt()
+            let client = try await ReceiptClient(test)
+            let empty = try await client.receipt()
             try await test.buy("monthly")
-            let full = try await desk.receipt()
-            #expect(try await desk.verify(full, ["password": "nobody asks"])["status"] == 0)
+            let full = try await client.receipt()
+            #expect(try await client.verify(full, ["password": "nobody asks"])["status"] == 0)
             let set = try await test.store.set(.sharedSecret, to: "5ec4e7")
             for (receipt, password, status) in [
                 (full, nil, 21004), (full, "", 21004), (full, "5ec4e8", 21004), (full, "5EC4E7", 21004),
                 (full, "5ec4e7", 0), (empty, nil, 0), (empty, "5ec4e7", 0), (empty, "wrong", 21004),
-                // What is listed of it is not the secret.
+                // The listed value is not the secret.
                 (full, set.value, 21004),
             ] as [(String, JSONValue?, Int)] {
-                let answer = try await desk.verify(receipt, password.map { ["password": $0] } ?? [:])
+                let answer = try await client.verify(receipt, password.map { ["password": $0] } ?? [:])
                 #expect(answer["status"]?.intValue == status, "\(password ?? nil)")
-                if status != 0 { #expect(ReceiptDesk.status(of: answer) == status) }
+                if status != 0 { #expect(ReceiptClient.status(of: answer) == status) }
             }
             try await test.store.set(.sharedSecret, to: "")
-            #expect(try await desk.verify(full)["status"] == 0)
+            #expect(try await client.verify(full)["status"] == 0)
         }
     }
 
@@ -167,7 +168,6 @@ struct VerifyReceiptStatusTests {
             #expect(listed == kept)
             known = kept.value
             #expect(!(try await test.store.exportState().text().contains("0123456789abcdef")))
-            // What was listed can be set again.
             #expect(try await test.store.set(.sharedSecret, to: known).value == known)
             for value in ["a\nb", "\u{85}", .string(String(repeating: "a", count: 256)), 7, true] as [JSONValue] {
                 let error = await #expect(throws: SimulatorError.self) {
@@ -178,42 +178,41 @@ struct VerifyReceiptStatusTests {
         }
         try await TestStore.with(in: folder) { test in
             #expect(try test.store.settings().first { $0.name == "sharedSecret" }?.value == known)
-            let desk = try await ReceiptDesk(test)
-            #expect(try await desk.verify(["password": "0123456789abcdef"])["status"] == 0)
+            let client = try await ReceiptClient(test)
+            #expect(try await client.verify(["password": "0123456789abcdef"])["status"] == 0)
         }
     }
 
     @Test func `an account that is no longer in the database is 21010`() async throws {
         try await TestStore.with { test in
             let before = try await test.store.exportState()
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("monthly")
-            let receipt = try await desk.receipt()
+            let receipt = try await client.receipt()
             let after = try await test.store.exportState()
             try await test.store.importState(before)
-            #expect(ReceiptDesk.status(of: try await desk.verify(receipt)) == 21010)
+            #expect(ReceiptClient.status(of: try await client.verify(receipt)) == 21010)
             try await test.store.importState(after)
-            #expect(try await desk.verify(receipt)["status"] == 0)
+            #expect(try await client.verify(receipt)["status"] == 0)
         }
     }
 
     @Test func `every status can be injected, and shows whether it is retryable`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("monthly")
-            let receipt = try await desk.receipt()
+            let receipt = try await client.receipt()
             let asked = [21002, 21003, 21004, 21005, 21006, 21007, 21008, 21009, 21010, 21199]
             for status in asked {
                 try await test.store.set(.verifyReceiptErrors, to: .number(status))
-                let answer = try await desk.verify(receipt)
+                let answer = try await client.verify(receipt)
                 #expect(answer["status"]?.intValue == status)
                 guard status != 21006 else {
-                    // Apple decodes the receipt all the same.
                     #expect(answer.all("latest_receipt_info").count == 1 && answer["is-retryable"] == nil)
-                    #expect(ReceiptDesk.status(of: try await desk.verify("AAAA")) == 21002)
+                    #expect(ReceiptClient.status(of: try await client.verify("AAAA")) == 21002)
                     continue
                 }
-                #expect(ReceiptDesk.status(of: answer) == status)
+                #expect(ReceiptClient.status(of: answer) == status)
                 let isRetryable = [21005, 21009, 21199].contains(status)
                 #expect(answer["is-retryable"] == .bool(isRetryable) && answer["is_retryable"] == .bool(isRetryable))
             }
@@ -223,32 +222,32 @@ struct VerifyReceiptStatusTests {
                 }
             }
             try await test.store.set(.verifyReceiptErrors, to: "off")
-            #expect(try await desk.verify(receipt)["status"] == 0)
+            #expect(try await client.verify(receipt)["status"] == 0)
         }
     }
 
     @Test func `a store that cannot read its database returns Apple's internal error`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            let receipt = try await desk.receipt()
+            let client = try await ReceiptClient(test)
+            let receipt = try await client.receipt()
             await test.store.close()
-            let answer = try await desk.verify(receipt)
-            #expect(ReceiptDesk.status(of: answer) == 21009 && answer["is-retryable"] == true)
+            let answer = try await client.verify(receipt)
+            #expect(ReceiptClient.status(of: answer) == 21009 && answer["is-retryable"] == true)
         }
     }
 
     @Test func `a response during purchases has one account at one instant`() async throws {
         try await TestStore.with(rate: .real, base: ManualClock()) { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("weekly")
-            let receipt = try await desk.receipt()
+            let receipt = try await client.receipt()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { for _ in 0..<20 { try await test.buy("coins") } }
                 for _ in 0..<4 {
                     group.addTask {
                         var seen = 0
                         for _ in 0..<10 {
-                            let answer = try await desk.verify(receipt)
+                            let answer = try await client.verify(receipt)
                             let latest = try #require(Base64.decode(answer["latest_receipt"]?.stringValue ?? ""))
                             let count = answer.all("latest_receipt_info").count
                             let made = try test.store.receiptVerifier.verify(latest).receipt
@@ -259,7 +258,7 @@ struct VerifyReceiptStatusTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(try await desk.verify(receipt).all("latest_receipt_info").count == 21)
+            #expect(try await client.verify(receipt).all("latest_receipt_info").count == 21)
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What `/verifyReceipt` reads in a receipt, and what it knows beyond it.
+/// The members of `/verifyReceipt` from the receipt and from the simulator database.
 struct VerifyReceiptTests {
     private static func dates(_ names: String...) -> Set<String> {
         Set(names.flatMap { [$0, $0 + "_ms", $0 + "_pst"] })
@@ -15,11 +15,11 @@ struct VerifyReceiptTests {
 
     @Test func `a receipt without a purchase describes the app`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.advance(.days(1))
-            let old = try await desk.receipt()
+            let old = try await client.receipt()
             try await test.advance(.days(1))
-            let answer = try await desk.verify(old)
+            let answer = try await client.verify(old)
             #expect(answer.names == ["status", "environment", "receipt"])
             #expect(answer["status"] == 0 && answer["environment"] == "Sandbox")
             let receipt = try #require(answer["receipt"])
@@ -45,12 +45,12 @@ struct VerifyReceiptTests {
 
     @Test func `each product type has Apple's members, nearly all of them strings`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             let token = UUID()
             try await test.buy("coins", quantity: 3)
             try await test.buy("pack", token: token)
             try await test.buy("pass")
-            let once = try await desk.verify()
+            let once = try await client.verify()
             #expect(once.names == ["status", "environment", "receipt"])
             let purchases = try #require(once["receipt"]).all("in_app")
             #expect(purchases.compactMap { $0["product_id"]?.stringValue } == ["coins", "pack", "pass"])
@@ -68,7 +68,7 @@ struct VerifyReceiptTests {
 
             let bought = try await test.buy("monthly")
             try await test.advance(.days(8))
-            let answer = try await desk.verify()
+            let answer = try await client.verify()
             #expect(
                 answer.names == [
                     "status", "environment", "receipt", "latest_receipt", "latest_receipt_info",
@@ -103,19 +103,19 @@ struct VerifyReceiptTests {
         async throws
     {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
-            let old = try await desk.receipt()
+            let client = try await ReceiptClient(test)
+            let old = try await client.receipt()
             try await test.buy("weekly")
             try await test.advance(.weeks(2))
             try await test.buy("pack")
-            let answer = try await desk.verify(old)
+            let answer = try await client.verify(old)
             #expect(answer["receipt"]?["in_app"] == [])
             #expect(answer.all("latest_receipt_info").count == 4)
             let latest = try #require(answer["latest_receipt"]?.stringValue)
-            let verified = try desk.store.receiptVerifier.verify(
-                try #require(Base64.decode(latest)), for: DeviceIdentifier(desk.device.rawValue))
+            let verified = try client.store.receiptVerifier.verify(
+                try #require(Base64.decode(latest)), for: DeviceIdentifier(client.device.rawValue))
             #expect(verified.receipt.inAppPurchases.count == 4 && verified.creationDate == test.store.clock.now())
-            let again = try await desk.verify(latest)
+            let again = try await client.verify(latest)
             #expect(again["receipt"]?.all("in_app") == again.all("latest_receipt_info").reversed())
             #expect(again["latest_receipt_info"] == answer["latest_receipt_info"])
         }
@@ -123,18 +123,18 @@ struct VerifyReceiptTests {
 
     @Test func `consumables are listed until they are finished, and stay in the receipts that had them`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("weekly")
             let coins = try await test.buy("coins")
-            let old = try await desk.receipt()
+            let old = try await client.receipt()
             func products(_ items: [JSONValue]) -> [String] { items.compactMap { $0["product_id"]?.stringValue } }
-            #expect(products(try await desk.verify(old).all("latest_receipt_info")) == ["coins", "weekly"])
-            try await test.store.finish(coins.transactionID, from: desk.device)
-            let answer = try await desk.verify(old)
+            #expect(products(try await client.verify(old).all("latest_receipt_info")) == ["coins", "weekly"])
+            try await test.store.finish(coins.transactionID, from: client.device)
+            let answer = try await client.verify(old)
             #expect(products(answer.all("latest_receipt_info")) == ["weekly"])
             let kept = try #require(answer["receipt"]).all("in_app")
             #expect(products(kept) == ["weekly", "coins"] && kept[1]["in_app_ownership_type"] == "PURCHASED")
-            #expect(try await desk.verify()["receipt"]?.all("in_app").count == 1)
+            #expect(try await client.verify()["receipt"]?.all("in_app").count == 1)
         }
     }
 
@@ -142,13 +142,13 @@ struct VerifyReceiptTests {
         async throws
     {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("pack")
             try await test.buy("weekly")
             try await test.buy("paygo")
             try await test.advance(.days(40))
-            let all = try await desk.verify()
-            let latest = try await desk.verify(["exclude-old-transactions": true])
+            let all = try await client.verify()
+            let latest = try await client.verify(["exclude-old-transactions": true])
             #expect(all.all("latest_receipt_info").count == 9)
             #expect(
                 latest.all("latest_receipt_info").map { $0["product_id"]?.stringValue } == ["weekly", "paygo", "pack"])
@@ -157,46 +157,46 @@ struct VerifyReceiptTests {
             for item in latest.all("latest_receipt_info") {
                 #expect(all.all("latest_receipt_info").first { $0["product_id"] == item["product_id"] } == item)
             }
-            let same = try await desk.verify(["exclude-old-transactions": false, "password": nil])
+            let same = try await client.verify(["exclude-old-transactions": false, "password": nil])
             #expect(same["latest_receipt_info"] == all["latest_receipt_info"])
         }
     }
 
     @Test func `a receipt belongs to its account, also after the device changed accounts`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             try await test.buy("weekly")
-            let annas = try await desk.receipt()
+            let annas = try await client.receipt()
             try await test.store.createAccount("bert")
-            try await test.store.switchAccount(of: desk.device, to: "bert")
-            let berts = try await desk.receipt()
-            #expect(try await desk.verify(annas).all("latest_receipt_info").count == 1)
-            #expect(try await desk.verify(berts).names == ["status", "environment", "receipt"])
-            try await test.store.signOut(desk.device)
-            #expect(try await desk.verify(annas).all("latest_receipt_info").count == 1)
+            try await test.store.switchAccount(of: client.device, to: "bert")
+            let berts = try await client.receipt()
+            #expect(try await client.verify(annas).all("latest_receipt_info").count == 1)
+            #expect(try await client.verify(berts).names == ["status", "environment", "receipt"])
+            try await test.store.signOut(client.device)
+            #expect(try await client.verify(annas).all("latest_receipt_info").count == 1)
         }
     }
 
     @Test func `a shared purchase is marked as shared, and as cancelled after the share ends`() async throws {
         try await TestStore.withScript { test in
-            let desk = try await ReceiptDesk(test, "ben")
+            let client = try await ReceiptClient(test, "ben")
             let bought = try await test.buy("plain")
             try await test.store.createFamily("us", organizer: "anna")
             try await test.store.join("us", "ben")
-            let shared = try await desk.verify()
+            let shared = try await client.verify()
             let item = try #require(shared.all("latest_receipt_info").first)
             #expect(item["in_app_ownership_type"] == "FAMILY_SHARED" && item["product_id"] == "plain")
             #expect(item["transaction_id"]?.stringValue != bought.transactionID.rawValue)
             #expect(shared.all("pending_renewal_info").first?["auto_renew_status"] == "1")
             try await test.store.leave("us", "ben")
-            let lost = try await desk.verify()
+            let lost = try await client.verify()
             #expect(lost.all("latest_receipt_info").first?["cancellation_reason"] == "0")
             #expect(lost.all("latest_receipt_info").first?["is_upgraded"] == nil)
             #expect(lost.all("pending_renewal_info").first?["auto_renew_status"] == "0")
         }
     }
 
-    /// From `zdump America/Los_Angeles`.
+    /// The expected values are from `zdump America/Los_Angeles`.
     @Test(
         arguments: [
             ("2026-03-08T09:59:59Z", "2026-03-08 01:59:59"), ("2026-03-08T10:00:00Z", "2026-03-08 03:00:00"),
@@ -208,7 +208,7 @@ struct VerifyReceiptTests {
     ) async throws {
         let start = Fixtures.date(date)
         try await TestStore.with(change: { $0.start = start }) { test in
-            let receipt = try #require(try await ReceiptDesk(test).verify()["receipt"])
+            let receipt = try #require(try await ReceiptClient(test).verify()["receipt"])
             let utc = date.dropLast().replacingOccurrences(of: "T", with: " ")
             #expect(
                 receipt.dates("request_date") == [
@@ -219,10 +219,10 @@ struct VerifyReceiptTests {
 
     @Test func `the request date has milliseconds, dates in receipts have whole seconds`() async throws {
         try await TestStore.with { test in
-            let desk = try await ReceiptDesk(test)
+            let client = try await ReceiptClient(test)
             _ = try await test.store.advance(.init(seconds: 0.789))
             try await test.buy("weekly")
-            let answer = try await desk.verify()
+            let answer = try await client.verify()
             let receipt = try #require(answer["receipt"])
             #expect(receipt["request_date_ms"]?.stringValue?.hasSuffix("00789") == true)
             #expect(receipt["request_date"] == "2026-01-31 10:00:00 Etc/GMT")

@@ -8,8 +8,8 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// An app's server that asks `/verifyReceipt` for the receipts of one device.
-struct ReceiptDesk {
+/// An app's server that sends the receipts of one device to `/verifyReceipt`.
+struct ReceiptClient {
     let test: TestStore
     let device: DeviceID
 
@@ -20,10 +20,10 @@ struct ReceiptDesk {
 
     var store: SimulatedAppStore { test.store }
 
-    /// The device's receipt as it is now, in base64.
+    /// Returns the current receipt of the device, in base64.
     func receipt() async throws -> String { Base64.encode(try await store.receipt(of: device)) }
 
-    /// What is answered to the device's receipt of now, which must be a valid one.
+    /// Returns the response to the current receipt of the device, which must be valid.
     func verify(_ more: JSONMembers = [:]) async throws -> JSONValue {
         let answer = try await verify(try await receipt(), more)
         #expect(answer["status"] == 0)
@@ -36,7 +36,7 @@ struct ReceiptDesk {
         return try await send(JSONValue.object(body).encoded())
     }
 
-    /// Whatever is asked: the HTTP status is 200, and the answer JSON with a status of its own.
+    /// Sends a body. Expects the HTTP status 200 and a JSON response with a status.
     func send(
         _ body: [UInt8], method: HTTPRequest.Method = .post, to path: String = "/verifyReceipt"
     ) async throws -> JSONValue {
@@ -48,7 +48,7 @@ struct ReceiptDesk {
         return answer
     }
 
-    /// The status of a refusal, which says nothing about any receipt.
+    /// Returns the status of a refusal, which must not describe a receipt.
     func status(
         _ body: String, method: HTTPRequest.Method = .post, to path: String = "/verifyReceipt"
     ) async throws -> Int? {
@@ -61,7 +61,7 @@ struct ReceiptDesk {
         return answer["status"]?.intValue
     }
 
-    /// The store's own keys, with which a test makes receipts that the store would not.
+    /// Returns a signer with the store's keys, for receipts that the store would not create.
     func signer() throws -> ReceiptSigner {
         let folder = URL(fileURLWithPath: test.folder.path, isDirectory: true)
         return try ReceiptSigner(try #require(try SigningChain.load(from: folder)))
@@ -69,10 +69,10 @@ struct ReceiptDesk {
 }
 
 extension JSONValue {
-    /// Elements of an array member.
+    /// Returns the elements of an array member.
     func all(_ name: String) -> [JSONValue] { self[name]?.arrayValue ?? [] }
 
-    /// Of the members that are dates in three ways, and of those that are not.
+    /// Returns a date in its three forms; `nil` for a missing member.
     func dates(_ name: String) -> [String?] {
         [name, name + "_ms", name + "_pst"].map { self[$0]?.stringValue }
     }
