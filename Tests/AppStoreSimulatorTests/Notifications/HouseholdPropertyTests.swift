@@ -105,7 +105,7 @@ struct HouseholdPropertyTests {
             let place = zip(one, other).prefix { $0 == $1 }.count
             let around =
                 "\(one.dropFirst(max(0, place - 3)).prefix(6))\n\(other.dropFirst(max(0, place - 3)).prefix(6))"
-            Issue.record("\(original) is told otherwise from \(place) on:\n\(around)")
+            Issue.record("\(original) differs from \(place) on:\n\(around)")
         }
         for (original, transactions) in seldom.sold {
             let missing = transactions.filter { !(seldom.known[original] ?? []).contains($0) }

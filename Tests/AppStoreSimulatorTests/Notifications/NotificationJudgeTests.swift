@@ -104,7 +104,6 @@ struct NotificationJudgeTests {
         try await test.advance(.days(80))
         try await test.buy("weekly", "dora")
 
-        // Price increases: accepted, declined, and without consent.
         try await test.buy("paygo", "anna")
         try await test.buy("paygo", "berta")
         try await store.increasePrice(of: "plain", .init(price: "7.99"))

@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    // MARK: - Books that are replaced
+    // MARK: - A replaced database
 
     @Test func `an imported state brings its notifications, and ends attempts in progress`()
         async throws

@@ -53,7 +53,7 @@ import Testing
             let renewal = base.now().addingTimeInterval(7 * 86400)
             base.advance(by: 3600)
             await base.waiters(atLeast: 1)
-            try #require(!database.hasRefused, "the books are written again and again")
+            try #require(!database.hasRefused, "the database is written again and again")
             await base.waiters(until: renewal)
             #expect(receiver.arrivals.count == 2)
             gate.open()

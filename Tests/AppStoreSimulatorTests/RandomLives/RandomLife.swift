@@ -173,7 +173,6 @@ struct RandomLife {
     }
 
     private mutating func changeForAll(_ step: LifeStep) async throws {
-        // The event is later than every report.
         try await pass(.init(seconds: 1))
         for account in names.indices { reference.pass(account, until: clock) }
         let store = test.store

@@ -250,7 +250,6 @@ struct ReferenceStore {
         let end =
             offer.map { Self.date($0.mode == "payAsYouGo" ? count : $0.count, $0.period, after: anchor) }
             ?? Self.date(count, referenceCatalogue[terms.product]?.period ?? "", after: anchor)
-        // Ends are whole milliseconds.
         return Date(timeIntervalSince1970: (end.timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
     }
 
@@ -493,7 +492,6 @@ struct ReferenceStore {
         change(id) { [now] in $0.revoked = now }
         for index in subscriptions.indices where subscriptions[index].last.id == id {
             if subscriptions[index].isOver { subscriptions[index].revokedAfterEnd.insert(id) }
-            // After a refund, the payment is not retried.
             if case .late = subscriptions[index].paymentStatus { subscriptions[index].paymentStatus = .over(reason: 2) }
         }
     }

@@ -74,7 +74,7 @@ struct VerifyReceiptJudgeTests {
                     ["receipt": receipt, "secret": "5ec4e7", "sandbox": true],
                     ["receipt": receipt, "secret": "wrong", "follow": true],
                     ["receipt": receipt, "follow": true],
-                    // The production address does not know the account.
+                    // The sandbox leads to production, which does not have the account.
                     ["receipt": production, "sandbox": true, "follow": true],
                     ["receipt": production, "sandbox": true],
                 ])

@@ -130,7 +130,6 @@ struct VerifyReceiptLifeTests {
             #expect(refunded.item["cancellation_date"] == "2026-02-10 10:00:00 Etc/GMT")
             #expect(refunded.item["cancellation_reason"] == "1" && refunded.item["is_upgraded"] == nil)
             #expect(refunded.renewal["auto_renew_status"] == "0" && refunded.renewal["expiration_intent"] == nil)
-            // The earlier receipt is unchanged.
             let old = try await client.verify(before)
             #expect(old["receipt"]?.all("in_app").first?["cancellation_date"] == nil)
             #expect(old.all("latest_receipt_info") == [refunded.item])
