@@ -77,14 +77,14 @@ extension StoreRules {
             let offer = terms.promotionalOffers.first(where: { $0.id.hasSameBytes(as: id) })
         {
             guard state != nil else {
-                throw Self.ineligible("Promotional offers are for those who subscribe or have subscribed.")
+                throw Self.ineligible("Promotional offers are for current and former subscribers.")
             }
             return Terms(first: AppliedOffer(.promotional, offer))
         }
         if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) })
         {
             guard let state, offer.isEligible, state.status == .expired else {
-                throw Self.ineligible("The offer \(id) is for those whose subscription has ended.")
+                throw Self.ineligible("The offer \(id) is for customers whose subscription has expired.")
             }
             return Terms(first: AppliedOffer(.winBack, offer.offer))
         }
@@ -107,7 +107,7 @@ extension StoreRules {
             throw Self.ineligible("The code's offer \(id) is not for \(customer.rawValue) customers.")
         }
         guard state?.hasTaken(code: id, of: item.id) != true else {
-            throw Self.ineligible("The customer has had the code's offer \(id), which each customer gets once.")
+            throw Self.ineligible("The customer has redeemed the offer \(id) before; each customer can redeem it once.")
         }
         return offer
     }

@@ -73,7 +73,9 @@ struct StoreRules: Sendable {
         _ order: Order, _ existing: ExistingPurchases, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
         if let failure = refusal(of: order) { return .refused(failure) }
-        guard let item = catalogue[order.productID] else { return Self.refuse(.invalidProduct, "It is not sold.") }
+        guard let item = catalogue[order.productID] else {
+            return Self.refuse(.invalidProduct, "The store does not sell \(order.productID).")
+        }
         if conditions.isWithdrawn(item.id, at: now) {
             return Self.refuse(.productUnavailable, "\(item.id) is no longer sold.")
         }
@@ -99,7 +101,7 @@ struct StoreRules: Sendable {
         guard isSubscription || isCountable || item.kind == .nonConsumable else {
             return StoreFailure(
                 code: .unsupported,
-                reason: "The store does not know how to sell a product of the type \(item.kind.rawValue).")
+                reason: "The store cannot sell products of the type \(item.kind.rawValue).")
         }
         if isCountable, !Self.quantities.contains(order.quantity) {
             return StoreFailure(
@@ -158,7 +160,7 @@ struct StoreRules: Sendable {
         guard held.reason == .interruption else { return update(held.order, .deferred) }
         var update = update(held.order, .failed)
         update.failure = StoreFailure(
-            code: .cancelled, reason: "The purchase was interrupted: the customer has something to put right first.")
+            code: .cancelled, reason: "The purchase was interrupted; the customer must resolve the interruption first.")
         return update
     }
 

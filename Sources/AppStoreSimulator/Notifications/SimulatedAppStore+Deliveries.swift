@@ -76,7 +76,7 @@ extension SimulatedAppStore {
             let db = SimulatorDatabase(sql)
             guard var record = try db.notification(uuid.lowercased()) else {
                 throw SimulatorError(
-                    .unknownNotification, "There is no notification \(uuid); list them to see which there are.")
+                    .unknownNotification, "There is no notification \(uuid); list the notifications to find its UUID.")
             }
             try Self.requireSending(db, configuration)
             record.due = try db.now(virtualClock)

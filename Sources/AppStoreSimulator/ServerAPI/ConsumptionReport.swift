@@ -89,7 +89,7 @@ struct ConsumptionReport: Sendable, Hashable {
             guard percentage == nil else {
                 throw ServerRefusal(
                     AppStoreServerAPI.ErrorCode(rawValue: 4_000_209),
-                    "The use of an auto-renewable subscription is computed; leave consumptionPercentage out.")
+                    "The use of an auto-renewable subscription is computed; omit consumptionPercentage.")
             }
             return
         }
@@ -103,7 +103,7 @@ struct ConsumptionReport: Sendable, Hashable {
         }
         guard delivery == .delivered || value == 0 else {
             throw ServerRefusal(
-                .generalBadRequest, "The consumptionPercentage of what was not delivered should be 0.")
+                .generalBadRequest, "The consumptionPercentage of an undelivered product should be 0.")
         }
         guard !isProrated || (1..<100_000).contains(value) else {
             throw Self.outOfRange("1 to 99999 with GRANT_PRORATED")

@@ -55,7 +55,7 @@ struct OfferVerifier: Sendable {
         if let signature = offer.signature {
             guard !signature.keyID.isEmpty, !signature.signature.isEmpty else { throw Self.missing }
             guard let key = keys[exactly: signature.keyID] else {
-                throw Self.invalid("The store does not know the key \(signature.keyID) that signed the offer.")
+                throw Self.invalid("The key \(signature.keyID), which signed the offer, is not a key of the store.")
             }
             let given = PromotionalOfferSignature(
                 keyID: signature.keyID, nonce: signature.nonce, timestamp: signature.timestamp,
@@ -101,7 +101,7 @@ struct OfferVerifier: Sendable {
 
     private func use(_ nonce: UUID, in event: SimulatorEvent) throws {
         guard try event.db.take(nonce: nonce) else {
-            throw Self.invalid("The signature was used before; each is good for one purchase.")
+            throw Self.invalid("The signature was used before; each is valid for one purchase.")
         }
     }
 
@@ -110,5 +110,5 @@ struct OfferVerifier: Sendable {
     }
 
     private static let missing = StoreFailure(
-        code: .missingOfferParameters, reason: "The offer's identifier, its key's or its signature is empty.")
+        code: .missingOfferParameters, reason: "The id, the key id or the signature of the offer is empty.")
 }

@@ -93,7 +93,7 @@ import Testing
         #expect(try await deliver(to: server.url) == .success)
     }
 
-    // MARK: - Answers that are none
+    // MARK: - Invalid responses
 
     @Test func `a receiver that is down is a socket issue`() async throws {
         let port = try ReservedPort()

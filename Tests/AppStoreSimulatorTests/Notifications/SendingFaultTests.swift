@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    // MARK: - By hand
+    // MARK: - Notifications that are sent again
 
     @Test func `a delivered notification can be sent again, once`() async throws {
         let receiver = Receiver()

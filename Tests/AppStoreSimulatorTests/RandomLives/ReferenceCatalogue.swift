@@ -72,7 +72,7 @@ struct ReferenceCatalogue: Sendable {
             price: mode == "free" ? 0 : chance.number(in: 1...30) * 100 - 10)
     }
 
-    // MARK: - The same as a StoreKit configuration file
+    // MARK: - StoreKit configuration file
 
     var catalogueText: String {
         let once = products.filter { $0.group == nil }.map {

@@ -265,7 +265,7 @@ struct ReferenceStore {
         subscription.nextID += 1
     }
 
-    // MARK: - What customers do
+    // MARK: - Purchases
 
     private mutating func number() -> Int64 {
         defer { nextSale += 1 }
@@ -383,7 +383,7 @@ struct ReferenceStore {
         }
     }
 
-    // MARK: - What happens to subscriptions
+    // MARK: - Events of subscriptions
 
     mutating func setRenews(_ renews: Bool, _ index: Int) {
         if subscriptions[index].renews != renews { subscriptions[index].changes.append(now) }
