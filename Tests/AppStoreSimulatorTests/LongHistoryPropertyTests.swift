@@ -63,24 +63,24 @@ struct LongHistoryPropertyTests {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
-            func timeline(isEveryOne: Bool, limit: Int = .max) -> NotificationTimeline {
+            func timeline(keepsRepeats: Bool, limit: Int = .max) -> NotificationTimeline {
                 NotificationTimeline(
                     of: life.record, under: life.conditions, from: life.record.changedAt, to: life.end,
-                    isEveryOne: isEveryOne, limit: limit)
+                    keepsRepeats: keepsRepeats, limit: limit)
             }
-            let every = timeline(isEveryOne: true)
+            let every = timeline(keepsRepeats: true)
             var expected: [NotificationTimeline.Step] = []
             for step in every.steps {
                 if let last = expected.last, last.notification.repeats(step.notification) { expected.removeLast() }
                 expected.append(step)
             }
-            let skipped = timeline(isEveryOne: false)
+            let skipped = timeline(keepsRepeats: false)
             try #require(skipped.steps.map(\.notification) == expected.map(\.notification))
             #expect(skipped.steps.map(\.state.instant) == expected.map(\.state.instant))
             #expect(skipped.state.runs == every.state.runs)
-            let part = timeline(isEveryOne: true, limit: 5)
+            let part = timeline(keepsRepeats: true, limit: 5)
             let rest = NotificationTimeline(
-                of: life.record, under: life.conditions, from: part.state.instant, to: life.end, isEveryOne: true)
+                of: life.record, under: life.conditions, from: part.state.instant, to: life.end, keepsRepeats: true)
             #expect((part.steps + rest.steps).map(\.notification) == every.steps.map(\.notification))
         }
     }

@@ -74,7 +74,7 @@ struct LongHistoryTests {
     @Test func `verifyReceipt reports why it lists no more`() async throws {
         try await Self.with { test in
             try await test.buy("daily")
-            let desk = try await ReceiptDesk(test)
+            let desk = try await ReceiptClient(test)
             let receipt = try await desk.receipt()
             try await test.advance(.years(200))
             let answer = try await desk.verify(receipt)
