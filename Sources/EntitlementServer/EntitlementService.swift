@@ -19,10 +19,10 @@ public final class EntitlementService: HTTPHandler {
         let tokens: CustomerTokens
         let signer: AnswerSigner
         let metrics: ServerMetrics
-        let news: News
+        let changes: ChangeSignal
         let readers: [BundleID: StoreReader]
         /// `nil` when nobody can be asked.
-        let pulls: StatusPulls?
+        let statusPoller: StatusPoller?
         /// The servers that share the database; `nil` where no other may have it.
         let registry: ServerRegistry?
     }
@@ -32,11 +32,11 @@ public final class EntitlementService: HTTPHandler {
     private let router: Router
     private let parts: Parts
     private let date: DateField
-    let chores: [Chore]
+    let jobs: [BackgroundJob]
 
     var ledger: Ledger { parts.ledger }
     var metrics: ServerMetrics { parts.metrics }
-    var pulls: StatusPulls? { parts.pulls }
+    var statusPoller: StatusPoller? { parts.statusPoller }
 
     /// Brings the database up to date and makes ready to serve.
     ///
@@ -52,7 +52,7 @@ public final class EntitlementService: HTTPHandler {
                 database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock)
         // Before anything else is done with the tables: from now on they stay what this program takes them for.
         try await registry?.step()
-        let (secrets, rules) = try await Self.enter(configuration, into: database)
+        let (secrets, rules) = try await Self.registerApps(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
         date = DateField(clock: configuration.clock)
@@ -60,12 +60,12 @@ public final class EntitlementService: HTTPHandler {
             database: database, standby: configuration.standby, clock: configuration.monotonicClock)
         self.keys = keys
         let metrics = ServerMetrics()
-        let news = News(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
+        let changes = ChangeSignal(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
         // Answers that are kept here are right only while bodies of `write` run one at a time.
         let answerMemory = database.dialect == .sqlite ? configuration.answerMemory : 0
         let ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(bytes: answerMemory),
-            metrics: metrics, news: news, rules: rules,
+            metrics: metrics, changes: changes, rules: rules,
             standby: configuration.standby.map {
                 Standby($0, limit: configuration.standbyLag, clock: configuration.monotonicClock)
             })
@@ -76,10 +76,10 @@ public final class EntitlementService: HTTPHandler {
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
-            news: news, readers: readers, pulls: StatusPulls(configuration, readers, ledger),
+            changes: changes, readers: readers, statusPoller: StatusPoller(configuration, readers, ledger),
             registry: registry)
         router = Self.router(configuration, keys, parts)
-        chores = try await Self.chores(configuration, parts)
+        jobs = try await Self.jobs(configuration, parts)
     }
 
     /// The steps of the ledger's schema, for tools that look at a ledger or bring it up to date before a server does.
@@ -110,10 +110,10 @@ public final class EntitlementService: HTTPHandler {
         let outcome: Result<Void, any Error>
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for chore in chores {
+                for job in jobs {
                     group.addTask { [configuration, parts] in
-                        try await chore.run(
-                            hearing: parts.news, among: parts.registry, report: configuration.reportFailure)
+                        try await job.run(
+                            observing: parts.changes, among: parts.registry, report: configuration.reportFailure)
                     }
                 }
                 // The first that throws ends the others; `waitForAll` would wait for them.
@@ -127,7 +127,7 @@ public final class EntitlementService: HTTPHandler {
             // Not of this task, which is cancelled.
             await Task { try? await registry.leave() }.value
         }
-        parts.news.end()
+        parts.changes.end()
         try outcome.get()
     }
 
@@ -148,7 +148,7 @@ public final class EntitlementService: HTTPHandler {
 
     /// Remembers the apps, and returns the secret of each for its customers' tokens, and the rules that are active. Where an
     /// app's features are mapped otherwise than before, its stored answers are no longer true.
-    private static func enter(
+    private static func registerApps(
         _ configuration: Configuration, into database: any SQLDatabase
     ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {
         let now = configuration.clock.now().milliseconds
@@ -168,7 +168,7 @@ public final class EntitlementService: HTTPHandler {
                 let row = try connection.first(
                     "SELECT rules_digest, token_secret FROM app WHERE bundle_id = ?1", [name])
                 if isShared {
-                    let entered = try ActiveRules.enter(
+                    let entered = try ActiveRules.register(
                         app, isReturning: configuration.activatesFormerRules, connection)
                     entries[app.bundleID] = entered.entry
                     if entered.isSuperseded { superseded.append(app.bundleID) }
@@ -213,20 +213,20 @@ public final class EntitlementService: HTTPHandler {
     ) -> Router {
         let metrics = parts.metrics
         let observer = RequestObserver(configuration, metrics)
-        let gate = Gate(
+        let authenticator = Authenticator(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             makeID: configuration.makeRequestID, report: configuration.reportFailure,
             guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
             limiter: RateLimiter(configuration, sharedBy: parts.registry), signer: parts.signer, observer: observer)
         var router = Router(endpoints(configuration, parts)) { endpoint in
-            let figures = metrics.endpoint(endpoint.id)
-            return { gate.respond(to: endpoint, $0, $1, counting: figures) }
+            let endpointMetrics = metrics.endpoint(endpoint.id)
+            return { authenticator.respond(to: endpoint, $0, $1, counting: endpointMetrics) }
         }
         let (refuse, nowhere) = (router.refuse, metrics.endpoint(ServerMetrics.nowhere))
         router.refuse = { refusal, request in
             let (id, begun) = (configuration.makeRequestID(), observer.now())
             var response = refuse(refusal, request)
-            response.headers.add(Gate.requestID, id)
+            response.headers.add(Authenticator.requestID, id)
             observer.observe(response, to: request, as: id, of: nil, since: begun, counting: nowhere)
             return response
         }
@@ -245,7 +245,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, idempotent: idempotent, readers: parts.readers, maximumBody: configuration.maximumBody,
             metrics: parts.metrics)
         let receipts = ReceiptRoutes(
-            ledger: ledger, idempotent: idempotent, readers: parts.readers, pulls: parts.pulls,
+            ledger: ledger, idempotent: idempotent, readers: parts.readers, statusPoller: parts.statusPoller,
             maximumBody: configuration.maximumBody, report: configuration.reportFailure)
         let notifications = NotificationsRoute(
             ledger: ledger, readers: configuration.apps.compactMap { parts.readers[$0.bundleID] },
@@ -267,11 +267,11 @@ public final class EntitlementService: HTTPHandler {
         let showcase = ShowcaseRoute(
             pricePoints: Dictionary(
                 uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.pricePoints) }))
-        let events = EventsRoute(ledger: ledger, news: parts.news, silence: configuration.eventSilence)
+        let events = EventsRoute(ledger: ledger, changes: parts.changes, silence: configuration.eventSilence)
         let deliveries = DeliveriesRoutes(
-            ledger: ledger, news: parts.news, idempotent: idempotent, realClock: configuration.realClock)
+            ledger: ledger, changes: parts.changes, idempotent: idempotent, realClock: configuration.realClock)
         let signing = SigningKeysRoute(signer: parts.signer)
-        let measuring = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
+        let metricsEndpoints = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
         let all = [
             customers.endpoints,
             transactions.endpoints,
@@ -287,7 +287,7 @@ public final class EntitlementService: HTTPHandler {
             signing.endpoints,
             events.endpoints,
             deliveries.endpoints,
-            measuring,
+            metricsEndpoints,
             open.endpoints,
             IndexRoute(version: configuration.version).endpoints,
         ].flatMap(\.self)

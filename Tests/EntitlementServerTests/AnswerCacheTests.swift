@@ -33,7 +33,7 @@ import Testing
 }
 
 @Suite struct AnswerCacheTests {
-    private let key = CustomerKey(book: Book(app: ServerBench.app, environment: .sandbox), customer: "anna")
+    private let key = CustomerKey(ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), customer: "anna")
 
     /// Shards have room for one of the answers below.
     private static let oneForEachShard = 64 * (AnswerCache.overhead + 8)
@@ -69,7 +69,7 @@ import Testing
     /// Another customer of the same shard, whose answer pushes the first one's out of a shard that holds one.
     private func push(_ cache: AnswerCache) throws {
         for number in 0..<1000 {
-            let other = CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\(number)"))
+            let other = CustomerKey(ledgerID: key.ledgerID, customer: CustomerID(unchecked: "other-\(number)"))
             cache.keep(answer(1), for: other, ticket: cache.ticket(for: other))
         }
         try #require(cache.answer(for: key) == nil)
@@ -113,7 +113,7 @@ import Testing
         let cache = AnswerCache(bytes: 64 * 8 * (AnswerCache.overhead + 8))
         cache.keep(answer(1), for: key, ticket: cache.ticket(for: key))
         for number in 0..<10_000 {
-            let other = CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\(number)"))
+            let other = CustomerKey(ledgerID: key.ledgerID, customer: CustomerID(unchecked: "other-\(number)"))
             cache.keep(answer(1), for: other, ticket: cache.ticket(for: other))
             #expect(cache.answer(for: key) != nil)
         }
@@ -122,7 +122,9 @@ import Testing
     @Test func `answers take no more memory than they may, however large one grows`() {
         let size = 64 * (AnswerCache.overhead + 100)
         let cache = AnswerCache(bytes: size)
-        let keys = (0..<1000).map { CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\($0)")) }
+        let keys = (0..<1000).map {
+            CustomerKey(ledgerID: key.ledgerID, customer: CustomerID(unchecked: "other-\($0)"))
+        }
         for (revision, length) in [(1, 50), (2, 100), (3, 101), (4, 10)] {
             for key in keys {
                 let answer = StoredAnswer(

@@ -7,7 +7,7 @@ import Testing
 @Suite struct AnswerTableTests {
     private func key(_ number: Int) -> CustomerKey {
         CustomerKey(
-            book: Book(app: ServerBench.app, environment: .sandbox),
+            ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox),
             customer: CustomerID(unchecked: "customer-\(number)"))
     }
 
@@ -73,12 +73,12 @@ import Testing
 }
 
 @Suite struct PackedAnswerTests {
-    private let book = Book(app: "com.example.souk", environment: .production)
+    private let ledgerID = LedgerID(app: "com.example.souk", environment: .production)
 
     @Test(arguments: ["", "{}", String(repeating: "é🛒", count: 4000)], [nil, Date(timeIntervalSince1970: 9)])
     func `what is packed comes out as it was`(body: String, until: Date?) {
         for name in ["a", "customer-of-exactly-more-than-15-bytes", "é🛒"] {
-            let key = CustomerKey(book: book, customer: CustomerID(unchecked: name))
+            let key = CustomerKey(ledgerID: ledgerID, customer: CustomerID(unchecked: name))
             let answer = StoredAnswer(
                 revision: .max, bytes: Array(body.utf8), etag: "W/\"\(name)\"",
                 validFrom: Date(timeIntervalSince1970: 0.001), validUntil: until)
@@ -93,7 +93,9 @@ import Testing
             ("ab", "cd", .sandbox), ("abc", "d", .sandbox), ("a", "bcd", .sandbox), ("ab", "cd", .production),
             ("ab", "c", .init(rawValue: "dsandbox")), ("", "abcd", .sandbox), ("ab", "cds", .init(rawValue: "andbox")),
         ]
-        let keys = names.map { CustomerKey(book: Book(app: $1, environment: $2), customer: CustomerID(unchecked: $0)) }
+        let keys = names.map {
+            CustomerKey(ledgerID: LedgerID(app: $1, environment: $2), customer: CustomerID(unchecked: $0))
+        }
         for (number, key) in keys.enumerated() {
             let packed = PackedAnswer(.none, of: key)
             #expect(keys.map(packed.isOf) == keys.indices.map { $0 == number })
@@ -106,7 +108,7 @@ import Testing
                 revision: revision, bytes: [], etag: "", validFrom: Date(timeIntervalSince1970: second), validUntil: nil
             )
         }
-        let packed = PackedAnswer(answer(5, 5), of: CustomerKey(book: book, customer: "a"))
+        let packed = PackedAnswer(answer(5, 5), of: CustomerKey(ledgerID: ledgerID, customer: "a"))
         #expect(packed.isOlder(than: answer(6, 4)) && packed.isOlder(than: answer(5, 6)))
         #expect(!packed.isOlder(than: answer(5, 5)) && !packed.isOlder(than: answer(5, 4)))
         #expect(!packed.isOlder(than: answer(4, 9)))

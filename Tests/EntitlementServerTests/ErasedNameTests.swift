@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `the kept answer of a delivery's replay is forgotten with its customer`() async throws {
-        let bench = try await ServerBench.telling(WebhookReceiver())
+        let bench = try await ServerBench.withWebhook(WebhookReceiver())
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
         try await bench.deliver()
         let reply = try await bench.send(

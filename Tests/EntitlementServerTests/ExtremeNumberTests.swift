@@ -63,12 +63,12 @@ import Testing
     @Test(arguments: [Int64.max, .max - 1, .min])
     func `a delivery with any number of attempts is attempted`(attempts: Int64) async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         try await bench.writeEvent()
         try await bench.deliver()
         bench.realClock.advance(by: 3600)
         try await change("UPDATE webhook_delivery SET attempts = ?1", attempts, in: bench)
-        let sender = try #require(bench.service.chores.first { $0.name == "webhook crm" })
+        let sender = try #require(bench.service.jobs.first { $0.name == "webhook crm" })
         _ = try await sender.step()
         #expect(receiver.all.count >= 2)
         #expect(try await bench.deliveries("?state=dead").count == (attempts > 0 ? 1 : 0))

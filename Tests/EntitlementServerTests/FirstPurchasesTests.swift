@@ -7,7 +7,7 @@ import Testing
 
 /// What is worked out before the transaction, and rests on a guess.
 @Suite struct FirstPurchasesTests {
-    private let book = Book(app: ServerBench.app, environment: .sandbox)
+    private let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
     private let rules = ActiveRules.Entry(
         rules: AppRules(reducer: EntitlementReducer(features: ServerBench.map)), epoch: 1)
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
@@ -24,7 +24,7 @@ import Testing
 
     @Test func `an answer is foreseen for the same customer, the same facts and as long as it is true`() {
         let facts = [fact("1"), fact("2")]
-        let foreseen = FirstPurchases(of: "anna", facts, in: book, by: rules, at: now)
+        let foreseen = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
         let contents = facts.map(\.content)
         func isForeseen(
             _ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double, epoch: Int64? = 1

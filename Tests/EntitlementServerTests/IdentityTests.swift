@@ -100,7 +100,7 @@ import Testing
     @Test func `a token is good for the bytes of one name, on every route`() async throws {
         let bench = try await Self.bench(requiringTokens: true)
         let guarded = Self.ofCustomer(bench).filter { endpoint in
-            if case .admitted(.secretKey, _, _) = endpoint.handler { return false }
+            if case .authorized(.secretKey, _, _) = endpoint.handler { return false }
             return true
         }
         #expect(guarded.count >= 6)

@@ -22,7 +22,9 @@ import Testing
 
     /// All of an answer that does not name the request.
     private func told(_ reply: ServerBench.Reply) -> [String] {
-        let headers = reply.headers.fields.filter { $0.name != Gate.requestID }.map { "\($0.name): \($0.value)" }
+        let headers = reply.headers.fields.filter { $0.name != Authenticator.requestID }.map {
+            "\($0.name): \($0.value)"
+        }
         return ["\(reply.status)", String(decoding: reply.bytes, as: UTF8.self)] + headers
     }
 
@@ -76,7 +78,7 @@ import Testing
             var changed = token
             // The last character has bits that are none of the code's: take one that changes the others as well.
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "w") : UInt8(ascii: "A")
-            let headers: HTTPHeaders = [Gate.customerToken: String(decoding: changed, as: UTF8.self)]
+            let headers: HTTPHeaders = [Authenticator.customerToken: String(decoding: changed, as: UTF8.self)]
             answers.insert(told(try await bench.get(headers: headers)))
         }
         #expect(answers.count == 1 && answers.first?.first == "401")

@@ -39,7 +39,7 @@ struct LedgerCopyTests {
         let folder = try ServerBench.Folder()
         let bench = try await Self.furnished(folder)
         let answers = try await bench.get("ben").json
-        let lastEvent = try bench.service.ledger.span(of: Book(app: ServerBench.app, environment: .sandbox)).last
+        let lastEvent = try bench.service.ledger.span(of: LedgerID(app: ServerBench.app, environment: .sandbox)).last
         let database = try await Self.opened(folder)
         let copy = Self.copy(bench, to: database)
         try await copy.begin()

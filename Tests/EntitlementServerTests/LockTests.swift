@@ -158,9 +158,10 @@ import Testing
     @Test(arguments: [false, true])
     func `a key that is begun twice gets one answer, and a refusal leaves no half a row`(isLocking: Bool) async throws {
         let bench = try await ServerBench(wrapping: { isLocking ? LockingDatabase($0) : $0 })
-        let book = Book(app: ServerBench.app, environment: .sandbox)
+        let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
         let request = IdempotentRequest(
-            book: book, sender: .secret, asker: nil, key: "1", digest: [1], customer: "anna", now: bench.clock.now())
+            ledgerID: ledgerID, sender: .secret, requester: nil, key: "1", digest: [1], customer: "anna",
+            now: bench.clock.now())
         let answer = KeptAnswer(status: 200, contentType: "text/plain", body: [1, 2, 3])
         let ledger = bench.service.ledger
         await #expect(throws: Ledger.CustomerRefusal.self) {
@@ -179,7 +180,8 @@ import Testing
         // The same bytes under another key are kept once.
         var other = request
         other = IdempotentRequest(
-            book: book, sender: .secret, asker: nil, key: "2", digest: [1], customer: "anna", now: other.now)
+            ledgerID: ledgerID, sender: .secret, requester: nil, key: "2", digest: [1], customer: "anna", now: other.now
+        )
         _ = try await ledger.write(once: other) { _, _ in answer }
         #expect(try bench.count("idempotency_key") == 2 && bench.count("kept_answer") == 1)
         await bench.close()
@@ -191,8 +193,8 @@ import Testing
         bench.realClock.advance(by: 25 * 3600)
         _ = try await bench.grant(headers: ["Idempotency-Key": "2"])
         #expect(try bench.count("idempotency_key") == 2)
-        let chore = try #require(bench.service.chores.first { $0.name == "idempotency keys" })
-        #expect(try await !chore.step())
+        let job = try #require(bench.service.jobs.first { $0.name == "idempotency keys" })
+        #expect(try await !job.step())
         #expect(try bench.count("idempotency_key") == 1 && bench.count("kept_answer") == 1)
         // Its own key is free again.
         bench.realClock.advance(by: 25 * 3600)

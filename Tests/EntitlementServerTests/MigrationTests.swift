@@ -30,22 +30,22 @@ import Testing
                         .integer(Int64(members["signedDate"]?.intValue ?? 0)), .blob(payload), .blob(Array(jws.utf8)),
                     ])
             }
-            let book: [SQLValue] = [.text(ServerBench.app.rawValue), .text("sandbox")]
+            let ledgerID: [SQLValue] = [.text(ServerBench.app.rawValue), .text("sandbox")]
             for (original, owner) in [("1", "anna"), ("2", nil)] {
                 try connection.execute(
                     "INSERT INTO purchase (app, environment, original_transaction_id, owner) VALUES (?1, ?2, ?3, ?4)",
-                    book + [.text(original), SQLValue(owner)])
+                    ledgerID + [.text(original), SQLValue(owner)])
             }
             try connection.execute(
                 """
                 INSERT INTO claim (app, environment, original_transaction_id, customer, claimed_at)
                 VALUES (?1, ?2, '1', 'anna', 0)
-                """, book)
+                """, ledgerID)
             try connection.execute(
                 """
                 INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
                     content_digest, valid_from, valid_until) VALUES (?1, ?2, 'anna', ?3, 0, 0, ?4, '', ?4, 0, 0)
-                """, book + [.text(CustomerID("anna").appAccountToken.wireText), .blob([])])
+                """, ledgerID + [.text(CustomerID("anna").appAccountToken.wireText), .blob([])])
         }
         await database.close()
     }

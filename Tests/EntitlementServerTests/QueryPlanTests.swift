@@ -47,11 +47,11 @@ import Testing
         _ = try await bench.validate(bench.receipt([bench.receiptPurchase("6")]))
         _ = try await bench.notify(
             bench.notification(transaction: bench.period("7"), renewal: bench.renewalInfo(of: "7")))
-        _ = try bench.service.ledger.hasLapsed("4", in: Book(app: ServerBench.app, environment: .sandbox))
+        _ = try bench.service.ledger.hasLapsed("4", in: LedgerID(app: ServerBench.app, environment: .sandbox))
         _ = try await bench.send(.get, "/v1/customers/dora/export", as: .secret)
         _ = try await bench.send(.delete, "/v1/customers/dora", as: .secret)
         bench.clock.advance(by: 60 * 86400)
-        for chore in bench.service.chores { while try await chore.step() {} }
+        for job in bench.service.jobs { while try await job.step() {} }
 
         let statements = Set(recorder.statements.map(\.sql)).filter { !$0.hasPrefix("EXPLAIN") }
         #expect(statements.count > 20)

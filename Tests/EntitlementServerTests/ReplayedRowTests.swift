@@ -249,8 +249,9 @@ import Testing
             signedDate: signedAt, digest: digest)
         let source = Array("\(header).\(Base64.encodeURL(payload)).AA".utf8)
         try await bench.database.write { connection in
-            let book = Book(app: ServerBench.app, environment: .sandbox)
-            var transaction = LedgerTransaction(connection, book: book, rules: ActiveRules.Entry(), now: signedAt)
+            let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
+            var transaction = LedgerTransaction(
+                connection, ledgerID: ledgerID, rules: ActiveRules.Entry(), now: signedAt)
             try transaction.append(
                 PresentedFact(content: .transaction(fact), environment: .sandbox, source: source, index: 0))
         }

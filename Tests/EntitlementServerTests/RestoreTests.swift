@@ -124,11 +124,11 @@ import Testing
         _ = try reader.session { try $0.query("SELECT * FROM customer") }
         try await erase(in: bench)
         #expect(try !files(of: bench.folder, holding: Self.name).isEmpty)
-        let chore = try #require(bench.service.chores.first { $0.name == "erasure" })
-        #expect(try await chore.step() == false)
+        let job = try #require(bench.service.jobs.first { $0.name == "erasure" })
+        #expect(try await job.step() == false)
         reader.endQuietly()
         reader.close()
-        #expect(try await chore.step() == false)
+        #expect(try await job.step() == false)
         try expectNothing(of: [Self.name, Self.alias], in: bench.folder)
         await bench.close()
     }
@@ -440,7 +440,7 @@ import Testing
         bench = try await ServerBench(folder: folder, keys: bench.keys)
         _ = try await bench.grant("new", to: "anna")
         #expect(try lastEvent(bench) > last)
-        let span = try bench.service.ledger.span(of: Book(app: ServerBench.app, environment: .sandbox))
+        let span = try bench.service.ledger.span(of: LedgerID(app: ServerBench.app, environment: .sandbox))
         #expect(span.expired > last && span.last > span.expired)
         let second = try lastEvent(bench)
         await bench.close()

@@ -55,7 +55,7 @@ import Testing
         // As versions before wrote it: everything in the source.
         try await bench.database.write { connection in
             let ledger = bench.service.ledger
-            let transaction = ledger.transaction(connection, on: Book(app: ServerBench.app, environment: .sandbox))
+            let transaction = ledger.transaction(connection, on: LedgerID(app: ServerBench.app, environment: .sandbox))
             let row = try #require(try connection.first("SELECT * FROM fact"))
             let key = try #require(try transaction.key(try row["data_key"]))
             let whole = try key.seal(Array(old.utf8), authenticating: try row["digest"])
@@ -122,7 +122,7 @@ extension ServerBench {
     fileprivate func sources() throws -> [String] {
         try database.read { connection in
             let transaction = service.ledger.transaction(
-                connection, on: Book(app: Self.app, environment: .sandbox))
+                connection, on: LedgerID(app: Self.app, environment: .sandbox))
             return try connection.query("SELECT * FROM fact ORDER BY sequence").map { row in
                 String(decoding: try #require(try transaction.source(in: row)), as: UTF8.self)
             }

@@ -27,8 +27,8 @@ struct StandbyTests {
         }
 
         private func step(_ name: String) async throws {
-            let chore = try #require(bench.service.chores.first { $0.name == name })
-            _ = try await chore.step()
+            let job = try #require(bench.service.jobs.first { $0.name == name })
+            _ = try await job.step()
         }
 
         private func catchUp() async throws {
@@ -157,7 +157,7 @@ struct StandbyTests {
             let copied = try await bench.get(headers: ["Souk-Min-Revision": "0"])
             #expect(copied.headers["Souk-Staleness"] != nil && copied.bytes == first.bytes)
             #expect(try Self.revision(bench) == revision, "Reading wrote nothing.")
-            let sweeper = try #require(bench.service.chores.first { $0.name == "sweeper" })
+            let sweeper = try #require(bench.service.jobs.first { $0.name == "sweeper" })
             while try await sweeper.step() {}
             #expect(try Self.revision(bench) == revision + 1)
             for server in [bench, other] { #expect(try await server.get().bytes == first.bytes) }

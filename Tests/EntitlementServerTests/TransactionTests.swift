@@ -211,12 +211,14 @@ import Testing
         #expect(owned == 60)
         // Every customer's stored answer is what the facts say now.
         for index in 0..<5 {
-            let book = Book(app: ServerBench.app, environment: .sandbox)
+            let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
             let customer = CustomerID(unchecked: "customer-\(index)")
             let answer = try await bench.get(customer.rawValue).customer()
             let state = try bench.database.read { connection in
-                try LedgerTransaction(connection, book: book, rules: ActiveRules.Entry(), now: bench.clock.now())
-                    .state(of: customer)
+                try LedgerTransaction(
+                    connection, ledgerID: ledgerID, rules: ActiveRules.Entry(), now: bench.clock.now()
+                )
+                .state(of: customer)
             }
             let expected = EntitlementReducer(features: ServerBench.map).customer(
                 customer, in: .sandbox, state, at: bench.clock.now())

@@ -320,11 +320,12 @@ struct TwoServerTests {
         _ = try await pair.first.grant("gift", to: "anna")
         _ = try await pair.first.grant("gift", to: "ben")
         try await pair.first.numberEvents()
-        let book = Book(app: ServerBench.app, environment: .sandbox)
-        let cursor = Locked(try pair.second.service.ledger.events(of: book, after: 0, limit: 10).last?.sequence ?? 0)
+        let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
+        let cursor = Locked(
+            try pair.second.service.ledger.events(of: ledgerID, after: 0, limit: 10).last?.sequence ?? 0)
         @Sendable func read(_ bench: ServerBench) async throws -> [String] {
             try await bench.numberEvents()
-            let events = try bench.service.ledger.events(of: book, after: cursor.withLock(\.self), limit: 10)
+            let events = try bench.service.ledger.events(of: ledgerID, after: cursor.withLock(\.self), limit: 10)
             if let last = events.last { cursor.withLock { $0 = last.sequence } }
             return events.map(\.customer.rawValue)
         }
@@ -434,16 +435,16 @@ struct TwoServerTests {
             configuration.monotonicClock = pair.first.realClock.monotonic
             let registry = ServerRegistry(database: pair.first.database, id: "first", clock: MonotonicClock())
             let limiter = RateLimiter(configuration, sharedBy: registry)
-            func admitted(_ digest: UInt8) -> Int {
+            func authorized(_ digest: UInt8) -> Int {
                 let caller = Caller(app: ServerBench.app, kind: .public, keyDigest: [digest])
                 return (0..<20).count { _ in (try? limiter.admit(caller)) != nil }
             }
             try await Self.forgetServers(pair)
-            #expect(admitted(1) == 10)
+            #expect(authorized(1) == 10)
             try await ServerRegistry(database: pair.second.database, id: "second", clock: MonotonicClock()).step()
             try await registry.step()
             #expect(registry.count == 2)
-            #expect(admitted(2) == 5)
+            #expect(authorized(2) == 5)
         }
     }
 
@@ -452,10 +453,10 @@ struct TwoServerTests {
             let (first, second) = (pair.first, pair.second)
             _ = try await first.grant("one")
             try await first.numberEvents()
-            let book = Book(app: ServerBench.app, environment: .sandbox)
-            let seen = try #require(try second.service.ledger.events(of: book, after: 0, limit: 10).last)
+            let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
+            let seen = try #require(try second.service.ledger.events(of: ledgerID, after: 0, limit: 10).last)
             let listener = try await EventListener(second, after: seen.id)
-            let feed = try #require(second.service.chores.first { $0.name == "feed" })
+            let feed = try #require(second.service.jobs.first { $0.name == "feed" })
             _ = try await feed.step()
             let received = Task { try await listener.block() }
             _ = try await first.grant("two")
@@ -492,8 +493,8 @@ struct TwoServerTests {
             let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
             for bench in [later, first, pair.second] { #expect(try await bench.get().active() == ["gold"]) }
             // Of its own accord the first takes the rules over within a second.
-            let chore = try #require(first.service.chores.first { $0.name == "rules" })
-            _ = try await chore.step()
+            let job = try #require(first.service.jobs.first { $0.name == "rules" })
+            _ = try await job.step()
             _ = try await first.post(first.period("2"), for: "ben")
             #expect(try await first.get("ben").active() == ["gold"])
             #expect(try await first.get("ben").customer().features == later.get("ben").customer().features)
@@ -523,15 +524,15 @@ struct TwoServerTests {
                 _ = try await first.post(first.period(id), for: name)
             }
             try await first.numberEvents()
-            let book = Book(app: ServerBench.app, environment: .sandbox)
-            let last = try #require(try first.service.ledger.events(of: book, after: 0, limit: 10).last?.sequence)
+            let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
+            let last = try #require(try first.service.ledger.events(of: ledgerID, after: 0, limit: 10).last?.sequence)
             let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
             for name in ["answers of former rules", "sweeper"] {
-                let chore = try #require(later.service.chores.first { $0.name == name })
-                while try await chore.step() {}
+                let job = try #require(later.service.jobs.first { $0.name == name })
+                while try await job.step() {}
             }
             try await later.numberEvents()
-            let events = try later.service.ledger.events(of: book, after: last, limit: 10)
+            let events = try later.service.ledger.events(of: ledgerID, after: last, limit: 10)
             #expect(events.map(\.customer.rawValue).sorted() == ["anna", "ben", "zoe"])
             #expect(events.allSatisfy { String(decoding: $0.body, as: UTF8.self).contains("gold") })
             await later.close()

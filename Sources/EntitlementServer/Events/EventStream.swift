@@ -18,10 +18,10 @@ final class EventStream: Sendable {
     private static let pageLimit = 100
 
     private let ledger: Ledger
-    private let news: News
-    private let book: Book
+    private let changes: ChangeSignal
+    private let ledgerID: LedgerID
     private let silence: TimeInterval
-    private let admission: Admission
+    private let authorization: Authorization
     private let state: Locked<State>
 
     /// - Parameters:
@@ -29,18 +29,19 @@ final class EventStream: Sendable {
     ///   - silence: after how many seconds a comment shows that the connection still works.
     ///   - admission: by what right somebody listens; the stream ends with it.
     init(
-        ledger: Ledger, news: News, book: Book, after sequence: Int64?, silence: TimeInterval, for admission: Admission
+        ledger: Ledger, changes: ChangeSignal, ledgerID: LedgerID, after sequence: Int64?, silence: TimeInterval,
+        for authorization: Authorization
     ) throws {
         self.ledger = ledger
-        self.news = news
-        self.book = book
+        self.changes = changes
+        self.ledgerID = ledgerID
         self.silence = silence
-        self.admission = admission
-        let span = try ledger.span(of: book)
+        self.authorization = authorization
+        let span = try ledger.span(of: ledgerID)
         var greeting = "retry: 2000\n\n"
         if let sequence, sequence > 0, sequence < span.expired {
-            let notice = LedgerEvent.expired(after: sequence, in: book, at: ledger.clock.now())
-            greeting += "event: events.expired\ndata: \(String(decoding: notice, as: UTF8.self))\n\n"
+            let expiryEvent = LedgerEvent.expired(after: sequence, in: ledgerID, at: ledger.clock.now())
+            greeting += "event: events.expired\ndata: \(String(decoding: expiryEvent, as: UTF8.self))\n\n"
         }
         state = Locked(State(sequence: sequence ?? span.last, greeting: Array(greeting.utf8)))
     }
@@ -54,32 +55,32 @@ final class EventStream: Sendable {
             return state.greeting
         }
         if let greeting { return greeting }
-        let begun = news.now
+        let begun = changes.now
         var checked = begun
         while true {
-            let listening = news.listen()
+            let listening = changes.listen()
             let page = try page()
             // After the page was read: what was committed after a revocation is sent to no one.
-            if page != nil || news.now - checked >= .seconds(Admission.recheck) {
-                guard try admission.holds() else { return nil }
-                checked = news.now
+            if page != nil || changes.now - checked >= .seconds(Authorization.recheck) {
+                guard try authorization.holds() else { return nil }
+                checked = changes.now
             }
-            if let page { return told(page) }
-            let left = silence - begun.duration(to: news.now) / .seconds(1)
+            if let page { return encode(page) }
+            let left = silence - begun.duration(to: changes.now) / .seconds(1)
             if left <= 0 { return Array(":\n\n".utf8) }
-            if await news.wait(for: listening, upTo: min(Admission.recheck, left)) == .ended {
+            if await changes.wait(for: listening, upTo: min(Authorization.recheck, left)) == .ended {
                 let last = try self.page()
-                return try admission.holds() ? last.map(told) : nil
+                return try authorization.holds() ? last.map(encode) : nil
             }
         }
     }
 
     private func page() throws -> [LedgerEvent]? {
-        let events = try ledger.events(of: book, after: state.withLock { $0.sequence }, limit: Self.pageLimit)
+        let events = try ledger.events(of: ledgerID, after: state.withLock { $0.sequence }, limit: Self.pageLimit)
         return events.isEmpty ? nil : events
     }
 
-    private func told(_ events: [LedgerEvent]) -> [UInt8] {
+    private func encode(_ events: [LedgerEvent]) -> [UInt8] {
         guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
@@ -87,7 +88,7 @@ final class EventStream: Sendable {
             let type = event.isWhole ? event.type : "events.expired"
             let data =
                 event.isWhole
-                ? event.wire : LedgerEvent.expired(after: event.sequence, in: book, at: ledger.clock.now())
+                ? event.wire : LedgerEvent.expired(after: event.sequence, in: ledgerID, at: ledger.clock.now())
             return Array("id: \(event.id)\nevent: \(type)\ndata: ".utf8) + data + Array("\n\n".utf8)
         }
     }

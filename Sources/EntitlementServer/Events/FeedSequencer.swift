@@ -14,13 +14,13 @@ final class FeedSequencer: Sendable {
     private static let batch: Int64 = 500
 
     private let database: any SQLDatabase
-    private let news: News
+    private let changes: ChangeSignal
     /// The last number that was seen.
     private let last = Locked<Int64?>(nil)
 
-    init(database: any SQLDatabase, news: News) {
+    init(database: any SQLDatabase, changes: ChangeSignal) {
         self.database = database
-        self.news = news
+        self.changes = changes
     }
 
     /// Numbers events that have none, and notifies who waits here of those that another server numbered. Returns whether there
@@ -37,7 +37,7 @@ final class FeedSequencer: Sendable {
             defer { last = number }
             return last
         }
-        if let before, before < number { news.tell() }
+        if let before, before < number { changes.send() }
         guard isWaiting else { return false }
         let count = try await database.write { connection in
             try connection.lockRows("SELECT 1 FROM feed WHERE id = 1", [])
@@ -55,7 +55,7 @@ final class FeedSequencer: Sendable {
             try connection.perform("UPDATE feed SET last = last + ?1 WHERE id = 1", [.integer(Int64(count))])
             return count
         }
-        if count > 0 { news.tell() }
+        if count > 0 { changes.send() }
         return count == Self.batch
     }
 }

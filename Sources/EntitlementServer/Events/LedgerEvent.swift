@@ -7,7 +7,7 @@ import StoreModel
 struct LedgerEvent: Sendable {
     /// Later events have greater ones, in whatever book.
     let sequence: Int64
-    let book: Book
+    let ledgerID: LedgerID
     let customer: CustomerID
     let type: String
     /// One line of JSON.
@@ -18,10 +18,12 @@ struct LedgerEvent: Sendable {
 
     /// Shows whether an event is what was written. Its number is not part of it: an event gets that later.
     static func digest(
-        of type: String, _ body: [UInt8], about customer: CustomerID, in book: Book, at milliseconds: Int64
+        of type: String, _ body: [UInt8], about customer: CustomerID, in ledgerID: LedgerID, at milliseconds: Int64
     ) -> [UInt8] {
         var bytes: [UInt8] = []
-        for part in [book.app.rawValue, book.environment.rawValue, customer.rawValue, type, String(milliseconds)] {
+        for part in [
+            ledgerID.app.rawValue, ledgerID.environment.rawValue, customer.rawValue, type, String(milliseconds),
+        ] {
             bytes += Array(part.utf8) + [0]
         }
         return SHA256.hash(bytes + body)
@@ -30,27 +32,29 @@ struct LedgerEvent: Sendable {
     var id: String { String(sequence) }
 
     /// `{"id","type","app","environment","createdAt","data"}`, in one line: what webhooks and streams say.
-    var wire: [UInt8] { Self.envelope(id: id, type: type, book: book, at: createdAt).dropLast() + Self.data(body) }
+    var wire: [UInt8] {
+        Self.envelope(id: id, type: type, ledgerID: ledgerID, at: createdAt).dropLast() + Self.data(body)
+    }
 
     private static func data(_ body: [UInt8]) -> [UInt8] { Array(",\"data\":".utf8) + body + [UInt8(ascii: "}")] }
 
-    private static func envelope(id: String, type: String, book: Book, at instant: Date) -> [UInt8] {
+    private static func envelope(id: String, type: String, ledgerID: LedgerID, at instant: Date) -> [UInt8] {
         let envelope: JSONValue = [
-            "id": .string(id), "type": .string(type), "app": .string(book.app.rawValue),
-            "environment": .string(book.environment.rawValue), "createdAt": .string(RFC3339.string(from: instant)),
+            "id": .string(id), "type": .string(type), "app": .string(ledgerID.app.rawValue),
+            "environment": .string(ledgerID.environment.rawValue), "createdAt": .string(RFC3339.string(from: instant)),
         ]
         return envelope.encoded()
     }
 
     /// Says to who asks for what followed event `sequence` that some of it is no longer kept.
-    static func expired(after sequence: Int64, in book: Book, at instant: Date) -> [UInt8] {
-        envelope(id: String(sequence), type: "events.expired", book: book, at: instant)
+    static func expired(after sequence: Int64, in ledgerID: LedgerID, at instant: Date) -> [UInt8] {
+        envelope(id: String(sequence), type: "events.expired", ledgerID: ledgerID, at: instant)
     }
 }
 
 extension Ledger {
     /// What happened in a book after event `sequence`, oldest first.
-    func events(of book: Book, after sequence: Int64, limit: Int) throws -> [LedgerEvent] {
+    func events(of ledgerID: LedgerID, after sequence: Int64, limit: Int) throws -> [LedgerEvent] {
         try database.read { connection in
             try connection.query(
                 """
@@ -58,16 +62,16 @@ extension Ledger {
                 WHERE app = ?1 AND environment = ?2 AND sequence > ?3 ORDER BY sequence LIMIT ?4
                 """,
                 [
-                    .text(book.app.rawValue), .text(book.environment.rawValue), .integer(sequence),
+                    .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .integer(sequence),
                     .integer(Int64(limit)),
                 ]
-            ).map { try LedgerEvent($0, in: book) }
+            ).map { try LedgerEvent($0, in: ledgerID) }
         }
     }
 
     /// The last event of a book, 0 where there is none, and up to which its events were thrown away.
-    func span(of book: Book) throws -> (last: Int64, expired: Int64) {
-        let values: [SQLValue] = [.text(book.app.rawValue), .text(book.environment.rawValue)]
+    func span(of ledgerID: LedgerID) throws -> (last: Int64, expired: Int64) {
+        let values: [SQLValue] = [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)]
         return try database.read { connection in
             let expired = try connection.first(
                 "SELECT sequence FROM event_horizon WHERE app = ?1 AND environment = ?2", values)
@@ -93,9 +97,9 @@ extension Ledger {
             for row in try connection.query(first, [.integer(Int64(limit))]) {
                 guard try row["created_at"] < instant.milliseconds else { break }
                 let sequence: Int64 = try row["sequence"]
-                let book: [SQLValue] = [.text(try row["app"]), .text(try row["environment"])]
+                let ledgerID: [SQLValue] = [.text(try row["app"]), .text(try row["environment"])]
                 let isAwaited = try webhooks.contains { webhook in
-                    try webhook.awaits(sequence, of: book, connection)
+                    try webhook.awaits(sequence, of: ledgerID, connection)
                 }
                 guard !isAwaited else { continue }
                 try connection.perform("DELETE FROM webhook_delivery WHERE event = ?1", [.integer(sequence)])
@@ -105,7 +109,7 @@ extension Ledger {
                     INSERT INTO event_horizon (app, environment, sequence) VALUES (?1, ?2, ?3)
                     ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence
                     WHERE excluded.sequence > event_horizon.sequence
-                    """, book + [.integer(sequence)])
+                    """, ledgerID + [.integer(sequence)])
                 thrown += 1
             }
             return thrown
@@ -115,14 +119,14 @@ extension Ledger {
 
 extension LedgerEvent {
     /// From the columns of a row of `event`.
-    init(_ row: SQLRow, in book: Book) throws {
+    init(_ row: SQLRow, in ledgerID: LedgerID) throws {
         let (customer, type, body): (String, String, [UInt8]) = (try row["customer"], try row["type"], try row["body"])
         let (createdAt, digest): (Int64, [UInt8]?) = (try row["created_at"], try row["digest"])
         let name = CustomerID(unchecked: customer)
         self.init(
-            sequence: try row["sequence"], book: book, customer: name, type: type, body: body,
+            sequence: try row["sequence"], ledgerID: ledgerID, customer: name, type: type, body: body,
             createdAt: Date(milliseconds: createdAt),
-            isWhole: digest.map { $0 == Self.digest(of: type, body, about: name, in: book, at: createdAt) } ?? true)
+            isWhole: digest.map { $0 == Self.digest(of: type, body, about: name, in: ledgerID, at: createdAt) } ?? true)
     }
 
     /// Shows whether an event is what was written. A program that does not know the column leaves it empty.

@@ -17,7 +17,7 @@ final class ServerRegistry: Sendable {
     /// How often a server says that it is there, in seconds.
     static let pause: TimeInterval = 2
     /// After how many seconds of silence a server counts no more, and another takes the shared chores over.
-    private static let patience = 10
+    private static let timeout = 10
 
     private let database: any SQLDatabase
     private let clock: MonotonicClock
@@ -57,7 +57,7 @@ final class ServerRegistry: Sendable {
             SELECT count(*) AS servers, count(*) FILTER (WHERE seen_at < clock_timestamp() - interval '1 day') AS gone,
                 (SELECT max(name) FROM schema_migrations
                  WHERE position >= ?1 AND (minimum_program IS NULL OR minimum_program > ?2)) AS unknown
-            FROM server WHERE seen_at > clock_timestamp() - make_interval(secs => \(Self.patience)) OR
+            FROM server WHERE seen_at > clock_timestamp() - make_interval(secs => \(Self.timeout)) OR
                 seen_at < clock_timestamp() - interval '1 day'
             """, [.integer(Int64(steps)), program])
         guard let row else { return }
@@ -95,7 +95,7 @@ final class ServerRegistry: Sendable {
             try connection.execute(
                 """
                 INSERT INTO lease (name, holder, until)
-                VALUES ('chores', ?1, clock_timestamp() + make_interval(secs => \(Self.patience)))
+                VALUES ('chores', ?1, clock_timestamp() + make_interval(secs => \(Self.timeout)))
                 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
                 WHERE lease.holder = excluded.holder OR lease.until <= clock_timestamp()
                 """, [id]) > 0

@@ -11,7 +11,7 @@ struct Sweeper: Sendable {
     private static let failureLimit = 1000
 
     let ledger: Ledger
-    let books: [Book]
+    let ledgerIDs: [LedgerID]
 
     /// One batch of each book. Returns whether there may be more.
     ///
@@ -20,13 +20,13 @@ struct Sweeper: Sendable {
     func step() async throws -> Bool {
         var isMore = false
         var failure: (any Error)?
-        for book in books {
+        for ledgerID in ledgerIDs {
             do {
-                if try await ledger.refreshOverdue(in: book, limit: Self.batch) == Self.batch { isMore = true }
+                if try await ledger.refreshOverdue(in: ledgerID, limit: Self.batch) == Self.batch { isMore = true }
             } catch {
                 try Task.checkCancellation()
                 failure = failure ?? error
-                do { try await refreshEach(in: book) } catch { failure = failure ?? error }
+                do { try await refreshEach(in: ledgerID) } catch { failure = failure ?? error }
             }
         }
         if let failure, !isMore { throw failure }
@@ -34,15 +34,15 @@ struct Sweeper: Sendable {
     }
 
     /// Computes every overdue answer of a book in a transaction of its own.
-    private func refreshEach(in book: Book) async throws {
+    private func refreshEach(in ledgerID: LedgerID) async throws {
         var last: Ledger.Overdue?
         var failures = 0
         while true {
-            let page = try ledger.overdue(in: book, after: last, limit: Self.batch)
+            let page = try ledger.overdue(in: ledgerID, after: last, limit: Self.batch)
             guard let end = page.last else { return }
             for overdue in page {
                 try Task.checkCancellation()
-                do { try await ledger.refresh(overdue, in: book) } catch { failures += 1 }
+                do { try await ledger.refresh(overdue, in: ledgerID) } catch { failures += 1 }
                 guard failures < Self.failureLimit else { return }
             }
             last = end
@@ -58,9 +58,9 @@ extension Ledger {
     }
 
     /// Customers of a book whose `validUntil` has passed, the longest overdue first, from after `last` on.
-    fileprivate func overdue(in book: Book, after last: Overdue?, limit: Int) throws -> [Overdue] {
+    fileprivate func overdue(in ledgerID: LedgerID, after last: Overdue?, limit: Int) throws -> [Overdue] {
         try database.read { connection in
-            let transaction = transaction(connection, on: book)
+            let transaction = transaction(connection, on: ledgerID)
             return try connection.query(
                 """
                 SELECT id, valid_until FROM customer
@@ -75,9 +75,9 @@ extension Ledger {
     }
 
     /// Computes one answer, unless its customer was merged or erased meanwhile.
-    fileprivate func refresh(_ overdue: Overdue, in book: Book) async throws {
+    fileprivate func refresh(_ overdue: Overdue, in ledgerID: LedgerID) async throws {
         try await write { connection, outcome in
-            var transaction = transaction(connection, on: book)
+            var transaction = transaction(connection, on: ledgerID)
             try transaction.lock(customers: [overdue.customer])
             guard try transaction.isKnown(overdue.customer) else { return }
             transaction.affected.insert(overdue.customer)
@@ -87,13 +87,13 @@ extension Ledger {
     }
 
     /// Computes up to `limit` answers of a book whose `validUntil` has passed. Returns how many.
-    func refreshOverdue(in book: Book, limit: Int) async throws -> Int {
+    func refreshOverdue(in ledgerID: LedgerID, limit: Int) async throws -> Int {
         let looked = try database.read { connection in
-            try transaction(connection, on: book).overdue(limit: 1)
+            try transaction(connection, on: ledgerID).overdue(limit: 1)
         }
         guard !looked.isEmpty else { return 0 }
         return try await write { connection, outcome in
-            var transaction = transaction(connection, on: book)
+            var transaction = transaction(connection, on: ledgerID)
             let overdue = try transaction.overdue(limit: limit)
             let customers = try transaction.lockedCustomers(among: overdue)
             transaction.affected.formUnion(customers)

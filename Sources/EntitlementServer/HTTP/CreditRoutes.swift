@@ -15,38 +15,38 @@ struct CreditRoutes: Sendable {
         [
             Endpoint(
                 .get, "/v1/customers/{customer}/credits/{type}", "getCredit", "How much credit is left", tag: .gifts,
-                answer: .balance, refusals: [404: ["unknown_credit"]], handler: .admitted(.customer, balance)),
+                answer: .balance, refusals: [404: ["unknown_credit"]], handler: .authorized(.customer, balance)),
             Endpoint(
                 .post, "/v1/customers/{customer}/credits/{type}/redeem", "redeemCredit",
                 "Spend credit on items, all of them or none", tag: .gifts, body: .init(.redeemRequest),
                 answer: .redeemed,
                 refusals: [404: ["unknown_credit"], 409: ["insufficient_credit", "customer_erased"]],
-                isIdempotent: true, handler: .admitted(.customer, redeem)),
+                isIdempotent: true, handler: .authorized(.customer, redeem)),
         ]
     }
 
-    private func credit(_ visit: Visit) throws -> (type: String, credit: CreditTable.Credit) {
-        let type = visit.path["type"]
-        guard let credit = ledger.rules[visit.caller.app].rules.credits.credits[exactly: type] else {
+    private func credit(_ context: RequestContext) throws -> (type: String, credit: CreditTable.Credit) {
+        let type = context.path["type"]
+        guard let credit = ledger.rules[context.caller.app].rules.credits.credits[exactly: type] else {
             throw Refusal.unknownCredit
         }
         return (type, credit)
     }
 
-    @Sendable private func balance(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        let (type, credit) = try credit(visit)
-        return visit.later {
+    @Sendable private func balance(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        let (type, credit) = try credit(context)
+        return context.later {
             try HTTPResponse(wire: try await ledger.balance(of: customer, type: type, in: credit))
         }
     }
 
-    @Sendable private func redeem(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        let (type, credit) = try credit(visit)
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            return try await idempotent.respond(to: visit, body: body) { idempotency in
+    @Sendable private func redeem(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        let (type, credit) = try credit(context)
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
                 let items = try RequestBody.decode(RedeemRequest.self, from: body).items
                 try Self.check(items, in: credit)
                 do {

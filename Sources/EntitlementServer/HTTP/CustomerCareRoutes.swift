@@ -23,53 +23,53 @@ struct CustomerCareRoutes: Sendable {
                     .init(
                         "query", in: .query, .identifier,
                         "an id, an alias, a transaction id or an order id; all when absent")
-                ] + .page, answer: .customers, handler: .admitted(.secretKey, find)),
+                ] + .page, answer: .customers, handler: .authorized(.secretKey, find)),
             Endpoint(
                 .post, "/v1/customers/{customer}/aliases", "postAlias", "Merge another name of a customer into it",
                 tag: .customers, body: .init(.aliasRequest), answer: .customer,
                 refusals: [409: ["alias_taken", "customer_erased"]], isIdempotent: true, links: .toCustomer,
-                handler: .admitted(.customer, alias)),
+                handler: .authorized(.customer, alias)),
             Endpoint(
                 .post, "/v1/customers/{customer}/tokens", "postToken",
                 "Issue a token that lets the customer's device act for the customer", tag: .customers,
                 body: .init(.tokenRequest, isOptional: true), status: 201, answer: .token,
-                handler: .admitted(.secretKey, token)),
+                handler: .authorized(.secretKey, token)),
             Endpoint(
                 .post, "/v1/customers/{customer}/transfer", "postTransfer", "Give a purchase to another customer",
                 tag: .customers, body: .init(.transferRequest), answer: .customer,
                 refusals: [404: ["unknown_purchase"], 409: ["customer_erased"]], isIdempotent: true,
-                links: .toCustomer, handler: .admitted(.secretKey, transfer)),
+                links: .toCustomer, handler: .authorized(.secretKey, transfer)),
             Endpoint(
                 .get, "/v1/customers/{customer}/export", "getExport", "All that is held about a customer",
                 tag: .customers, answer: .object, refusals: [404: ["unknown_customer"]],
-                handler: .admitted(.secretKey, export)),
+                handler: .authorized(.secretKey, export)),
             Endpoint(
                 .delete, "/v1/customers/{customer}", "deleteCustomer",
                 "Erase a customer, leaving a pseudonym with products, amounts and dates", tag: .customers,
-                answer: .erased, refusals: [404: ["unknown_customer"]], handler: .admitted(.secretKey, erase)),
+                answer: .erased, refusals: [404: ["unknown_customer"]], handler: .authorized(.secretKey, erase)),
         ]
     }
 
-    @Sendable private func find(_ visit: Visit) throws -> HTTPReply {
-        let page = try visit.page()
+    @Sendable private func find(_ context: RequestContext) throws -> HTTPReply {
+        let page = try context.page()
         let query = page.query["query"]
         if let query, CustomerID(rawValue: query) == nil {
             throw Refusal.invalid("query", "should have \(CustomerID.rule)")
         }
         let found = try ledger.customers(
-            query.map(CustomerID.canonical), in: visit.book, after: page.cursor ?? "", limit: page.limit)
+            query.map(CustomerID.canonical), in: context.ledgerID, after: page.cursor ?? "", limit: page.limit)
         return .ready(try HTTPResponse(wire: found))
     }
 
-    @Sendable private func alias(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            return try await idempotent.respond(to: visit, body: body) { idempotency in
+    @Sendable private func alias(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
                 let alias = try RequestBody.decode(AliasRequest.self, from: body).alias
                 // Who may act for one customer only knows the anonymous names of their own device, and nobody else's: they
                 // cannot be guessed. Any other name would be somebody else's purchases.
-                guard visit.caller.kind == .secret || alias.isAnonymous else {
+                guard context.caller.kind == .secret || alias.isAnonymous else {
                     throw Refusal.aliasNotAnonymous
                 }
                 do {
@@ -81,10 +81,10 @@ struct CustomerCareRoutes: Sendable {
         }
     }
 
-    @Sendable private func token(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+    @Sendable private func token(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             let asked =
                 body.isEmpty ? CustomerTokenRequest() : try RequestBody.decode(CustomerTokenRequest.self, from: body)
             let now = realClock.now()
@@ -93,16 +93,16 @@ struct CustomerCareRoutes: Sendable {
                 throw Refusal.invalid("lasts", "should be 90 days at most")
             }
             let whole = Date(timeIntervalSince1970: end.timeIntervalSince1970.rounded(.down))
-            let token = try tokens.issue(for: customer.customer, of: visit.caller.app, until: whole)
+            let token = try tokens.issue(for: customer.customer, of: context.caller.app, until: whole)
             return try HTTPResponse(status: 201, wire: CustomerToken(token: token, expiresAt: whole))
         }
     }
 
-    @Sendable private func transfer(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            return try await idempotent.respond(to: visit, body: body) { idempotency in
+    @Sendable private func transfer(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
                 let asked = try RequestBody.decode(TransferRequest.self, from: body)
                 do {
                     return try await ledger.transfer(
@@ -115,18 +115,18 @@ struct CustomerCareRoutes: Sendable {
         }
     }
 
-    @Sendable private func export(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
+    @Sendable private func export(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
             guard let held = try await ledger.export(customer) else { throw Refusal.unknownCustomer }
             return HTTPResponse(json: held)
         }
     }
 
-    @Sendable private func erase(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
+    @Sendable private func erase(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
         let pseudonym = CustomerID(unchecked: "erased-\(makePseudonym())")
-        return visit.later {
+        return context.later {
             guard let erased = try await ledger.erase(customer, leaving: pseudonym) else {
                 throw Refusal.unknownCustomer
             }

@@ -14,49 +14,49 @@ struct CustomerRoutes: Sendable {
                 .get, "/v1/customers/{customer}", "getCustomer", "What a customer may use, and why", tag: .customers,
                 parameters: [
                     .init("If-None-Match", in: .header, .text, "the ETag of an answer one has; 304 if it is true still")
-                ], answer: .customer, links: .toCustomer, handler: .admitted(.publicKey, customer)),
+                ], answer: .customer, links: .toCustomer, handler: .authorized(.publicKey, customer)),
             Endpoint(
                 .get, "/v1/customers/{customer}/facts", "getFacts",
                 "What the stores said about a customer's purchases, newest first", tag: .facts, parameters: .page,
-                answer: .facts, handler: .admitted(.secretKey, facts)),
+                answer: .facts, handler: .authorized(.secretKey, facts)),
         ]
     }
 
     /// The hot path: a valid answer is sent from memory or one row, on the listener's own thread.
-    @Sendable private func customer(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        if visit.request.url.utf8.contains(UInt8(ascii: "?")), visit.request.query == nil {
+    @Sendable private func customer(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        if context.request.url.utf8.contains(UInt8(ascii: "?")), context.request.query == nil {
             throw Refusal.malformedQuery
         }
-        let condition = visit.request.headers["If-None-Match"]
+        let condition = context.request.headers["If-None-Match"]
         if ledger.isShared {
-            let revision = try visit.request.headers["Souk-Min-Revision"].map { text in
+            let revision = try context.request.headers["Souk-Min-Revision"].map { text in
                 guard let revision = Int64(digits: text) else {
                     throw Refusal.invalid("Souk-Min-Revision", "should be the Souk-Revision of an earlier answer")
                 }
                 return revision
             }
-            return visit.later { try await ledger.find(customer, atLeast: revision).response(unless: condition) }
+            return context.later { try await ledger.find(customer, atLeast: revision).response(unless: condition) }
         }
         switch try ledger.read(customer) {
         case .answer(let answer): return .ready(answer.response(unless: condition))
         case .needsRefresh:
-            return visit.later { try await ledger.refresh(customer).response(unless: condition) }
+            return context.later { try await ledger.refresh(customer).response(unless: condition) }
         }
     }
 
-    @Sendable private func facts(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        let page = try visit.page()
+    @Sendable private func facts(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        let page = try context.page()
         let cursor = page.cursor.map { Int64(digits: $0) ?? 0 } ?? .max
         guard cursor > 0 else { throw Refusal.unknownCursor }
-        return visit.later {
+        return context.later {
             HTTPResponse(json: try await ledger.facts(of: customer, before: cursor, limit: page.limit))
         }
     }
 }
 
-extension Visit {
+extension RequestContext {
     /// What a request for one page of a list asks: `?limit=` from 1 to 100, 50 by default, and `?cursor=`, the
     /// `nextCursor` of the page before.
     func page() throws -> (limit: Int, cursor: String?, query: HTTPQuery) {
@@ -128,7 +128,7 @@ extension Ledger {
         // Those of a purchase that waits for the customer are theirs.
         _ = try await answer(key)
         return try database.read { connection in
-            let transaction = transaction(connection, on: key.book)
+            let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             let rows = try transaction.factRows(of: customer, before: cursor, limit: limit + 1)
             var answer: JSONValue = ["facts": .array(try rows.prefix(limit).map(transaction.fact(in:)))]

@@ -9,7 +9,7 @@ struct DeliveriesRoutes: Sendable {
     private static let batch = 500
 
     let ledger: Ledger
-    let news: News
+    let changes: ChangeSignal
     let idempotent: IdempotentRequests
     let realClock: any WallClock
 
@@ -17,21 +17,22 @@ struct DeliveriesRoutes: Sendable {
         [
             Endpoint(
                 .get, "/v1/webhook-deliveries", "getWebhookDeliveries", "Deliveries of webhooks, newest first",
-                tag: .news,
+                tag: .changes,
                 parameters: [.init("state", in: .query, .choice(["pending", "delivered", "dead"]), "only these")]
-                    + .page, answer: .deliveries, handler: .admitted(.secretKey, list)),
+                    + .page, answer: .deliveries, handler: .authorized(.secretKey, list)),
             Endpoint(
                 .post, "/v1/webhook-deliveries/replay", "replayDeadWebhookDeliveries", "Deliver again what is dead",
-                tag: .news, answer: .replayed, isIdempotent: true, handler: .admitted(.secretKey, replayDead)),
+                tag: .changes, answer: .replayed, isIdempotent: true, handler: .authorized(.secretKey, replayDead)),
             Endpoint(
-                .post, "/v1/webhook-deliveries/{id}/replay", "replayWebhookDelivery", "Deliver one again", tag: .news,
+                .post, "/v1/webhook-deliveries/{id}/replay", "replayWebhookDelivery", "Deliver one again",
+                tag: .changes,
                 answer: .delivery, refusals: [404: ["no_such_delivery"], 409: ["delivery_pending"]],
-                isIdempotent: true, handler: .admitted(.secretKey, replay)),
+                isIdempotent: true, handler: .authorized(.secretKey, replay)),
         ]
     }
 
-    @Sendable private func list(_ visit: Visit) throws -> HTTPReply {
-        let page = try visit.page()
+    @Sendable private func list(_ context: RequestContext) throws -> HTTPReply {
+        let page = try context.page()
         let states = try page.query["state"].map { text in
             guard let state = DeliveryList.State(rawValue: text) else {
                 throw Refusal.invalid("state", "should be pending, delivered or dead")
@@ -41,7 +42,7 @@ struct DeliveriesRoutes: Sendable {
         let cursor = page.cursor.map { Int64(digits: $0) ?? 0 } ?? .max
         guard cursor > 0 else { throw Refusal.unknownCursor }
         let rows = try ledger.database.read { connection in
-            try DeliveryList(connection: connection, book: visit.book).page(
+            try DeliveryList(connection: connection, ledgerID: context.ledgerID).page(
                 states ?? DeliveryList.State.allCases, before: cursor, limit: page.limit + 1)
         }
         var answer: JSONValue = ["deliveries": .array(try rows.prefix(page.limit).map(DeliveryList.json))]
@@ -52,13 +53,13 @@ struct DeliveriesRoutes: Sendable {
         return .ready(HTTPResponse(json: answer))
     }
 
-    @Sendable private func replay(_ visit: Visit) throws -> HTTPReply {
-        guard let id = Int64(digits: visit.path["id"]) else { throw Refusal.noSuchDelivery }
-        return visit.later {
-            try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
+    @Sendable private func replay(_ context: RequestContext) throws -> HTTPReply {
+        guard let id = Int64(digits: context.path["id"]) else { throw Refusal.noSuchDelivery }
+        return context.later {
+            try await idempotent.respond(to: context, body: [], namesCustomer: false) { request in
                 let now = realClock.now()
                 return try await ledger.write(once: request) { connection, outcome in
-                    let list = DeliveryList(connection: connection, book: visit.book)
+                    let list = DeliveryList(connection: connection, ledgerID: context.ledgerID)
                     guard let row = try list.delivery(id) else { throw Refusal.noSuchDelivery }
                     guard try DeliveryList.state(of: row) != .pending else { throw Refusal.deliveryPending }
                     try list.replay(row, at: now)
@@ -71,14 +72,14 @@ struct DeliveriesRoutes: Sendable {
         }
     }
 
-    @Sendable private func replayDead(_ visit: Visit) throws -> HTTPReply {
-        visit.later {
-            try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
+    @Sendable private func replayDead(_ context: RequestContext) throws -> HTTPReply {
+        context.later {
+            try await idempotent.respond(to: context, body: [], namesCustomer: false) { request in
                 let now = realClock.now()
                 var count = 0
                 while true {
                     let replayed = try await ledger.database.write { connection in
-                        let list = DeliveryList(connection: connection, book: visit.book)
+                        let list = DeliveryList(connection: connection, ledgerID: context.ledgerID)
                         let dead = try list.dead(limit: Self.batch)
                         for row in dead { try list.replay(row, at: now) }
                         return dead.count
@@ -86,7 +87,7 @@ struct DeliveriesRoutes: Sendable {
                     count += replayed
                     if replayed < Self.batch { break }
                 }
-                news.tell()
+                changes.send()
                 let answer = KeptAnswer(json: ["replayed": .number(count)])
                 if let request { try await ledger.database.write { try request.keep(answer, $0) } }
                 return answer

@@ -6,29 +6,30 @@ struct EventsRoute: Sendable {
     private static let lastEvent = "Last-Event-ID"
 
     let ledger: Ledger
-    let news: News
+    let changes: ChangeSignal
     /// After how many seconds of silence a comment is sent.
     let silence: TimeInterval
 
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/events", "streamEvents", "What changes for customers, as it happens", tag: .news,
+                .get, "/v1/events", "streamEvents", "What changes for customers, as it happens", tag: .changes,
                 parameters: [
                     .init(Self.lastEvent, in: .header, .text, "the last event one has; 0 for all that are kept")
-                ], answer: .text, type: "text/event-stream", handler: .admitted(.secretKey, stream))
+                ], answer: .text, type: "text/event-stream", handler: .authorized(.secretKey, stream))
         ]
     }
 
-    @Sendable private func stream(_ visit: Visit) throws -> HTTPReply {
-        let seen = try visit.request.headers[Self.lastEvent].map { text in
+    @Sendable private func stream(_ context: RequestContext) throws -> HTTPReply {
+        let seen = try context.request.headers[Self.lastEvent].map { text in
             guard let sequence = Int64(digits: text) else {
                 throw Refusal.invalid(Self.lastEvent, "should be the id of an event, or 0 for all that are kept")
             }
             return sequence
         }
         let stream = try EventStream(
-            ledger: ledger, news: news, book: visit.book, after: seen, silence: silence, for: visit.admission)
+            ledger: ledger, changes: changes, ledgerID: context.ledgerID, after: seen, silence: silence,
+            for: context.authorization)
         return .ready(
             HTTPResponse(
                 status: 200, headers: ["Content-Type": "text/event-stream", "Cache-Control": "no-store"],

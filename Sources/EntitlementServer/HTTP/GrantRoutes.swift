@@ -24,19 +24,19 @@ struct GrantRoutes: Sendable {
                             (name: "customer", expression: "$response.body#/customer"),
                             (name: "id", expression: "$response.body#/features/0/grantID"),
                         ])
-                ], handler: .admitted(.secretKey, create)),
+                ], handler: .authorized(.secretKey, create)),
             Endpoint(
                 .delete, "/v1/customers/{customer}/grants/{id}", "deleteGrant", "Take a grant back", tag: .gifts,
                 answer: .customer, refusals: [404: ["unknown_grant"]], links: .toCustomer,
-                handler: .admitted(.secretKey, delete)),
+                handler: .authorized(.secretKey, delete)),
         ]
     }
 
-    @Sendable private func create(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            return try await idempotent.respond(to: visit, body: body) { idempotency in
+    @Sendable private func create(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
                 let grant = try grant(RequestBody.decode(GrantRequest.self, from: body))
                 return try await ledger.add(grant, to: customer, as: idempotency) { answer in
                     KeptAnswer(status: 201, contentType: "application/json", body: answer.bytes)
@@ -45,10 +45,10 @@ struct GrantRoutes: Sendable {
         }
     }
 
-    @Sendable private func delete(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        let id = visit.path["id"]
-        return visit.later {
+    @Sendable private func delete(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        let id = context.path["id"]
+        return context.later {
             guard let answer = try await ledger.withdrawGrant(id, of: customer) else { throw Refusal.unknownGrant }
             return answer.response(unless: nil)
         }

@@ -7,9 +7,9 @@ import StoreModel
 final class IdempotentRequests: Sendable {
     /// What tells requests apart: a key belongs to who sent it.
     private struct Name: Hashable {
-        let book: Book
+        let ledgerID: LedgerID
         let sender: KeyKind
-        let asker: CustomerID?
+        let requester: CustomerID?
         let key: ExactString
     }
 
@@ -17,13 +17,13 @@ final class IdempotentRequests: Sendable {
     /// Answers to who asked or how busy it was, not to what was asked.
     private static let unkept: Set<Int> = [401, 403, 408, 409, 413, 429]
     /// How long a repetition waits for the first request, in seconds.
-    private static let patience = 5.0
+    private static let timeout = 5.0
 
     private let ledger: Ledger
     private let realClock: any WallClock
     private let monotonicClock: MonotonicClock
     /// Requests that are not answered yet; their news end with their answer.
-    private let running = Locked<[Name: News]>([:])
+    private let running = Locked<[Name: ChangeSignal]>([:])
 
     init(ledger: Ledger, realClock: any WallClock, monotonicClock: MonotonicClock) {
         self.ledger = ledger
@@ -36,10 +36,10 @@ final class IdempotentRequests: Sendable {
     ///
     /// - Parameter namesCustomer: whether the path has a `{customer}`.
     func respond(
-        to visit: Visit, body: [UInt8], namesCustomer: Bool = true,
+        to context: RequestContext, body: [UInt8], namesCustomer: Bool = true,
         _ work: (IdempotentRequest?) async throws -> KeptAnswer
     ) async throws -> HTTPResponse {
-        guard let key = visit.request.headers[Self.header] else { return try await work(nil).response }
+        guard let key = context.request.headers[Self.header] else { return try await work(nil).response }
         guard (1...255).contains(key.utf8.count), !key.unicodeScalars.contains(where: \.isControl) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters and no control characters")
         }
@@ -47,20 +47,21 @@ final class IdempotentRequests: Sendable {
         guard !key.unicodeScalars.contains("\u{FFFD}") else {
             throw Refusal.invalid(Self.header, "should be UTF-8 without the replacement character U+FFFD")
         }
-        let named = namesCustomer ? CustomerID(rawValue: visit.path["customer"]) : nil
+        let named = namesCustomer ? CustomerID(rawValue: context.path["customer"]) : nil
         // All devices share the public key: without a token, a key belongs to the customer whom the path names.
-        let asker = visit.asker ?? (visit.caller.kind == .public ? named : nil)
-        let name = Name(book: visit.book, sender: visit.caller.kind, asker: asker, key: ExactString(key))
-        let news = try await begin(name)
+        let requester = context.requester ?? (context.caller.kind == .public ? named : nil)
+        let name = Name(
+            ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: ExactString(key))
+        let changes = try await begin(name)
         defer {
             running.withLock { _ = $0.removeValue(forKey: name) }
-            news.end()
+            changes.end()
         }
         let request = IdempotentRequest(
-            book: visit.book, sender: visit.caller.kind, asker: asker, key: key,
-            digest: Self.digest(of: visit.request, body), customer: named, now: realClock.now())
+            ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: key,
+            digest: Self.digest(of: context.request, body), customer: named, now: realClock.now())
         // A read can see a commit that did not wait for the standby, and is lost with the primary. A write waits for all
-        // that was committed before it, so what it still finds is durable.
+        // earlier commits, so an answer that it finds is durable.
         if try ledger.database.read({ try request.keptOrMay($0) }) != nil,
             let kept = try await ledger.database.write({ try request.keptOrMay($0) })
         {
@@ -80,19 +81,19 @@ final class IdempotentRequests: Sendable {
     }
 
     /// Returns when no other request of this name is under way. Throws 409 when that takes too long.
-    private func begin(_ name: Name) async throws -> News {
+    private func begin(_ name: Name) async throws -> ChangeSignal {
         let begun = monotonicClock.now
-        let own = News(clock: realClock, monotonicClock: monotonicClock)
+        let own = ChangeSignal(clock: realClock, monotonicClock: monotonicClock)
         while true {
-            let other = running.withLock { running -> (news: News, end: AsyncStream<Void>)? in
+            let other = running.withLock { running -> (changes: ChangeSignal, end: AsyncStream<Void>)? in
                 if let other = running[name] { return (other, other.listen()) }
                 running[name] = own
                 return nil
             }
             guard let other else { return own }
-            let left = Self.patience - begun.duration(to: monotonicClock.now) / .seconds(1)
+            let left = Self.timeout - begun.duration(to: monotonicClock.now) / .seconds(1)
             guard left > 0 else { throw Refusal.idempotencyInProgress }
-            _ = await other.news.wait(for: other.end, upTo: left)
+            _ = await other.changes.wait(for: other.end, upTo: left)
             try Task.checkCancellation()
         }
     }

@@ -21,25 +21,25 @@ struct PromotionRoutes: Sendable {
                 body: .init(.promotionRequest), status: 201, answer: .promotion, refusals: [409: ["code_taken"]],
                 isIdempotent: true,
                 links: [.init("end", to: "deletePromotion", [(name: "code", expression: "$response.body#/code")])],
-                handler: .admitted(.secretKey, create)),
+                handler: .authorized(.secretKey, create)),
             Endpoint(
                 .get, "/v1/promotions", "getPromotions", "The promotional codes there are", tag: .gifts,
-                parameters: .page, answer: .promotions, handler: .admitted(.secretKey, list)),
+                parameters: .page, answer: .promotions, handler: .authorized(.secretKey, list)),
             Endpoint(
                 .delete, "/v1/promotions/{code}", "deletePromotion", "End a promotional code", tag: .gifts, status: 204,
-                answer: nil, refusals: [404: ["unknown_code"]], handler: .admitted(.secretKey, delete)),
+                answer: nil, refusals: [404: ["unknown_code"]], handler: .authorized(.secretKey, delete)),
             Endpoint(
                 .post, "/v1/customers/{customer}/promotions", "redeemPromotion", "Redeem a promotional code",
                 tag: .gifts, body: .init(.promotionCode), answer: .customer,
                 refusals: [404: ["unknown_code"], 409: ["code_not_redeemable", "customer_erased"]], isIdempotent: true,
-                links: .toCustomer, handler: .admitted(.customer, redeem)),
+                links: .toCustomer, handler: .authorized(.customer, redeem)),
         ]
     }
 
-    @Sendable private func create(_ visit: Visit) throws -> HTTPReply {
-        visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            return try await idempotent.respond(to: visit, body: body, namesCustomer: false) { idempotency in
+    @Sendable private func create(_ context: RequestContext) throws -> HTTPReply {
+        context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body, namesCustomer: false) { idempotency in
                 var promotion = try RequestBody.decode(Promotion.self, from: body)
                 try check(promotion)
                 promotion.code = try promotion.code.map(Self.canonical) ?? newCode()
@@ -48,7 +48,7 @@ struct PromotionRoutes: Sendable {
                 promotion.redemptions = 0
                 do {
                     return try await ledger.add(
-                        promotion, in: visit.book, as: idempotency,
+                        promotion, in: context.ledgerID, as: idempotency,
                         answer: try KeptAnswer(status: 201, wire: promotion))
                 } catch Ledger.PromotionRefusal.taken {
                     throw Refusal.codeTaken
@@ -57,26 +57,26 @@ struct PromotionRoutes: Sendable {
         }
     }
 
-    @Sendable private func list(_ visit: Visit) throws -> HTTPReply {
-        let page = try visit.page()
+    @Sendable private func list(_ context: RequestContext) throws -> HTTPReply {
+        let page = try context.page()
         return .ready(
             try HTTPResponse(
-                wire: try ledger.promotions(in: visit.book, after: page.cursor ?? "", limit: page.limit)))
+                wire: try ledger.promotions(in: context.ledgerID, after: page.cursor ?? "", limit: page.limit)))
     }
 
-    @Sendable private func delete(_ visit: Visit) throws -> HTTPReply {
-        guard let code = try? Self.canonical(visit.path["code"]) else { throw Refusal.unknownCode }
-        return visit.later {
-            guard try await ledger.withdrawPromotion(code, in: visit.book) else { throw Refusal.unknownCode }
+    @Sendable private func delete(_ context: RequestContext) throws -> HTTPReply {
+        guard let code = try? Self.canonical(context.path["code"]) else { throw Refusal.unknownCode }
+        return context.later {
+            guard try await ledger.withdrawPromotion(code, in: context.ledgerID) else { throw Refusal.unknownCode }
             return HTTPResponse(status: 204)
         }
     }
 
-    @Sendable private func redeem(_ visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            return try await idempotent.respond(to: visit, body: body) { idempotency in
+    @Sendable private func redeem(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
                 let code = try Self.canonical(RequestBody.decode(PromotionCodeRequest.self, from: body).code)
                 do {
                     return try await ledger.redeem(

@@ -17,8 +17,8 @@ struct ProvisioningRoutes: Sendable {
             Endpoint(
                 .post, "/feature-provisioner/get-features", "getFeatures", "The features that are on",
                 tag: .provisioning, body: .init(.getFeatures), answer: .features,
-                handler: .admitted(.publicKey, by: .apiKeyOrBearer) { visit in
-                    answer(visit, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
+                handler: .authorized(.publicKey, by: .apiKeyOrBearer) { context in
+                    answer(context, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
                         FeaturesResponse(customer)
                     }
                 }),
@@ -26,8 +26,8 @@ struct ProvisioningRoutes: Sendable {
                 .post, "/subscriptions-tracker/get-subscriptions", "getSubscriptions",
                 "The subscriptions of a customer", tag: .provisioning, body: .init(.getSubscriptions),
                 answer: .subscriptions,
-                handler: .admitted(.publicKey, by: .apiKeyOrBearer) { visit in
-                    answer(visit, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in
+                handler: .authorized(.publicKey, by: .apiKeyOrBearer) { context in
+                    answer(context, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in
                         SubscriptionsResponse(customer, only: asked.onlyIds.map(Set.init))
                     }
                 }),
@@ -35,16 +35,16 @@ struct ProvisioningRoutes: Sendable {
     }
 
     private func answer<Asked: Decodable & Sendable>(
-        _ visit: Visit, _ type: Asked.Type, about user: @escaping @Sendable (Asked) -> UserId,
+        _ context: RequestContext, _ type: Asked.Type, about user: @escaping @Sendable (Asked) -> UserId,
         _ make: @escaping @Sendable (Customer, Asked) -> any Encodable & Sendable
     ) -> HTTPReply {
-        visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+        context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             let asked = try RequestBody.decode(type, from: body)
             guard let id = user(asked).customerID else {
                 throw Refusal.invalid("customerId/value", "should have \(CustomerID.rule)")
             }
-            let answer = try await ledger.answer(try visit.key(of: id))
+            let answer = try await ledger.answer(try context.key(of: id))
             let customer = try WireJSON.decode(Customer.self, from: answer.bytes)
             return HTTPResponse(
                 status: 200, headers: ["Content-Type": "application/json"],

@@ -31,7 +31,7 @@ final class Readiness: Sendable {
     private struct State {
         var last: (finding: Finding, at: ContinuousClock.Instant)?
         /// Ends with the probe that is under way.
-        var probe: News?
+        var probe: ChangeSignal?
         /// Whether the probe that is under way has found the ledger readable already.
         var isReadable = false
     }
@@ -57,10 +57,10 @@ final class Readiness: Sendable {
     /// The finding of a probe of the last second, or of one made now. While a probe hangs, nothing can be written.
     func finding() async throws -> Finding {
         let now = clock.now
-        let (known, probe) = state.withLock { state -> (Finding?, (News, end: AsyncStream<Void>)?) in
+        let (known, probe) = state.withLock { state -> (Finding?, (ChangeSignal, end: AsyncStream<Void>)?) in
             if let last = state.last, now - last.at < Self.period { return (last.finding, nil) }
             if let probe = state.probe { return (nil, (probe, probe.listen())) }
-            let own = News(clock: realClock, monotonicClock: clock)
+            let own = ChangeSignal(clock: realClock, monotonicClock: clock)
             (state.probe, state.isReadable) = (own, false)
             // Goes on when no caller waits for it any longer: a disk or a server that hangs is asked once.
             Task { await self.probe(own) }
@@ -76,7 +76,7 @@ final class Readiness: Sendable {
             ?? Finding(reads: isReadable || staleness != nil, writes: false, staleness: staleness)
     }
 
-    private func probe(_ own: News) async {
+    private func probe(_ own: ChangeSignal) async {
         let reads = await canRead()
         state.withLock { $0.isReadable = reads }
         var finding = Finding(reads: reads, writes: reads ? await canWrite() : false, staleness: staleness)

@@ -12,7 +12,7 @@ struct ReceiptRoutes: Sendable {
     let idempotent: IdempotentRequests
     let readers: [BundleID: StoreReader]
     /// Asks the App Store what became of subscriptions that have passed their end.
-    let pulls: StatusPulls?
+    let statusPoller: StatusPoller?
     let maximumBody: Int
     let report: @Sendable (_ requestID: String, any Error) -> Void
 
@@ -21,26 +21,26 @@ struct ReceiptRoutes: Sendable {
             Endpoint(
                 .post, "/v1/receipts/validate", "validateReceipt", "Judge an app receipt", tag: .facts,
                 body: .init(.validateReceipt), answer: .receiptValidation, isIdempotent: true,
-                handler: .admitted(.publicKey, validate))
+                handler: .authorized(.publicKey, validate))
         ]
     }
 
-    @Sendable private func validate(_ visit: Visit) throws -> HTTPReply {
-        visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: maximumBody)
-            let presented = try PresentedReceiptData(body, of: visit.caller.app)
-            try visit.count(receipt: presented.receipt)
-            return try await idempotent.respond(to: visit, body: body, namesCustomer: false) { idempotency in
-                try await validation(of: presented, visit, as: idempotency)
+    @Sendable private func validate(_ context: RequestContext) throws -> HTTPReply {
+        context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: maximumBody)
+            let presented = try PresentedReceiptData(body, of: context.caller.app)
+            try context.count(receipt: presented.receipt)
+            return try await idempotent.respond(to: context, body: body, namesCustomer: false) { idempotency in
+                try await validation(of: presented, context, as: idempotency)
             }
         }
     }
 
     private func validation(
-        of presented: PresentedReceiptData, _ visit: Visit, as request: IdempotentRequest?
+        of presented: PresentedReceiptData, _ context: RequestContext, as request: IdempotentRequest?
     ) async throws -> KeptAnswer {
-        guard let reader = readers[visit.caller.app] else { throw Refusal.appNotServed }
-        let requestID = visit.call.id
+        guard let reader = readers[context.caller.app] else { throw Refusal.appNotServed }
+        let requestID = context.call.id
         let now = ledger.clock.now().wholeMillisecond
         let receipt: PresentedReceipt
         do {
@@ -54,9 +54,9 @@ struct ReceiptRoutes: Sendable {
             try await ledger.database.write { try request?.keep(answer, $0) }
             return answer
         }
-        if let pulls { try await update(receipt, of: reader.app, by: pulls, as: requestID) }
+        if let statusPoller { try await update(receipt, of: reader.app, by: statusPoller, as: requestID) }
         return try await ledger.record(receipt, of: reader.app, as: request) { customer, stored in
-            let mayKnow = customer.map(visit.mayAsk(about:)) ?? false
+            let mayKnow = customer.map(context.mayAsk(about:)) ?? false
             let answer = mayKnow ? stored.holder : stored.purchases
             return try KeptAnswer(
                 ReceiptValidation(
@@ -70,12 +70,12 @@ extension ReceiptRoutes {
     /// Learns what became of the receipt's subscriptions. That the App Store does not answer is reported and changes
     /// nothing: the answer is then the latest that is known.
     fileprivate func update(
-        _ receipt: PresentedReceipt, of app: BundleID, by pulls: StatusPulls, as requestID: String
+        _ receipt: PresentedReceipt, of app: BundleID, by statusPoller: StatusPoller, as requestID: String
     ) async throws {
-        let book = Book(app: app, environment: receipt.environment)
-        try await ledger.append(receipt.facts, in: book)
+        let ledgerID = LedgerID(app: app, environment: receipt.environment)
+        try await ledger.append(receipt.facts, in: ledgerID)
         do {
-            try await pulls.pullLapsed(among: Array(Set(receipt.facts.map(\.original))), in: book)
+            try await statusPoller.pollLapsed(among: Array(Set(receipt.facts.map(\.original))), in: ledgerID)
         } catch {
             report(requestID, error)
         }

@@ -58,23 +58,23 @@ extension Refusal {
         HTTPProblem(
             status: 401, code: "missing_customer_token", title: "Customer token missing",
             detail: "With a public key this takes the customer's own token; your server gets one with the secret key.",
-            field: Gate.customerToken))
+            field: Authenticator.customerToken))
 
     static let unknownCustomerToken = Refusal(
         HTTPProblem(
             status: 401, code: "unknown_customer_token", title: "Customer token unknown",
-            detail: "The customer token was not issued for this app.", field: Gate.customerToken))
+            detail: "The customer token was not issued for this app.", field: Authenticator.customerToken))
 
     static let customerTokenOver = Refusal(
         HTTPProblem(
             status: 401, code: "customer_token_expired", title: "Customer token expired",
-            detail: "The customer token is over; ask your server for a new one.", field: Gate.customerToken))
+            detail: "The customer token is over; ask your server for a new one.", field: Authenticator.customerToken))
 
     static let anothersToken = Refusal(
         HTTPProblem(
             status: 403, code: "another_customer", title: "Another customer's token",
             detail: "The customer token belongs to another customer than the one asked about.",
-            field: Gate.customerToken)
+            field: Authenticator.customerToken)
     )
 
     static let appNotServed = Refusal(

@@ -4,7 +4,7 @@ import HTTPCore
 enum ServerHandler: Sendable {
     /// Needs no key. The body may have to be signed.
     case open(@Sendable (Call) throws -> HTTPReply)
-    case admitted(Access, by: Credential = .bearer, @Sendable (Visit) throws -> HTTPReply)
+    case authorized(Access, by: Credential = .bearer, @Sendable (RequestContext) throws -> HTTPReply)
 
     /// Who may ask (WIRE.md, "Keys").
     enum Access: Sendable {

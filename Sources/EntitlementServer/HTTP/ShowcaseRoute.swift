@@ -13,20 +13,20 @@ struct ShowcaseRoute: Sendable {
             Endpoint(
                 .post, "/showcase/get-price-points", "getPricePoints", "What things cost", tag: .provisioning,
                 body: .init(.getPricePoints), answer: .pricePoints,
-                handler: .admitted(.publicKey, by: .apiKeyOrBearer, respond))
+                handler: .authorized(.publicKey, by: .apiKeyOrBearer, respond))
         ]
     }
 
     /// In the order they are asked for, each once; what the app does not sell is left out.
-    @Sendable private func respond(_ visit: Visit) throws -> HTTPReply {
-        visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+    @Sendable private func respond(_ context: RequestContext) throws -> HTTPReply {
+        context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             let asked = try RequestBody.decode(GetPricePointsRequestPayload.self, from: body)
             guard let customer = asked.customerId.customerID else {
                 throw Refusal.invalid("customerId/value", "should have \(CustomerID.rule)")
             }
-            _ = try visit.key(of: customer)
-            let sold = pricePoints[visit.caller.app] ?? []
+            _ = try context.key(of: customer)
+            let sold = pricePoints[context.caller.app] ?? []
             var seen: Set<ExactString> = []
             let answer = PricePointsResponse(
                 pricePoints: asked.ident.filter { seen.insert(ExactString($0)).inserted }.compactMap { ident in

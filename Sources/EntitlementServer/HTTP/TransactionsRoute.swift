@@ -20,15 +20,15 @@ struct TransactionsRoute: Sendable {
                 .post, "/v1/customers/{customer}/transactions", "postTransactions", "Present what the store signed",
                 tag: .facts, body: .init(.postTransactions), answer: .postedTransactions,
                 refusals: [409: ["customer_erased"], 422: Refusal.signedDataCodes], isIdempotent: true,
-                links: .toCustomer, handler: .admitted(.publicKey, respond))
+                links: .toCustomer, handler: .authorized(.publicKey, respond))
         ]
     }
 
-    @Sendable private func respond(to visit: Visit) throws -> HTTPReply {
-        let customer = try visit.customer()
-        return visit.later {
-            let body = try await RequestBody.bytes(of: visit.request, upTo: maximumBody)
-            return try await idempotent.respond(to: visit, body: body) { idempotency in
+    @Sendable private func respond(to context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
                 try await record(PresentedData(body), for: customer, as: idempotency)
             }
         }
@@ -37,15 +37,15 @@ struct TransactionsRoute: Sendable {
     private func record(
         _ presented: PresentedData, for customer: CustomerKey, as request: IdempotentRequest?
     ) async throws -> KeptAnswer {
-        guard let reader = readers[customer.book.app] else { throw Refusal.appNotServed }
+        guard let reader = readers[customer.ledgerID.app] else { throw Refusal.appNotServed }
         let verified = try verify(presented, with: reader)
         if let field = presented.singleField, let rejected = verified.rejected.first(where: { $0.index == 0 }) {
             throw Refusal.notTrue(rejected, field: field)
         }
         let refused = Locked<[RejectedTransaction]>([])
         let answer = try await ledger.record(
-            verified.facts, from: verified.document, of: customer.book.app, by: customer.customer,
-            answering: customer.book.environment, as: request
+            verified.facts, from: verified.document, of: customer.ledgerID.app, by: customer.customer,
+            answering: customer.ledgerID.environment, as: request
         ) { recorded, answer in
             if let field = presented.singleField, let rejected = recorded.rejected.first(where: { $0.index == 0 }) {
                 throw Refusal.notTrue(rejected, field: field)

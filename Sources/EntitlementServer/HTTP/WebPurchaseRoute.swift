@@ -36,7 +36,7 @@ struct WebPurchaseRoute: Sendable {
         }
         return call.later {
             let body = try await RequestBody.bytes(of: call.request, upTo: Self.maximumBody)
-            do throws(WebhookSignature.Mistrust) {
+            do throws(WebhookSignature.VerificationError) {
                 try WebhookSignature.check(
                     call.request.headers[WebhookSignature.field], of: body, at: realClock.now(),
                     secrets: source.secrets)
@@ -69,9 +69,9 @@ extension Refusal {
             status: 404, code: "unknown_source", title: "Unknown source",
             detail: "This server takes no webhooks under this name.", field: "source"))
 
-    fileprivate static func notSigned(_ mistrust: WebhookSignature.Mistrust) -> Refusal {
+    fileprivate static func notSigned(_ failure: WebhookSignature.VerificationError) -> Refusal {
         let (code, detail) =
-            switch mistrust {
+            switch failure {
             case .missing: ("missing_signature", "Sign the body: t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
             case .malformed:
                 ("malformed_signature", "The signature should be t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")

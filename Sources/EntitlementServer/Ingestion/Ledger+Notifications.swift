@@ -9,7 +9,7 @@ extension Ledger {
         let facts = try headers.numbered(facts)
         try await write { connection, outcome in
             var transaction = transaction(
-                connection, on: Book(app: app, environment: notification.environment))
+                connection, on: LedgerID(app: app, environment: notification.environment))
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try transaction.keep(notification, about: Set(facts.map(\.original)))

@@ -55,7 +55,7 @@ final class ActiveRules: Sendable {
     ///
     /// Rules that were active once and are no more stay as they are, so that a server which starts late with an older file
     /// undoes nothing. `isReturning` makes them active again.
-    static func enter(
+    static func register(
         _ app: EntitlementService.Configuration.App, isReturning: Bool, _ connection: any SQLConnection
     ) throws -> (entry: Entry, isSuperseded: Bool) {
         let name = SQLValue.text(app.bundleID.rawValue)
@@ -137,12 +137,12 @@ extension AppRules {
 extension Ledger {
     /// Marks answers of an epoch that is no longer active as overdue, from after `customer` on, so that what changed is
     /// noticed although no client asks. Returns the last customer that was looked at; `nil` at the end.
-    func expireFormerAnswers(in book: Book, after customer: String) async throws -> String? {
-        guard let epoch = rules[book.app].epoch else { return nil }
+    func expireFormerAnswers(in ledgerID: LedgerID, after customer: String) async throws -> String? {
+        guard let epoch = rules[ledgerID.app].epoch else { return nil }
         let page = try database.read { connection in
             try connection.query(
                 "SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id > ?3 ORDER BY id LIMIT 1000",
-                book.values + [.text(customer)])
+                ledgerID.values + [.text(customer)])
         }
         guard let last: String = try page.last.map({ try $0["id"] }) else { return nil }
         try await database.write { connection in
@@ -150,7 +150,7 @@ extension Ledger {
                 """
                 UPDATE customer SET valid_until = 0 WHERE app = ?1 AND environment = ?2 AND id > ?3 AND id <= ?4
                     AND rules_epoch <> ?5 AND (valid_until IS NULL OR valid_until > 0)
-                """, book.values + [.text(customer), .text(last), .integer(epoch)])
+                """, ledgerID.values + [.text(customer), .text(last), .integer(epoch)])
         }
         return last
     }

@@ -8,7 +8,7 @@ import StoreModel
 ///
 /// Who has the ledger can try names; the digests say nothing to anybody else.
 struct ErasedName: Sendable, Hashable {
-    let book: Book
+    let ledgerID: LedgerID
     let salt: [UInt8]
     let digest: [UInt8]
     let pseudonym: CustomerID
@@ -16,8 +16,8 @@ struct ErasedName: Sendable, Hashable {
 
     static func digest(of name: String, _ salt: [UInt8]) -> [UInt8] { SHA256.hash(salt + Array(name.utf8)) }
 
-    init(book: Book, salt: [UInt8], digest: [UInt8], pseudonym: CustomerID, erasedAt: Date) {
-        self.book = book
+    init(ledgerID: LedgerID, salt: [UInt8], digest: [UInt8], pseudonym: CustomerID, erasedAt: Date) {
+        self.ledgerID = ledgerID
         self.salt = salt
         self.digest = digest
         self.pseudonym = pseudonym
@@ -27,7 +27,7 @@ struct ErasedName: Sendable, Hashable {
     /// From a row of `erased_name`.
     init(_ row: SQLRow) throws {
         self.init(
-            book: Book(
+            ledgerID: LedgerID(
                 app: BundleID(unchecked: try row["app"]),
                 environment: StoreEnvironment(rawValue: try row["environment"])),
             salt: try row["salt"], digest: try row["digest"], pseudonym: CustomerID(unchecked: try row["pseudonym"]),
@@ -42,7 +42,7 @@ struct ErasedName: Sendable, Hashable {
             ON CONFLICT (app, environment, digest, pseudonym) DO UPDATE SET erased_at = excluded.erased_at
             """,
             [
-                .text(book.app.rawValue), .text(book.environment.rawValue), .blob(salt), .blob(digest),
+                .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .blob(salt), .blob(digest),
                 .text(pseudonym.rawValue), .integer(erasedAt.milliseconds),
             ])
     }
@@ -52,7 +52,7 @@ extension LedgerTransaction {
     /// Keeps that the customer of these names was erased. An app has one salt, so that a restore computes one digest for
     /// each name.
     func keepErasure(of names: [CustomerID], leaving pseudonym: CustomerID) throws {
-        let app = SQLValue.text(book.app.rawValue)
+        let app = SQLValue.text(ledgerID.app.rawValue)
         try connection.perform(
             "UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1 AND erasure_salt IS NULL",
             [app, .blob(KeyText.randomBytes(16))])
@@ -66,7 +66,8 @@ extension LedgerTransaction {
         let tokens = try Set(names.map(\.appAccountToken)).filter { try bearer(of: $0) == nil }.map(\.wireText)
         for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
             try ErasedName(
-                book: book, salt: salt, digest: ErasedName.digest(of: text.rawValue, salt), pseudonym: pseudonym,
+                ledgerID: ledgerID, salt: salt, digest: ErasedName.digest(of: text.rawValue, salt),
+                pseudonym: pseudonym,
                 erasedAt: now
             ).keep(connection)
         }
@@ -81,7 +82,7 @@ extension LedgerTransaction {
     /// The same, even where a customer has the token now.
     func lastErasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         let app = try connection.first(
-            "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(book.app.rawValue)])
+            "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(ledgerID.app.rawValue)])
         guard let salt: [UInt8] = try app.flatMap({ try $0["erasure_salt"] }) else { return nil }
         return try connection.first(
             """

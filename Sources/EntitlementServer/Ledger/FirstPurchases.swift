@@ -31,14 +31,17 @@ struct FirstPurchases: Sendable {
     private let epoch: Int64?
 
     /// - Parameter facts: All that the request says in the book.
-    init(of customer: CustomerID, _ facts: [PresentedFact], in book: Book, by entry: ActiveRules.Entry, at now: Date) {
+    init(
+        of customer: CustomerID, _ facts: [PresentedFact], in ledgerID: LedgerID, by entry: ActiveRules.Entry,
+        at now: Date
+    ) {
         self.customer = customer
         token = customer.appAccountToken
         digests = Set(facts.map(\.row.digest))
         var state = CustomerState()
         for fact in facts { state.apply(fact.content) }
         epoch = entry.epoch
-        answer = FirstAnswer(entry.rules.reducer.customer(customer, in: book.environment, state, at: now))
+        answer = FirstAnswer(entry.rules.reducer.customer(customer, in: ledgerID.environment, state, at: now))
     }
 
     /// The token of purchases, if it is that of `customer`.

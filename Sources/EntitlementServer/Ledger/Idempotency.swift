@@ -11,12 +11,12 @@ struct IdempotentRequest: Sendable {
     /// How many bytes of answers to requests with the public key are kept for a customer at most, before one more.
     static let mostBytes = 4 << 20
 
-    let book: Book
+    let ledgerID: LedgerID
     /// Whose keys these are: what an app on a device names a request must not meet what the app's server names one.
     let sender: KeyKind
     /// The customer whose token was presented, or whom a request with the public key alone is about: what one customer names
     /// a request must not meet what another names one.
-    let asker: CustomerID?
+    let requester: CustomerID?
     let key: String
     /// SHA-256 of method, path and body.
     let digest: [UInt8]
@@ -57,7 +57,7 @@ extension IdempotentRequest {
             SELECT CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) AS bytes FROM kept_answer
             WHERE app = ?1 AND environment = ?2 AND customer IN (?3, COALESCE(
                 (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3), ?3))
-            """, [.text(book.app.rawValue), .text(book.environment.rawValue), .text(customer.rawValue)])
+            """, [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer.rawValue)])
         let rows = try connection.queries([question, size])
         if let row = rows[0].first { return try answer(of: row) }
         guard let bytes: Int = try rows[1].first?["bytes"], bytes < Self.mostBytes else { throw Refusal.tooManyAnswers }
@@ -153,7 +153,7 @@ extension IdempotentRequest {
     /// SHA-256 of all that is answered, and of what it answers.
     private func digest(of answer: KeptAnswer) -> [UInt8] {
         let names = [
-            book.app.rawValue, book.environment.rawValue, asker?.rawValue ?? "", sender.rawValue, key,
+            ledgerID.app.rawValue, ledgerID.environment.rawValue, requester?.rawValue ?? "", sender.rawValue, key,
             "\(answer.status)",
             answer.contentType,
         ]
@@ -169,7 +169,7 @@ extension IdempotentRequest {
     /// The row of these bytes, which are kept from now on.
     private func number(of body: [UInt8], _ connection: any SQLConnection) throws -> Int64 {
         let content: [SQLValue] = [
-            .text(book.app.rawValue), .text(book.environment.rawValue), .text(customer?.rawValue ?? ""),
+            .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer?.rawValue ?? ""),
             .blob(SHA256.hash(body)),
         ]
         if !connection.isConcurrent {
@@ -229,9 +229,9 @@ extension IdempotentRequest {
 
     /// Forgets all that is kept about a customer, and what the customer's token asked. Returns how many keys that were.
     @discardableResult
-    static func forget(_ customer: CustomerID, of book: Book, _ connection: any SQLConnection) throws -> Int {
+    static func forget(_ customer: CustomerID, of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> Int {
         let values: [SQLValue] = [
-            .text(book.app.rawValue), .text(book.environment.rawValue), .text(customer.rawValue),
+            .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer.rawValue),
         ]
         return try ["customer", "asker"].reduce(0) { count, column in
             let forgotten = try forget(
@@ -243,7 +243,7 @@ extension IdempotentRequest {
 
     private var identity: [SQLValue] {
         [
-            .text(book.app.rawValue), .text(book.environment.rawValue), .text(asker?.rawValue ?? ""),
+            .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(requester?.rawValue ?? ""),
             .text("\(sender.rawValue):\(key)"),
         ]
     }

@@ -15,7 +15,7 @@ extension Ledger {
         // A purchase that waits for the customer counts.
         _ = try await answer(key)
         return try database.read { connection in
-            let transaction = transaction(connection, on: key.book)
+            let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             let account = try transaction.account(of: customer, type: type, in: credit)
             return CreditBalance(type: type, earned: account.earned, spent: account.spent, prices: credit.prices)
@@ -30,7 +30,7 @@ extension Ledger {
         as request: IdempotentRequest?, respond: @escaping @Sendable (RedeemAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [key.customer])
             let customer = try transaction.register(key.customer)
             // Merged meanwhile, perhaps, so that other purchases count.
@@ -57,7 +57,7 @@ extension Ledger {
                 """, [.text(app.rawValue)])
             for row in rows {
                 let environment = StoreEnvironment(rawValue: try row["environment"])
-                try transaction(connection, on: Book(app: app, environment: environment)).assign(row)
+                try transaction(connection, on: LedgerID(app: app, environment: environment)).assign(row)
             }
             return !rows.isEmpty
         }
@@ -74,7 +74,7 @@ extension LedgerTransaction {
     fileprivate func account(
         of customer: CustomerID, type: String, in credit: CreditTable.Credit
     ) throws -> CreditAccount {
-        let answer = rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
+        let answer = rules.reducer.customer(customer, in: ledgerID.environment, try state(of: customer), at: now)
         var spent: [TransactionID: Int] = [:]
         try connection.each(
             """
@@ -124,7 +124,7 @@ extension LedgerTransaction {
     ) throws -> Int {
         var state = CustomerState()
         try fold(original, into: &state)
-        let purchases = rules.reducer.customer(customer, in: book.environment, state, at: now).purchases
+        let purchases = rules.reducer.customer(customer, in: ledgerID.environment, state, at: now).purchases
         let account = CreditAccount(
             of: purchases, in: credit, spent: [original: try spent(of: original, type)], own: [original: own])
         return max(0, -account.balance)
@@ -269,7 +269,7 @@ extension LedgerTransaction {
             try fold(original, into: &state)
             spent[original] = try self.spent(of: original, type)
         }
-        let answer = rules.reducer.customer(customer, in: book.environment, state, at: now)
+        let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: now)
         return CreditAccount(of: answer.purchases, in: credit, spent: spent)
     }
 }

@@ -22,7 +22,7 @@ extension Ledger {
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [alias, key.customer])
             let customer = try transaction.register(key.customer)
             try transaction.merge(alias, into: customer)
@@ -38,7 +38,7 @@ extension Ledger {
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(tokens: [receiver.appAccountToken])
             try transaction.lock(purchases: [original])
             let giver = try transaction.customer(named: key.customer) ?? key.customer
@@ -62,18 +62,18 @@ extension Ledger {
         _ = try await answer(key)
         // Read before the write, which would hold up others meanwhile.
         let stating = try database.read { connection -> Set<TransactionID> in
-            let transaction = transaction(connection, on: key.book)
+            let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return [] }
             return try transaction.purchasesStating(tokensOf: [customer] + transaction.aliases(of: customer))
         }
         let (erased, forgotten) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [key.customer], and: stating)
             let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.isKnown(customer) else {
                 try transaction.deleteUnused()
-                return (nil, try IdempotentRequest.forget(key.customer, of: key.book, connection))
+                return (nil, try IdempotentRequest.forget(key.customer, of: key.ledgerID, connection))
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
             let count = try transaction.erase(customer, leaving: pseudonym, stating: stating)
@@ -81,7 +81,7 @@ extension Ledger {
             return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
         guard erased != nil || forgotten > 0 else { return nil }
-        purging.withLock { $0 = true }
+        erasureJob.withLock { $0 = true }
         // Erased is erased: what fails here is tried again, and reported there.
         try? await purge()
         return erased
@@ -89,13 +89,13 @@ extension Ledger {
 
     /// Takes what was erased out of the database's files, if anything was since the last time or since the start.
     func purge() async throws {
-        guard purging.withLock({ $0 }) else { return }
-        purging.withLock { $0 = false }
+        guard erasureJob.withLock({ $0 }) else { return }
+        erasureJob.withLock { $0 = false }
         do {
             let isCompact = try await compactIfDue()
-            if try await !database.removeDeleted() || !isCompact { purging.withLock { $0 = true } }
+            if try await !database.removeDeleted() || !isCompact { erasureJob.withLock { $0 = true } }
         } catch {
-            purging.withLock { $0 = true }
+            erasureJob.withLock { $0 = true }
             throw error
         }
     }
@@ -125,9 +125,9 @@ extension Ledger {
 
     /// Customers by id, from after `cursor` on: all of them, or those that `query` names: the beginning of an id or of an
     /// alias, or a whole transaction or order id.
-    func customers(_ query: String?, in book: Book, after cursor: String, limit: Int) throws -> CustomerList {
+    func customers(_ query: String?, in ledgerID: LedgerID, after cursor: String, limit: Int) throws -> CustomerList {
         try database.read { connection in
-            let transaction = transaction(connection, on: book)
+            let transaction = transaction(connection, on: ledgerID)
             let ids = try transaction.customers(query, after: cursor, limit: limit + 1)
             let page = try ids.prefix(limit).map(transaction.entry(of:))
             return CustomerList(
@@ -168,7 +168,7 @@ extension LedgerTransaction {
             """, values(.text(alias.appAccountToken.wireText)))
         for row in held + waiting { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
         let body: JSONValue = ["customer": .string(customer.rawValue), "alias": .string(alias.rawValue)]
-        try tell(.merged, of: customer, body.encoded())
+        try addEvent(.merged, of: customer, body.encoded())
         affected.insert(customer)
         departed.insert(alias)
     }
@@ -227,7 +227,7 @@ extension LedgerTransaction {
             let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
             try connection.perform(
                 "UPDATE claim SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
-            try IdempotentRequest.forget(name, of: book, connection)
+            try IdempotentRequest.forget(name, of: ledgerID, connection)
             for table in ["event", "webhook_delivery"] {
                 try connection.perform(
                     "DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3",
@@ -268,7 +268,7 @@ extension LedgerTransaction {
         try deleteTokens(tokens)
         try keepErasure(of: names, leaving: pseudonym)
         let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
-        try tell(.erased, of: pseudonym, body.encoded())
+        try addEvent(.erased, of: pseudonym, body.encoded())
         departed.formUnion(names)
         affected.insert(pseudonym)
         return alone.count

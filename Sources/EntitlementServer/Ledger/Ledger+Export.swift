@@ -9,11 +9,11 @@ extension Ledger {
         // What waits for the customer is held about them too.
         _ = try await answer(key)
         return try database.read { connection in
-            let transaction = transaction(connection, on: key.book)
+            let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), let stored = try transaction.stored(customer) else { return nil }
             return [
-                "customer": .string(customer.rawValue), "environment": .string(key.book.environment.rawValue),
+                "customer": .string(customer.rawValue), "environment": .string(key.ledgerID.environment.rawValue),
                 "exportedAt": .string(RFC3339.string(from: transaction.now)),
                 "aliases": .array(try transaction.aliases(of: customer).map { .string($0.rawValue) }),
                 "answer": stored.bytes.isEmpty ? .null : try JSONValue(parsing: stored.bytes),

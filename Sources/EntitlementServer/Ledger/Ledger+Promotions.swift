@@ -17,7 +17,7 @@ extension Ledger {
     ///
     /// Throws `PromotionRefusal.taken`.
     func add(
-        _ promotion: Promotion, in book: Book, as request: IdempotentRequest?, answer: KeptAnswer
+        _ promotion: Promotion, in ledgerID: LedgerID, as request: IdempotentRequest?, answer: KeptAnswer
     ) async throws -> KeptAnswer {
         let now = clock.now().wholeMillisecond
         return try await write(once: request) { connection, _ in
@@ -27,7 +27,7 @@ extension Ledger {
                     redemption_limit, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
                 ON CONFLICT (app, environment, code) DO NOTHING
                 """,
-                book.values + [
+                ledgerID.values + [
                     SQLValue(promotion.code), .text(promotion.feature), SQLValue(promotion.lasts?.iso8601),
                     SQLValue(promotion.until?.milliseconds), SQLValue(promotion.redeemableUntil?.milliseconds),
                     SQLValue(promotion.limit.map(Int64.init)), .integer(now.milliseconds),
@@ -38,14 +38,14 @@ extension Ledger {
     }
 
     /// Those that were not withdrawn, by code, from after `cursor` on.
-    func promotions(in book: Book, after cursor: String, limit: Int) throws -> PromotionList {
+    func promotions(in ledgerID: LedgerID, after cursor: String, limit: Int) throws -> PromotionList {
         let found = try database.read { connection in
             try connection.query(
                 """
                 SELECT code, feature, lasts, grant_until, redeemable_until, redemption_limit, redemptions
                 FROM promotion WHERE app = ?1 AND environment = ?2 AND code > ?3 AND withdrawn_at IS NULL
                 ORDER BY code LIMIT ?4
-                """, book.values + [.text(cursor), .integer(Int64(limit) + 1)]
+                """, ledgerID.values + [.text(cursor), .integer(Int64(limit) + 1)]
             ).map(Promotion.init(row:))
         }
         return PromotionList(
@@ -53,14 +53,14 @@ extension Ledger {
     }
 
     /// Ends a promotion; what it gave stays. `false` when there is none of this code.
-    func withdrawPromotion(_ code: String, in book: Book) async throws -> Bool {
+    func withdrawPromotion(_ code: String, in ledgerID: LedgerID) async throws -> Bool {
         let now = clock.now().wholeMillisecond
         return try await database.write { connection in
             try connection.execute(
                 """
                 UPDATE promotion SET withdrawn_at = ?4
                 WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
-                """, book.values + [.text(code), .integer(now.milliseconds)]) > 0
+                """, ledgerID.values + [.text(code), .integer(now.milliseconds)]) > 0
         }
     }
 
@@ -70,7 +70,7 @@ extension Ledger {
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer)
             try transaction.redeem(code: code, for: customer, grantID: grantID)
             return try respond(try finish(transaction, asking: customer, &outcome))

@@ -13,11 +13,11 @@ struct Ledger: Sendable {
     let cache: AnswerCache
     let headers: SignedHeaders
     /// Whether the files may hold what was erased. True at the start: a process that was killed may have left it.
-    let purging = Locked(true)
+    let erasureJob = Locked(true)
     /// When the database may be written anew again; `nil` at once.
     let compacted = Locked<ContinuousClock.Instant?>(nil)
     private let metrics: ServerMetrics
-    private let news: News
+    private let changes: ChangeSignal
     let rules: ActiveRules
     /// A copy of the database that can be read instead.
     let standby: Standby?
@@ -26,7 +26,8 @@ struct Ledger: Sendable {
     var isShared: Bool { database.dialect != .sqlite }
 
     init(
-        database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics, news: News,
+        database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics,
+        changes: ChangeSignal,
         rules: ActiveRules, standby: Standby? = nil
     ) {
         self.database = database
@@ -34,7 +35,7 @@ struct Ledger: Sendable {
         self.cache = cache
         headers = SignedHeaders(database: database)
         self.metrics = metrics
-        self.news = news
+        self.changes = changes
         self.rules = rules
         self.standby = standby
     }
@@ -76,7 +77,7 @@ struct Ledger: Sendable {
         for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in settled.departed { cache.remove(key) }
         for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
-        news.tell()
+        changes.send()
         return settled.result
     }
 
@@ -112,8 +113,8 @@ struct Ledger: Sendable {
         }
     }
 
-    func transaction(_ connection: any SQLConnection, on book: Book) -> LedgerTransaction {
-        LedgerTransaction(connection, book: book, rules: rules[book.app], now: clock.now().wholeMillisecond)
+    func transaction(_ connection: any SQLConnection, on ledgerID: LedgerID) -> LedgerTransaction {
+        LedgerTransaction(connection, ledgerID: ledgerID, rules: rules[ledgerID.app], now: clock.now().wholeMillisecond)
     }
 
     // MARK: - Reading
@@ -141,7 +142,7 @@ struct Ledger: Sendable {
     func reading(
         of key: CustomerKey, at now: Date, _ connection: any SQLConnection, keep: (StoredAnswer) -> Void
     ) throws -> Reading {
-        let transaction = transaction(connection, on: key.book)
+        let transaction = transaction(connection, on: key.ledgerID)
         if let stored = try transaction.stored(key.customer) {
             if stored.isValid(at: now, skew: skew) {
                 keep(stored)
@@ -156,14 +157,14 @@ struct Ledger: Sendable {
             return try transaction.continued(stored, of: customer).map { .answer($0) } ?? .needsRefresh
         }
         if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
-        return .answer(StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
+        return .answer(StoredAnswer(ofUnknown: key.customer, in: key.ledgerID.environment, at: now))
     }
 
     /// Computes the answer of a customer anew where it has to be, and keeps it.
     func refresh(_ key: CustomerKey) async throws -> StoredAnswer {
         try await rules.refresh(from: database)
         return try await write { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer, isReading: true)
             transaction.continuing.insert(customer)
             return try finish(transaction, asking: customer, &outcome)
@@ -200,34 +201,34 @@ struct Ledger: Sendable {
         answering environment: StoreEnvironment, as request: IdempotentRequest?,
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        let answered = Book(app: app, environment: environment)
+        let answered = LedgerID(app: app, environment: environment)
         let (foreseen, facts) = try foresee(try headers.numbered(facts), by: customer, in: answered)
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
         return try await write(once: request) { connection, outcome in
             var recorded = Recorded()
             var answer: StoredAnswer?
-            for book in environments.map({ Book(app: app, environment: $0) }) {
-                var transaction = transaction(connection, on: book)
-                if book == answered { transaction.foreseen = foreseen }
-                let own = facts.filter { $0.environment == book.environment }
+            for ledgerID in environments.map({ LedgerID(app: app, environment: $0) }) {
+                var transaction = transaction(connection, on: ledgerID)
+                if ledgerID == answered { transaction.foreseen = foreseen }
+                let own = facts.filter { $0.environment == ledgerID.environment }
                 try transaction.lock(forAppending: own, by: customer)
                 let known = try customer.map { (asked: $0, customer: try transaction.register($0, isPresenting: true)) }
                 for fact in own {
                     try Self.record(fact, by: known, in: &transaction, &recorded)
                 }
-                if let document, document.environment == book.environment, !recorded.acknowledged.isEmpty {
+                if let document, document.environment == ledgerID.environment, !recorded.acknowledged.isEmpty {
                     try transaction.keep(document, about: Set(facts.map(\.original)))
                 }
                 // A request of which nothing was true leaves no customer behind.
                 var isUnknown = false
                 if recorded.acknowledged.isEmpty, let known { isUnknown = transaction.unregister(known.customer) }
-                let asked = book.environment == environment ? known?.customer : nil
+                let asked = ledgerID.environment == environment ? known?.customer : nil
                 try settle(transaction, asking: isUnknown ? nil : asked, &outcome)
                 if let asked {
                     answer =
                         isUnknown
                         ? StoredAnswer(ofUnknown: asked, in: environment, at: transaction.now)
-                        : outcome.answers[CustomerKey(book: book, customer: asked)]
+                        : outcome.answers[CustomerKey(ledgerID: ledgerID, customer: asked)]
                 }
             }
             return try respond(recorded, answer)
@@ -236,13 +237,13 @@ struct Ledger: Sendable {
 
     /// Works out what somebody who may be new here presents, on whatever thread this is.
     private func foresee(
-        _ facts: [PresentedFact], by customer: CustomerID?, in book: Book
+        _ facts: [PresentedFact], by customer: CustomerID?, in ledgerID: LedgerID
     ) throws -> (FirstPurchases?, [PresentedFact]) {
-        guard let customer, cache.answer(for: CustomerKey(book: book, customer: customer)) == nil,
-            facts.allSatisfy({ $0.environment == book.environment })
+        guard let customer, cache.answer(for: CustomerKey(ledgerID: ledgerID, customer: customer)) == nil,
+            facts.allSatisfy({ $0.environment == ledgerID.environment })
         else { return (nil, facts) }
         let foreseen = FirstPurchases(
-            of: customer, facts, in: book, by: rules[book.app], at: clock.now().wholeMillisecond)
+            of: customer, facts, in: ledgerID, by: rules[ledgerID.app], at: clock.now().wholeMillisecond)
         let sealed = try facts.map { fact in
             var fact = fact
             fact.sealedSource = try SealedSource(fact.sourceBehindHeader, authenticating: fact.row.digest)
@@ -286,7 +287,7 @@ struct Ledger: Sendable {
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer)
             try transaction.add(grant, to: customer)
             return try respond(try finish(transaction, asking: customer, &outcome))
@@ -296,7 +297,7 @@ struct Ledger: Sendable {
     /// Takes a grant back; `nil` when the customer has no such grant.
     func withdrawGrant(_ id: String, of key: CustomerKey) async throws -> StoredAnswer? {
         try await write { connection, outcome in
-            var transaction = transaction(connection, on: key.book)
+            var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.withdrawGrant(id, of: customer) else { return nil }
             return try finish(transaction, asking: customer, &outcome)
@@ -309,11 +310,11 @@ struct Ledger: Sendable {
     ) throws {
         var transaction = transaction
         for (customer, answer) in try transaction.settle(asking: asked) {
-            outcome.answers[CustomerKey(book: transaction.book, customer: customer)] = answer
+            outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: customer)] = answer
         }
         outcome.appended.merge(transaction.appended, uniquingKeysWith: +)
         for customer in transaction.departed {
-            outcome.departed.insert(CustomerKey(book: transaction.book, customer: customer))
+            outcome.departed.insert(CustomerKey(ledgerID: transaction.ledgerID, customer: customer))
         }
     }
 
@@ -322,7 +323,7 @@ struct Ledger: Sendable {
         _ transaction: LedgerTransaction, asking asked: CustomerID, _ outcome: inout Outcome
     ) throws -> StoredAnswer {
         try settle(transaction, asking: asked, &outcome)
-        guard let answer = outcome.answers[CustomerKey(book: transaction.book, customer: asked)] else {
+        guard let answer = outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: asked)] else {
             throw EntitlementServerError(.internalInconsistency, "The customer's answer was not computed.")
         }
         return answer

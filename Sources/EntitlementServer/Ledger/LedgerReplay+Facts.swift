@@ -46,7 +46,7 @@ extension LedgerReplay {
 extension LedgerTransaction {
     /// Returns in what a row of facts differs from what its source says. `nil` if it does not differ.
     fileprivate func fault(of row: SQLRow, sealing source: [UInt8]) throws -> String? {
-        let readings = try PresentedFact.readings(of: source, in: row, of: book)
+        let readings = try PresentedFact.readings(of: source, in: row, of: ledgerID)
         guard let fact = readings.first, try row["digest"] == fact.row.digest else { return "is not what was signed" }
         var columns: [String] = []
         func compare(_ column: String, _ said: String?) throws {
@@ -122,12 +122,14 @@ extension PresentedFact {
     /// the first ledgers also took names that are not in Unicode's form NFC.
     ///
     /// Throws for a source that cannot be read in the format of its row.
-    fileprivate static func readings(of source: [UInt8], in row: SQLRow, of book: Book) throws -> [PresentedFact] {
+    fileprivate static func readings(of source: [UInt8], in row: SQLRow, of ledgerID: LedgerID) throws
+        -> [PresentedFact]
+    {
         guard let format = FactFormat(rawValue: try row["format"]) else { throw unreadable }
         let isTransaction = try row["kind"] == FactRow.transaction
         switch format {
-        case .jws: return try signed(source, isTransaction, of: book)
-        case .web: return try web(source, isTransaction, of: book)
+        case .jws: return try signed(source, isTransaction, of: ledgerID)
+        case .web: return try web(source, isTransaction, of: ledgerID)
         case .receipt:
             guard isTransaction else { throw unreadable }
             let purchase = try AppReceipt.InAppPurchase(readFrom: JSONValue(parsing: source))
@@ -136,7 +138,7 @@ extension PresentedFact {
                 purchase, creationDate: Date(milliseconds: try row["signed_at"]), digest: try row["digest"])
             return [
                 PresentedFact(
-                    content: .transaction(fact), environment: book.environment, format: .receipt, source: source,
+                    content: .transaction(fact), environment: ledgerID.environment, format: .receipt, source: source,
                     orderID: purchase.webOrderLineItemID, index: 0)
             ]
         }
@@ -148,7 +150,9 @@ extension PresentedFact {
     /// A name that any rule allows, in the place of one that today's rules refuse.
     private static let anyName = "product"
 
-    private static func signed(_ source: [UInt8], _ isTransaction: Bool, of book: Book) throws -> [PresentedFact] {
+    private static func signed(_ source: [UInt8], _ isTransaction: Bool, of ledgerID: LedgerID) throws
+        -> [PresentedFact]
+    {
         let payload = try FactFormat.jws.payload(of: source)
         let digest = SHA256.hash(payload)
         var json = try JSONValue(parsing: payload)
@@ -161,7 +165,7 @@ extension PresentedFact {
             if let product { fact.productID = ProductID(unchecked: product) }
             return [
                 PresentedFact(
-                    content: .transaction(fact), environment: storeEnvironment(said.environment, of: book),
+                    content: .transaction(fact), environment: storeEnvironment(said.environment, of: ledgerID),
                     source: source, orderID: said.webOrderLineItemId, index: 0)
             ]
         }
@@ -171,17 +175,17 @@ extension PresentedFact {
         former.renewsTo = said.autoRenewProductId.map { ProductID(unchecked: $0) }
         return [fact, former].map {
             PresentedFact(
-                content: .renewal($0), environment: storeEnvironment(said.environment, of: book), source: source,
+                content: .renewal($0), environment: storeEnvironment(said.environment, of: ledgerID), source: source,
                 index: 0)
         }
     }
 
-    private static func storeEnvironment(_ said: AppStoreEnvironment?, of book: Book) -> StoreEnvironment {
-        said.map { StoreEnvironment(apple: $0.rawValue) } ?? book.environment
+    private static func storeEnvironment(_ said: AppStoreEnvironment?, of ledgerID: LedgerID) -> StoreEnvironment {
+        said.map { StoreEnvironment(apple: $0.rawValue) } ?? ledgerID.environment
     }
 
-    private static func web(_ source: [UInt8], _ isTransaction: Bool, of book: Book) throws -> [PresentedFact] {
-        let readings = try webPurchase(source).facts(source, in: book.environment).filter { fact in
+    private static func web(_ source: [UInt8], _ isTransaction: Bool, of ledgerID: LedgerID) throws -> [PresentedFact] {
+        let readings = try webPurchase(source).facts(source, in: ledgerID.environment).filter { fact in
             if case .transaction = fact.content { isTransaction } else { !isTransaction }
         }
         guard !readings.isEmpty else { throw unreadable }

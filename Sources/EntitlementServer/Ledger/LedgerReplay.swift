@@ -80,7 +80,7 @@ package struct LedgerReplay: Sendable {
         self.apps = apps
         ledger = Ledger(
             database: database, clock: clock, cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
-            news: News(clock: SystemClock()),
+            changes: ChangeSignal(clock: SystemClock()),
             rules: ActiveRules(AppRules.of(apps)))
     }
 
@@ -127,7 +127,7 @@ package struct LedgerReplay: Sendable {
         }
         try pages(of: "event", by: ["sequence"], from: [.integer(.min)]) { connection, row in
             let transaction = try transaction(connection, row)
-            let event = try LedgerEvent(row, in: transaction.book)
+            let event = try LedgerEvent(row, in: transaction.ledgerID)
             if !event.isWhole { report.add(transaction.difference("event \(event.id)", "is not what was written")) }
         }
         let start: [SQLValue] = [.text(""), .text(""), .text("")]
@@ -189,9 +189,9 @@ package struct LedgerReplay: Sendable {
     }
 
     func transaction(_ connection: any SQLConnection, _ row: SQLRow) throws -> LedgerTransaction {
-        let book = Book(
+        let ledgerID = LedgerID(
             app: BundleID(unchecked: try row["app"]), environment: StoreEnvironment(rawValue: try row["environment"]))
-        return ledger.transaction(connection, on: book)
+        return ledger.transaction(connection, on: ledgerID)
     }
 
     private func check(purchase row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
@@ -229,7 +229,8 @@ package struct LedgerReplay: Sendable {
             WHERE spending.redemption = ?1 AND spending.app = ?2 AND spending.environment = ?3 AND spending.credit = ?4
             """,
             [
-                .integer(sequence), .text(transaction.book.app.rawValue), .text(transaction.book.environment.rawValue),
+                .integer(sequence), .text(transaction.ledgerID.app.rawValue),
+                .text(transaction.ledgerID.environment.rawValue),
                 .text(try row["credit"]),
             ])
         let customer = CustomerID(unchecked: try row["customer"])
@@ -242,7 +243,7 @@ package struct LedgerReplay: Sendable {
         } else if debt > 0 {
             report.add(
                 Debt(
-                    app: transaction.book.app, environment: transaction.book.environment,
+                    app: transaction.ledgerID.app, environment: transaction.ledgerID.environment,
                     customer: customer, credit: try row["credit"], amount: Int(debt)))
         }
     }
@@ -295,7 +296,7 @@ package struct LedgerReplay: Sendable {
             return
         }
         let answer = transaction.rules.reducer.customer(
-            customer, in: transaction.book.environment, state, at: instant)
+            customer, in: transaction.ledgerID.environment, state, at: instant)
         if try row["content_digest"] != answer.contentDigest {
             report.add(transaction.difference("customer \(customer)", "is answered otherwise than its facts say"))
         } else if stored.validUntil?.milliseconds != answer.validUntil?.milliseconds {
@@ -306,6 +307,6 @@ package struct LedgerReplay: Sendable {
 
 extension LedgerTransaction {
     func difference(_ subject: String, _ reason: String) -> LedgerReplay.Difference {
-        .init(app: book.app, environment: book.environment, subject: subject, reason: reason)
+        .init(app: ledgerID.app, environment: ledgerID.environment, subject: subject, reason: reason)
     }
 }

@@ -24,7 +24,7 @@ extension LedgerTransaction {
             return (
                 answer,
                 answer.isWhole(around: try row["content_digest"])
-                    && answer.isAbout(customer.rawValue, book.environment.rawValue)
+                    && answer.isAbout(customer.rawValue, ledgerID.environment.rawValue)
             )
         }
     }
@@ -75,7 +75,7 @@ extension LedgerTransaction {
         if newcomers[customer] != nil {
             let first = try firstAnswer(of: customer)
             try insert(customer, with: first.stored, first.digest)
-            if !first.isEmpty { try tell(.updated, of: customer, first.stored.bytes) }
+            if !first.isEmpty { try addEvent(.updated, of: customer, first.stored.bytes) }
             return first.stored
         }
         let row = try connection.first(
@@ -91,7 +91,7 @@ extension LedgerTransaction {
         let lastEnd =
             isContinuing(customer) ? self.lastEnd(after: end.map(Date.init(milliseconds:)), customer, state) : nil
         let instant = lastEnd ?? (isAhead ? from : nil) ?? now
-        let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
+        let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
@@ -120,7 +120,7 @@ extension LedgerTransaction {
                 .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
                 .blob(digest), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
         // Somebody who was only asked about has nothing that could have changed, nor has an answer that was damaged.
-        if saysTheSame != true, revision > 0 || !answer.isEmpty { try tell(.updated, of: customer, fresh.bytes) }
+        if saysTheSame != true, revision > 0 || !answer.isEmpty { try addEvent(.updated, of: customer, fresh.bytes) }
         return fresh
     }
 
@@ -133,7 +133,7 @@ extension LedgerTransaction {
         guard var instant = first, instant > Date(milliseconds: 0), instant <= now else { return nil }
         // A bound, in case facts say ends without end.
         for _ in 0..<1000 {
-            let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
+            let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
             guard let next = answer.validUntil, next > instant, next <= now else { return instant }
             instant = next
         }
@@ -147,7 +147,7 @@ extension LedgerTransaction {
         guard epoch != nil, stored.revision > 0 else { return nil }
         let state = try state(of: customer)
         guard let instant = lastEnd(after: stored.validUntil, customer, state) else { return nil }
-        let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
+        let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
         let longer = stored.ending(at: answer.validUntil)
@@ -156,7 +156,7 @@ extension LedgerTransaction {
     }
 
     private func answer(of customer: CustomerID, at instant: Date) throws -> Customer {
-        rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: instant)
+        rules.reducer.customer(customer, in: ledgerID.environment, try state(of: customer), at: instant)
     }
 
     private func firstAnswer(of customer: CustomerID) throws -> FirstAnswer {
@@ -178,7 +178,7 @@ extension LedgerTransaction {
         case erased = "customer.erased"
     }
 
-    func tell(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {
+    func addEvent(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {
         try connection.perform(
             """
             INSERT INTO event (app, environment, customer, type, body, created_at, digest)
@@ -186,7 +186,8 @@ extension LedgerTransaction {
             """,
             values(
                 .text(customer.rawValue), .text(type.rawValue), .blob(body), .integer(now.milliseconds),
-                .blob(LedgerEvent.digest(of: type.rawValue, body, about: customer, in: book, at: now.milliseconds))))
+                .blob(LedgerEvent.digest(of: type.rawValue, body, about: customer, in: ledgerID, at: now.milliseconds)))
+        )
     }
 
     /// All that the book holds about a customer, folded. The cross join keeps SQLite from starting at the facts: it knows

@@ -106,7 +106,7 @@ extension Ledger {
             for row in rows {
                 guard let app = BundleID(rawValue: try row["app"]) else { continue }
                 let environment = StoreEnvironment(rawValue: try row["environment"])
-                var transaction = transaction(connection, on: Book(app: app, environment: environment))
+                var transaction = transaction(connection, on: LedgerID(app: app, environment: environment))
                 let source: [UInt8] = try row["source_bytes"]
                 let digest: [UInt8] = try row["digest"]
                 let payload = try JSONValue(parsing: try FactFormat.jws.payload(of: source))

@@ -8,7 +8,7 @@ import StoreModel
 /// Collects the customers whose answer changes; `settle` computes those answers once, at the end.
 struct LedgerTransaction {
     let connection: any SQLConnection
-    let book: Book
+    let ledgerID: LedgerID
     let rules: AppRules
     /// Of the rules; `nil` where one server alone has the database.
     let epoch: Int64?
@@ -35,9 +35,9 @@ struct LedgerTransaction {
     /// Purchases that have a row for the lock alone: nothing of them is in the book yet.
     var unwritten: Set<TransactionID> = []
 
-    init(_ connection: any SQLConnection, book: Book, rules: ActiveRules.Entry, now: Date) {
+    init(_ connection: any SQLConnection, ledgerID: LedgerID, rules: ActiveRules.Entry, now: Date) {
         self.connection = connection
-        self.book = book
+        self.ledgerID = ledgerID
         self.rules = rules.rules
         epoch = rules.epoch
         self.now = now
@@ -45,7 +45,7 @@ struct LedgerTransaction {
 
     /// The two placeholders every statement begins with, `?1` and `?2`.
     func values(_ more: SQLValue...) -> [SQLValue] {
-        [.text(book.app.rawValue), .text(book.environment.rawValue)] + more
+        [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)] + more
     }
 
     // MARK: - Facts
@@ -472,7 +472,7 @@ struct LedgerTransaction {
     private func isActive(_ original: TransactionID) throws -> Bool {
         var state = CustomerState()
         try fold(original, into: &state)
-        return rules.reducer.customer("anybody", in: book.environment, state, at: now).features.contains(
+        return rules.reducer.customer("anybody", in: ledgerID.environment, state, at: now).features.contains(
             where: \.isActive)
     }
 

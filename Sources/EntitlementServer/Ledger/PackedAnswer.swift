@@ -19,7 +19,9 @@ struct PackedAnswer: @unchecked Sendable {
     private let memory: ManagedBuffer<Head, UInt8>
 
     init(_ answer: StoredAnswer, of key: CustomerKey) {
-        let (customer, app, environment) = (key.customer.rawValue, key.book.app.rawValue, key.book.environment.rawValue)
+        let (customer, app, environment) = (
+            key.customer.rawValue, key.ledgerID.app.rawValue, key.ledgerID.environment.rawValue
+        )
         let texts = [customer, app, environment, answer.etag]
         let count = texts.reduce(answer.bytes.count) { $0 + $1.utf8.count }
         memory = .create(minimumCapacity: count) { _ in
@@ -49,8 +51,8 @@ struct PackedAnswer: @unchecked Sendable {
             var next = UnsafePointer(start)
             let counts = head.pointee.counts
             return Self.skip(key.customer.rawValue, counts.customer, &next)
-                && Self.skip(key.book.app.rawValue, counts.app, &next)
-                && Self.skip(key.book.environment.rawValue, counts.environment, &next)
+                && Self.skip(key.ledgerID.app.rawValue, counts.app, &next)
+                && Self.skip(key.ledgerID.environment.rawValue, counts.environment, &next)
         }
     }
 

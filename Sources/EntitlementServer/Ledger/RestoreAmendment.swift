@@ -45,7 +45,7 @@ package struct RestoreAmendment: Sendable {
 
     /// A customer who was erased.
     private struct Erased: Hashable {
-        let book: Book
+        let ledgerID: LedgerID
         let pseudonym: CustomerID
     }
 
@@ -82,7 +82,7 @@ package struct RestoreAmendment: Sendable {
     /// The last event that is still there of before the last restore that gave ids beyond a time.
     private let lastBefore: Int64
     private let events: [NumberedEvent]
-    private let books: [Book]
+    private let ledgerIDs: [LedgerID]
     private let isWhole: Bool
 
     /// Whether customers were erased from the ledger that was read.
@@ -109,7 +109,7 @@ package struct RestoreAmendment: Sendable {
         var events: [NumberedEvent] = []
         try NumberedEvent.each(connection) { events.append($0) }
         self.events = events
-        books = try Self.books(connection)
+        ledgerIDs = try Self.ledgerIDs(connection)
     }
 
     /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
@@ -119,7 +119,7 @@ package struct RestoreAmendment: Sendable {
         try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
-            news: News(clock: SystemClock()), rules: ActiveRules([BundleID: AppRules]()))
+            changes: ChangeSignal(clock: SystemClock()), rules: ActiveRules([BundleID: AppRules]()))
         try await ledger.sealOpenFacts()
         let (changes, hasForgotten) = try await database.write { connection in
             var changes = Changes()
@@ -128,7 +128,7 @@ package struct RestoreAmendment: Sendable {
             let isUnknown = changes.isOfAnotherLedger || changes.isIncomplete
             let last = isUnknown ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
             // First, so that no event of an erasure gets an id that another event had.
-            try Self.skipEvents(after: last, of: books, connection)
+            try Self.skipEvents(after: last, of: ledgerIDs, connection)
             try mergeKeys(connection, &changes)
             let hasForgotten = try repeatErasures(connection, &changes)
             return (changes, hasForgotten)
@@ -190,7 +190,7 @@ package struct RestoreAmendment: Sendable {
     package static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
         try database.migrate(Schema.migrations(for: database.dialect))
         try await database.write { connection in
-            try skipEvents(after: assumedLastEvent(at: now), of: books(connection), connection)
+            try skipEvents(after: assumedLastEvent(at: now), of: ledgerIDs(connection), connection)
         }
     }
 
@@ -204,9 +204,9 @@ package struct RestoreAmendment: Sendable {
         return try row?["seq"] ?? 0
     }
 
-    private static func books(_ connection: any SQLConnection) throws -> [Book] {
+    private static func ledgerIDs(_ connection: any SQLConnection) throws -> [LedgerID] {
         try connection.query("SELECT DISTINCT app, environment FROM customer").map { row in
-            Book(
+            LedgerID(
                 app: BundleID(unchecked: try row["app"]),
                 environment: StoreEnvironment(rawValue: try row["environment"]))
         }
@@ -214,7 +214,8 @@ package struct RestoreAmendment: Sendable {
 
     /// Gives the next event an id beyond `last`, and marks all before it as thrown away, so that streams which name a lost
     /// one learn of it. Changes nothing where no event was lost.
-    private static func skipEvents(after last: Int64, of books: [Book], _ connection: any SQLConnection) throws {
+    private static func skipEvents(after last: Int64, of ledgerIDs: [LedgerID], _ connection: any SQLConnection) throws
+    {
         let present = try lastEvent(connection)
         guard last > present, last < .max else { return }
         let next = SQLValue.integer(last + 1)
@@ -222,12 +223,12 @@ package struct RestoreAmendment: Sendable {
         if changed == 0 {
             try connection.perform("INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ?1)", [next])
         }
-        for book in Set(try books + Self.books(connection)) {
+        for ledgerID in Set(try ledgerIDs + Self.ledgerIDs(connection)) {
             try connection.perform(
                 """
                 INSERT INTO event_horizon (app, environment, sequence) VALUES (?1, ?2, ?3)
                 ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence
-                """, [.text(book.app.rawValue), .text(book.environment.rawValue), next])
+                """, [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), next])
         }
     }
 
@@ -283,7 +284,7 @@ package struct RestoreAmendment: Sendable {
         Set(
             try connection.query("SELECT app, environment, id FROM customer WHERE erased_at IS NOT NULL").map { row in
                 Erased(
-                    book: Book(
+                    ledgerID: LedgerID(
                         app: BundleID(unchecked: try row["app"]),
                         environment: StoreEnvironment(rawValue: try row["environment"])),
                     pseudonym: CustomerID(unchecked: try row["id"]))
@@ -294,19 +295,19 @@ package struct RestoreAmendment: Sendable {
     private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws -> Bool {
         let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
         let since = erasedNames.filter { !before.contains($0) }
-        let nameless = erased.subtracting(erasedNames.map { Erased(book: $0.book, pseudonym: $0.pseudonym) })
+        let nameless = erased.subtracting(erasedNames.map { Erased(ledgerID: $0.ledgerID, pseudonym: $0.pseudonym) })
         changes.unknownErasures = nameless.subtracting(try Self.erased(connection)).count
         var forgotten = 0
-        for (book, names) in Dictionary(grouping: since, by: \.book) {
+        for (ledgerID, names) in Dictionary(grouping: since, by: \.ledgerID) {
             let index = ErasedNames(names)
-            for (customer, name) in try index.customers(of: book, connection) {
+            for (customer, name) in try index.customers(of: ledgerID, connection) {
                 try Self.erase(customer, as: name, connection)
                 changes.erasedCustomers += 1
             }
             // A purchase that waits for a customer whom the backup does not know.
-            for (token, name) in try index.tokens(in: book, connection) {
+            for (token, name) in try index.tokens(in: ledgerID, connection) {
                 var transaction = LedgerTransaction(
-                    connection, book: book, rules: ActiveRules.Entry(), now: name.erasedAt)
+                    connection, ledgerID: ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
                 guard try transaction.bearer(of: token) == nil else { continue }
                 let customer = try transaction.register(CustomerID(unchecked: token.wireText))
                 // Who had it by a claim has it no more. The server computes their answers anew.
@@ -318,8 +319,8 @@ package struct RestoreAmendment: Sendable {
                 try Self.erase(customer, as: name, connection)
                 changes.erasedCustomers += 1
             }
-            for customer in try index.askers(in: book, connection) {
-                forgotten += try IdempotentRequest.forget(customer, of: book, connection)
+            for customer in try index.askers(in: ledgerID, connection) {
+                forgotten += try IdempotentRequest.forget(customer, of: ledgerID, connection)
             }
             for name in names { try name.keep(connection) }
         }
@@ -327,8 +328,9 @@ package struct RestoreAmendment: Sendable {
     }
 
     private static func erase(_ customer: CustomerID, as name: ErasedName, _ connection: any SQLConnection) throws {
-        let pseudonym = try unused(name.pseudonym, in: name.book, connection)
-        var transaction = LedgerTransaction(connection, book: name.book, rules: ActiveRules.Entry(), now: name.erasedAt)
+        let pseudonym = try unused(name.pseudonym, in: name.ledgerID, connection)
+        var transaction = LedgerTransaction(
+            connection, ledgerID: name.ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
         _ = try transaction.erase(customer, leaving: pseudonym)
         // The answer names the customer. The server computes it anew when it is asked for.
         try connection.execute(
@@ -340,12 +342,12 @@ package struct RestoreAmendment: Sendable {
 
     /// The pseudonym, or one that begins so: two customers of a backup may have become one before they were erased.
     private static func unused(
-        _ pseudonym: CustomerID, in book: Book, _ connection: any SQLConnection
+        _ pseudonym: CustomerID, in ledgerID: LedgerID, _ connection: any SQLConnection
     ) throws -> CustomerID {
         var (name, number) = (pseudonym.rawValue, 1)
         while try connection.first(
             "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
-            [.text(book.app.rawValue), .text(book.environment.rawValue), .text(name)]) != nil
+            [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(name)]) != nil
         {
             number += 1
             name = "\(pseudonym)-\(number)"
@@ -372,13 +374,13 @@ private struct ErasedNames {
     }
 
     /// The customers who have one of the names, each once.
-    func customers(of book: Book, _ connection: any SQLConnection) throws -> [(CustomerID, ErasedName)] {
+    func customers(of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [(CustomerID, ErasedName)] {
         var found: [CustomerID: ErasedName] = [:]
         for names in [
             "SELECT id AS name, id AS customer FROM customer WHERE app = ?1 AND environment = ?2 AND erased_at IS NULL",
             "SELECT alias AS name, customer FROM alias WHERE app = ?1 AND environment = ?2",
         ] {
-            try connection.each(names, Self.values(book)) { row in
+            try connection.each(names, Self.values(ledgerID)) { row in
                 guard let erased = erased(try row["name"]) else { return }
                 found[CustomerID(unchecked: try row["customer"])] = erased
             }
@@ -387,13 +389,13 @@ private struct ErasedNames {
     }
 
     /// The tokens of facts that an erased customer had.
-    func tokens(in book: Book, _ connection: any SQLConnection) throws -> [(UUID, ErasedName)] {
+    func tokens(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [(UUID, ErasedName)] {
         var found: [(UUID, ErasedName)] = []
         try connection.each(
             """
             SELECT DISTINCT app_account_token AS token FROM fact
             WHERE app = ?1 AND environment = ?2 AND app_account_token IS NOT NULL
-            """, Self.values(book)
+            """, Self.values(ledgerID)
         ) { row in
             let text: String = try row["token"]
             if let token = UUID(text: text), let erased = erased(text) { found.append((token, erased)) }
@@ -402,13 +404,13 @@ private struct ErasedNames {
     }
 
     /// The names under which answers are kept.
-    func askers(in book: Book, _ connection: any SQLConnection) throws -> [CustomerID] {
+    func askers(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [CustomerID] {
         var found: [CustomerID] = []
         try connection.each(
             """
             SELECT customer AS name FROM idempotency_key WHERE app = ?1 AND environment = ?2
             UNION SELECT asker FROM idempotency_key WHERE app = ?1 AND environment = ?2
-            """, Self.values(book)
+            """, Self.values(ledgerID)
         ) { row in
             let name: String = try row["name"]
             if erased(name) != nil { found.append(CustomerID(unchecked: name)) }
@@ -416,7 +418,7 @@ private struct ErasedNames {
         return found
     }
 
-    private static func values(_ book: Book) -> [SQLValue] {
-        [.text(book.app.rawValue), .text(book.environment.rawValue)]
+    private static func values(_ ledgerID: LedgerID) -> [SQLValue] {
+        [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)]
     }
 }

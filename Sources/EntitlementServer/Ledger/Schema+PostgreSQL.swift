@@ -1,7 +1,7 @@
 import SQLStorage
 
 extension Schema {
-    /// The tables as they are on PostgreSQL, which begins with this step: what SQLite has after `0016 status pulls`.
+    /// The tables as they are on PostgreSQL, which begins with this step: what SQLite has after `0016 status statusPoller`.
     ///
     /// Strings compare by bytes, as on SQLite. Two tables exist only here: `token`, see `LedgerTransaction.lock(tokens:)`,
     /// and `feed`, see `FeedSequencer`.

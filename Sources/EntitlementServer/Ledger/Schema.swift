@@ -130,7 +130,7 @@ enum Schema {
         repeatedErasures,
         deliveries,
         erasedBefore,
-        statusQuestions,
+        statusPolls,
         answerDigests,
         LedgerEvent.digests,
     ]

@@ -26,7 +26,7 @@ final class Standby: Sendable {
     }
 
     /// Looks how far the copy is behind.
-    func look() async throws {
+    func update() async throws {
         do {
             let row = try await database.lookup(
                 """
@@ -66,7 +66,7 @@ extension Ledger {
     func find(_ key: CustomerKey, atLeast revision: Int64?) async throws -> Found {
         if let revision, let found = try? await findInCopy(key, atLeast: revision) { return found }
         do {
-            if let answer = try await look(for: key, in: database) { return Found(answer: answer) }
+            if let answer = try await storedAnswer(for: key, in: database) { return Found(answer: answer) }
             return Found(answer: try await refresh(key))
         } catch let error as SQLError {
             if let found = try? await findInCopy(key, atLeast: revision ?? 0) { return found }
@@ -76,15 +76,15 @@ extension Ledger {
 
     private func findInCopy(_ key: CustomerKey, atLeast revision: Int64) async throws -> Found? {
         guard let standby, let staleness = standby.staleness,
-            let answer = try await look(for: key, in: standby.database), answer.revision >= max(1, revision)
+            let answer = try await storedAnswer(for: key, in: standby.database), answer.revision >= max(1, revision)
         else { return nil }
         return Found(answer: answer, staleness: staleness)
     }
 
     /// An answer that can be given without writing; `nil` where there is none.
-    private func look(for key: CustomerKey, in database: any SQLDatabase) async throws -> StoredAnswer? {
+    private func storedAnswer(for key: CustomerKey, in database: any SQLDatabase) async throws -> StoredAnswer? {
         let row = try await database.lookup(
-            StoredAnswer.sharedQuery, key.book.values + [.text(key.customer.rawValue)])
+            StoredAnswer.sharedQuery, key.ledgerID.values + [.text(key.customer.rawValue)])
         let now = clock.now().wholeMillisecond
         if let row, let stored = try StoredAnswer(shared: row), stored.isValid(at: now, skew: StoredAnswer.clockSkew) {
             return stored

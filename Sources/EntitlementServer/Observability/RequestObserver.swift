@@ -21,16 +21,16 @@ struct RequestObserver: Sendable {
 
     func observe(
         _ response: HTTPResponse, to request: HTTPRequest, as id: String, of app: BundleID?,
-        since begun: ContinuousClock.Instant, counting figures: EndpointFigures
+        since begun: ContinuousClock.Instant, counting endpointMetrics: EndpointMetrics
     ) {
         let duration = begun.duration(to: .now)
-        figures.count(status: response.status, duration)
+        endpointMetrics.count(status: response.status, duration)
         guard response.status >= 400 || logsEveryRequest else { return }
         let code = response.status >= 400 ? response.body.buffered.flatMap { HTTPProblem(parsing: $0)?.code } : nil
         if let code { metrics.refusals.add(code) }
         log(
             RequestRecord(
-                answeredAt: realClock.now(), requestID: id, endpoint: figures.id, status: response.status,
+                answeredAt: realClock.now(), requestID: id, endpoint: endpointMetrics.id, status: response.status,
                 duration: duration, app: app, code: code,
                 traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) }))
     }

@@ -22,16 +22,16 @@ final class ServerMetrics: Sendable {
         "souk_notifications_total", by: "type", "Notifications of the App Store that are true, repetitions included.")
     let webhookAttempts = Counter(
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by what came of them.")
-    private let endpoints = Locked<[EndpointFigures]>([])
+    private let endpoints = Locked<[EndpointMetrics]>([])
     private let gauges = Locked<[Gauge]>([])
 
     /// The figures of an endpoint, made when they are first asked for.
-    func endpoint(_ id: String) -> EndpointFigures {
+    func endpoint(_ id: String) -> EndpointMetrics {
         endpoints.withLock { endpoints in
             if let known = endpoints.first(where: { $0.id == id }) { return known }
-            let figures = EndpointFigures(id: id)
-            endpoints.append(figures)
-            return figures
+            let endpointMetrics = EndpointMetrics(id: id)
+            endpoints.append(endpointMetrics)
+            return endpointMetrics
         }
     }
 
@@ -40,7 +40,7 @@ final class ServerMetrics: Sendable {
     /// All figures in Prometheus' text format. Throws what a gauge throws.
     func exposition() throws -> String {
         var text = PrometheusText()
-        EndpointFigures.write(endpoints.withLock { $0 }, to: &text)
+        EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
         for counter in [refusals, facts, rejected, notifications, webhookAttempts] { counter.write(to: &text) }
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, .gauge, gauge.help)

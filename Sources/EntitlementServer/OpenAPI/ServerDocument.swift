@@ -12,7 +12,7 @@ extension OpenAPIDocument {
                 Facts in, answers out. JSON in UTF-8, dates of RFC 3339, money as decimal texts. Members that are not \
                 known are passed over; what is absent is left out, never null, except where null is allowed here.
                 """,
-            tags: [.customers, .facts, .gifts, .news, .provisioning, .server],
+            tags: [.customers, .facts, .gifts, .changes, .provisioning, .server],
             security: Self.schemes,
             operations: endpoints.map { Operation($0, environment) })
     }
@@ -23,7 +23,7 @@ extension OpenAPIDocument {
         .init(
             "customerToken",
             [
-                "type": "apiKey", "in": "header", "name": .string(Gate.customerToken),
+                "type": "apiKey", "in": "header", "name": .string(Authenticator.customerToken),
                 "description": "the customer's own token, beside a public key",
             ]),
         .init("apiKey", ["type": "apiKey", "in": "header", "name": "x-api-key", "description": "the same keys"]),
@@ -34,7 +34,7 @@ extension OpenAPIDocument.Tag {
     static let customers = Self("customers", "who uses the apps, and what they may use")
     static let facts = Self("facts", "what stores and shops say happened")
     static let gifts = Self("gifts", "grants, credits and promotional codes")
-    static let news = Self("news", "what changes, told as it happens")
+    static let changes = Self("news", "what changes, told as it happens")
     static let provisioning = Self(
         "provisioning", "the formats of Palta: feature provisioner, subscriptions tracker, showcase")
     static let server = Self("server", "about the server")
@@ -73,18 +73,20 @@ extension OpenAPIDocument.Operation {
         self.init(endpoint, refusals: Self.refusals(of: endpoint)) { name in
             .init(name, in: .path, .identifier, Self.path[name] ?? name)
         }
-        var headers: [OpenAPIDocument.Header] = [.init(Gate.requestID, .text, "names the case")]
+        var headers: [OpenAPIDocument.Header] = [.init(Authenticator.requestID, .text, "names the case")]
         for status in responses.keys {
             responses[status]?.headers = headers
             if [429, 503].contains(status) {
                 responses[status]?.headers.append(.init("Retry-After", .integer(0...86_400), "in seconds"))
             }
         }
-        if case .admitted(let access, let credential, _) = endpoint.handler {
+        if case .authorized(let access, let credential, _) = endpoint.handler {
             security = Self.security(access, credential)
             parameters.append(
-                .init(Gate.environmentHeader, in: .header, environment, "which facts; the server's first when absent"))
-            headers.append(.init(Gate.environmentHeader, environment, "which facts this is about"))
+                .init(
+                    Authenticator.environmentHeader, in: .header, environment,
+                    "which facts; the server's first when absent"))
+            headers.append(.init(Authenticator.environmentHeader, environment, "which facts this is about"))
         }
         if endpoint.isIdempotent {
             parameters.append(
@@ -134,7 +136,7 @@ extension OpenAPIDocument.Operation {
             add(409, "idempotency_in_progress")
             add(422, "idempotency_mismatch")
         }
-        guard case .admitted(let access, _, _) = endpoint.handler else { return codes }
+        guard case .authorized(let access, _, _) = endpoint.handler else { return codes }
         if !codes[400, default: []].contains("malformed") { add(400, "malformed") }
         add(401, "missing_key", "unknown_key")
         add(403, "app_not_served")

@@ -80,7 +80,7 @@ extension Refusal {
     /// Takes the place of an answer, whose request keeps its name.
     fileprivate func response(to answer: HTTPResponse) -> HTTPResponse {
         var response = self.response
-        if let id = answer.headers[Gate.requestID] { response.headers.add(Gate.requestID, id) }
+        if let id = answer.headers[Authenticator.requestID] { response.headers.add(Authenticator.requestID, id) }
         return response
     }
 

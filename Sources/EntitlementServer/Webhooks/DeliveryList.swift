@@ -22,9 +22,9 @@ struct DeliveryList {
         """
 
     let connection: any SQLConnection
-    let book: Book
+    let ledgerID: LedgerID
 
-    private var values: [SQLValue] { [.text(book.app.rawValue), .text(book.environment.rawValue)] }
+    private var values: [SQLValue] { [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)] }
 
     /// Newest first, before delivery `id`.
     func page(_ states: [State], before id: Int64, limit: Int) throws -> [SQLRow] {

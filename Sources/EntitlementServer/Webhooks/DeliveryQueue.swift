@@ -177,7 +177,7 @@ struct DeliveryQueue: Sendable {
             [.integer(sequence)])
         return try row.map { row in
             let environment = StoreEnvironment(rawValue: try row["environment"])
-            return try LedgerEvent(row, in: Book(app: webhook.app, environment: environment))
+            return try LedgerEvent(row, in: LedgerID(app: webhook.app, environment: environment))
         }
     }
 
@@ -188,9 +188,9 @@ struct DeliveryQueue: Sendable {
             case .delivered(let status): ("delivered", status, nil, nil)
             case .failed(let status, let error, let again): (again == nil ? "dead" : "due", status, error, again)
             }
-        let line = line(.text(claimed.event.book.environment.rawValue))
+        let line = line(.text(claimed.event.ledgerID.environment.rawValue))
         try await database.write { connection in
-            if due == nil { try lock(connection, claimed.event.book.environment) }
+            if due == nil { try lock(connection, claimed.event.ledgerID.environment) }
             let count = try connection.execute(
                 """
                 UPDATE webhook_delivery SET state = ?3, due_at = ?4, finished_at = ?5, last_status = ?6, last_error = ?7

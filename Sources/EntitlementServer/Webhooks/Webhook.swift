@@ -45,11 +45,11 @@ struct WebhookName: Hashable, Sendable {
     let name: String
 
     /// Whether this webhook has yet to be told of an event of a book, which is `[app, environment]`.
-    func awaits(_ event: Int64, of book: [SQLValue], _ connection: any SQLConnection) throws -> Bool {
-        guard book.first == .text(app.rawValue) else { return false }
+    func awaits(_ event: Int64, of ledgerID: [SQLValue], _ connection: any SQLConnection) throws -> Bool {
+        guard ledgerID.first == .text(app.rawValue) else { return false }
         let cursor = try connection.first(
             "SELECT sequence FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3",
-            book + [.text(name)])
+            ledgerID + [.text(name)])
         if let cursor, try cursor["sequence"] < event { return true }
         return try connection.first(
             """

@@ -11,14 +11,14 @@ struct WebhookSender: Sendable {
     private static let mostHanging = 512
     private static let timeout = Duration.seconds(15)
     /// After how many seconds is looked for what is due, while attempts are under way.
-    private static let look = 1.0
+    private static let recheck = 1.0
     /// As much of an answer as is read; what it says decides nothing.
     private static let maximumAnswer = 64 << 10
 
     let webhook: Webhook
     let queue: DeliveryQueue
     /// Commits, after which something may be due.
-    let news: News
+    let changes: ChangeSignal
     let transport: any HTTPTransport
     let backoff: Backoff
     /// Real time.
@@ -29,7 +29,7 @@ struct WebhookSender: Sendable {
 
     private enum Ended: Sendable {
         case attempt(Result<Void, any Error>)
-        case look
+        case recheck
     }
 
     /// Takes in what is new and attempts what is due. Returns whether there may be more to do at once.
@@ -44,7 +44,7 @@ struct WebhookSender: Sendable {
             var (running, failure, isLooking) = (0, nil as (any Error)?, false)
             // Attempts that were under way at the last mark, a second ago at most. They make room, so that a receiver which
             // hangs for some customers keeps no others waiting.
-            var (hanging, mark) = (0, news.now)
+            var (hanging, mark) = (0, changes.now)
             while true {
                 for delivery in claimed {
                     group.addTask { .attempt(await Self.result { try await attempt(delivery) }) }
@@ -53,10 +53,10 @@ struct WebhookSender: Sendable {
                 claimed = []
                 guard running > 0 else { break }
                 if !isLooking {
-                    let listening = news.listen()
+                    let listening = changes.listen()
                     group.addTask {
-                        _ = await news.wait(for: listening, upTo: Self.look)
-                        return .look
+                        _ = await changes.wait(for: listening, upTo: Self.recheck)
+                        return .recheck
                     }
                     isLooking = true
                 }
@@ -70,9 +70,9 @@ struct WebhookSender: Sendable {
                     // Several at once, so that they share a transaction.
                     room = running - hanging <= width / 2 ? width - (running - hanging) : 0
                     if case .failure(let error) = result { failure = failure ?? error }
-                case .look, nil:
+                case .recheck, nil:
                     isLooking = false
-                    if news.now - mark >= .seconds(Self.look) { (hanging, mark) = (running, news.now) }
+                    if changes.now - mark >= .seconds(Self.recheck) { (hanging, mark) = (running, changes.now) }
                     room = width - (running - hanging)
                 }
                 room = min(room, Self.mostHanging - running)

@@ -37,7 +37,7 @@ public enum WebhookSignature {
     private static let maximumSignatures = 8
 
     /// Why a webhook is not believed.
-    public enum Mistrust: Error, Equatable, Sendable {
+    public enum VerificationError: Error, Equatable, Sendable {
         /// There is no header.
         case missing
         /// The header is not of the form.
@@ -59,7 +59,7 @@ public enum WebhookSignature {
     /// have the secret does not learn how our clock stands.
     public static func check(
         _ header: String?, of body: [UInt8], at instant: Date, secrets: [WebhookSecret]
-    ) throws(Mistrust) {
+    ) throws(VerificationError) {
         guard let header else { throw .missing }
         guard let (time, seconds, codes) = parts(of: header) else { throw .malformed }
         let message = Self.message(time, body)

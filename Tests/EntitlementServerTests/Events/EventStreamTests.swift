@@ -8,7 +8,7 @@ import Testing
 @testable import EntitlementServer
 
 /// One event as a listener reads it.
-struct HeardEvent: Equatable {
+struct ReceivedEvent: Equatable {
     var id: String?
     var type: String?
     var data: JSONValue = .null
@@ -59,10 +59,10 @@ final class EventListener: Sendable {
     }
 
     /// The next `count` events.
-    func events(_ count: Int) async throws -> [HeardEvent] {
-        var heard: [HeardEvent] = []
+    func events(_ count: Int) async throws -> [ReceivedEvent] {
+        var heard: [ReceivedEvent] = []
         while heard.count < count, let chunk = try await stream.next() {
-            heard += String(decoding: chunk, as: UTF8.self).split(separator: "\n\n").compactMap(HeardEvent.init)
+            heard += String(decoding: chunk, as: UTF8.self).split(separator: "\n\n").compactMap(ReceivedEvent.init)
         }
         return heard
     }
@@ -121,9 +121,9 @@ final class EventListener: Sendable {
         for listener in [other, production] { listener.stream.cancel() }
         let heard = try await EventListener(bench, after: "0").events(1)
         #expect(heard.count == 1)
-        let nobody = try bench.service.ledger.events(
-            of: Book(app: ServerBench.app, environment: .production), after: 0, limit: 9)
-        #expect(nobody.isEmpty)
+        let otherEnvironment = try bench.service.ledger.events(
+            of: LedgerID(app: ServerBench.app, environment: .production), after: 0, limit: 9)
+        #expect(otherEnvironment.isEmpty)
         await bench.close()
     }
 
@@ -179,8 +179,8 @@ final class EventListener: Sendable {
         bench.clock.advance(by: 20 * 86400)
         _ = try await bench.grant("new")
         bench.clock.advance(by: 11 * 86400)
-        let chore = try #require(bench.service.chores.first { $0.name == "event retention" })
-        #expect(try await chore.step() == false)
+        let job = try #require(bench.service.jobs.first { $0.name == "event retention" })
+        #expect(try await job.step() == false)
         #expect(try bench.count("event") == 1)
         let response = await bench.service.respond(
             to: HTTPRequest(
@@ -197,12 +197,13 @@ final class EventListener: Sendable {
         stream.cancel()
         for _ in 0..<3 { _ = try await bench.grant("more") }
         bench.clock.advance(by: 40 * 86400)
-        _ = try await chore.step()
+        _ = try await job.step()
         let late = try EventStream(
-            ledger: bench.service.ledger, news: News(clock: bench.realClock),
-            book: Book(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1, for: try bench.admission())
+            ledger: bench.service.ledger, changes: ChangeSignal(clock: bench.realClock),
+            ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1,
+            for: try bench.authorization())
         let greeting = String(decoding: try await late.body.next() ?? [], as: UTF8.self)
-        let notice = greeting.split(separator: "\n\n").compactMap(HeardEvent.init)
+        let notice = greeting.split(separator: "\n\n").compactMap(ReceivedEvent.init)
         #expect(notice.map(\.type) == ["events.expired"] && notice.first?.data["id"] == "1")
         await bench.close()
     }
@@ -248,7 +249,7 @@ final class EventListener: Sendable {
                     text += String(decoding: chunk, as: UTF8.self)
                 }
                 stream.cancel()
-                let heard = text.split(separator: "\n\n").compactMap(HeardEvent.init)
+                let heard = text.split(separator: "\n\n").compactMap(ReceivedEvent.init)
                 #expect(heard.count == 1 && heard.first?.features?.count == round)
                 last = heard.last?.id
             }

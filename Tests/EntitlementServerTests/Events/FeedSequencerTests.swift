@@ -43,7 +43,7 @@ struct FeedSequencerTests {
 
     @Test func `an event that began first and is committed last gets the last number`() async throws {
         try await Self.withDatabase { database in
-            let sequencer = FeedSequencer(database: database, news: News(clock: SystemClock()))
+            let sequencer = FeedSequencer(database: database, changes: ChangeSignal(clock: SystemClock()))
             let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let slow = Task {
                 try await database.write { connection in
@@ -74,7 +74,7 @@ struct FeedSequencerTests {
         var configuration = PostgresDatabase.Configuration()
         configuration.isolation = isCommitted ? .readCommitted : .serializable
         try await Self.withDatabase(configuration) { database in
-            let sequencer = FeedSequencer(database: database, news: News(clock: SystemClock()))
+            let sequencer = FeedSequencer(database: database, changes: ChangeSignal(clock: SystemClock()))
             for customer in ["a", "b", "c"] { try await database.write { try Self.insert(customer, $0) } }
             let (began, goOn) = (Locked(false), DispatchSemaphore(value: 0))
             let erasing = Task {
@@ -112,7 +112,7 @@ struct FeedSequencerTests {
             let isDone = Locked(false)
             let sequencers = (0..<3).map { _ in
                 Task {
-                    let sequencer = FeedSequencer(database: database, news: News(clock: SystemClock()))
+                    let sequencer = FeedSequencer(database: database, changes: ChangeSignal(clock: SystemClock()))
                     while !isDone.withLock({ $0 }) { _ = try await sequencer.step() }
                 }
             }
@@ -128,7 +128,7 @@ struct FeedSequencerTests {
             }
             isDone.withLock { $0 = true }
             for sequencer in sequencers { try await sequencer.value }
-            _ = try await FeedSequencer(database: database, news: News(clock: SystemClock())).step()
+            _ = try await FeedSequencer(database: database, changes: ChangeSignal(clock: SystemClock())).step()
             let events = try Self.numbered(database)
             #expect(Set(events.keys) == Set(1...120))
             for customer in 0..<4 {

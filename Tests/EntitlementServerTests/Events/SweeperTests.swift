@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.onBothEngines) struct SweeperTests {
     private func sweep(_ bench: ServerBench) async throws -> Bool {
-        try await #require(bench.service.chores.first { $0.name == "sweeper" }).step()
+        try await #require(bench.service.jobs.first { $0.name == "sweeper" }).step()
     }
 
     @Test func `an expiry is told although nobody asks`() async throws {
@@ -58,7 +58,7 @@ import Testing
             try $0.execute("UPDATE fact SET summary = 'no JSON' WHERE original_transaction_id = '1'")
         }
         bench.clock.advance(by: 31 * 86400)
-        let sweeper = try #require(bench.service.chores.first { $0.name == "sweeper" })
+        let sweeper = try #require(bench.service.jobs.first { $0.name == "sweeper" })
         for _ in 0..<2 {
             await #expect(throws: (any Error).self) { try await sweeper.step() }
             try await bench.numberEvents()
@@ -78,7 +78,7 @@ import Testing
         let listener = try await EventListener(bench)
         let running = Task { try await bench.service.run() }
         // Chores sleep in real time.
-        await bench.realClock.waiters(atLeast: bench.service.chores.count)
+        await bench.realClock.waiters(atLeast: bench.service.jobs.count)
         bench.clock.advance(by: 365 * 86400)
         bench.realClock.advance(by: 1)
         #expect(try await listener.events(1).first?.data["data"]?["features"]?[0]?["isActive"] == false)
@@ -90,7 +90,7 @@ import Testing
     @Test func `a ledger that fails is reported, and tried again`() async throws {
         let failures = Locked(0)
         let clock = ManualClock()
-        let chore = Chore(name: "c", pause: 5) {
+        let job = BackgroundJob(name: "c", pause: 5) {
             let count = failures.withLock { count in
                 count += 1
                 return count
@@ -100,7 +100,7 @@ import Testing
         }
         let reported = Locked<[String]>([])
         let running = Task {
-            try await chore.run(hearing: News(clock: clock), among: nil) { name, _ in
+            try await job.run(observing: ChangeSignal(clock: clock), among: nil) { name, _ in
                 reported.withLock { $0.append(name) }
             }
         }

@@ -207,13 +207,15 @@ extension ServerBench {
         for signed in [try bench.notification("n"), other, real] {
             #expect(try await bench.notify(signed).status == 200)
         }
-        let books: [String] = try bench.database.read { connection in
+        let ledgerIDs: [String] = try bench.database.read { connection in
             try connection.query("SELECT app, environment FROM document ORDER BY sequence").map {
                 "\(try $0["app"] as String) \(try $0["environment"] as String)"
             }
         }
         #expect(
-            books == ["com.example.darkroom sandbox", "com.example.other sandbox", "com.example.darkroom production"])
+            ledgerIDs == [
+                "com.example.darkroom sandbox", "com.example.other sandbox", "com.example.darkroom production",
+            ])
         await bench.close()
     }
 

@@ -305,9 +305,9 @@ extension ServerBench.Reply {
             return try #require(row)["token_secret"]
         }
         let tokens = try CustomerTokens(secrets: [ServerBench.app: secret], realClock: bench.realClock)
-        for (asker, shown) in [("ben", "ben"), ("anna", "unclaimed")] {
+        for (requester, shown) in [("ben", "ben"), ("anna", "unclaimed")] {
             let token = try tokens.issue(
-                for: CustomerID(unchecked: asker), of: ServerBench.app, until: bench.realClock.now() + 60)
+                for: CustomerID(unchecked: requester), of: ServerBench.app, until: bench.realClock.now() + 60)
             let reply = try await bench.validate(receipt, headers: ["Souk-Customer-Token": token])
             #expect(try reply.validation().customer?.customer.rawValue == shown)
         }

@@ -144,8 +144,8 @@ import Testing
         #expect(other.status == 401 && other.code == "signature_invalid" && other.field == WebhookSignature.field)
         let old = try await tell(bench, body, after: -301)
         #expect(old.status == 401 && old.code == "signature_not_current")
-        let nobody = try await tell(bench, body, source: "nobody")
-        #expect(nobody.status == 404 && nobody.code == "unknown_source")
+        let unknown = try await tell(bench, body, source: "nobody")
+        #expect(unknown.status == 404 && unknown.code == "unknown_source")
         // Virtual time is the store's; signatures age in real time.
         bench.clock.advance(by: 365 * 86400)
         #expect(try bench.count("fact") == 0 && bench.count("customer") == 0)

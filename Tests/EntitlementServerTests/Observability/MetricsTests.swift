@@ -77,13 +77,13 @@ import Testing
     }
 
     @Test func `durations fall into the first bucket that holds them`() {
-        let figures = EndpointFigures(id: "e")
+        let endpointMetrics = EndpointMetrics(id: "e")
         for duration in [Duration.microseconds(50), .microseconds(51), .seconds(60)] {
-            figures.count(status: 200, duration)
+            endpointMetrics.count(status: 200, duration)
         }
-        figures.count(status: 9999, .zero)
+        endpointMetrics.count(status: 9999, .zero)
         var text = PrometheusText()
-        EndpointFigures.write([figures], to: &text)
+        EndpointMetrics.write([endpointMetrics], to: &text)
         let buckets = text.text.split(separator: "\n").filter { $0.contains("_bucket") }.map {
             $0.split(separator: " ").last.map(String.init) ?? ""
         }

@@ -10,7 +10,7 @@ import Testing
     /// A bench with one dead delivery for each customer, in this order.
     private func dead(_ customers: [String], _ receiver: WebhookReceiver) async throws -> ServerBench {
         receiver.answers { _, _ in 500 }
-        let bench = try await ServerBench.telling(receiver) { $0.webhookBackoff = .none }
+        let bench = try await ServerBench.withWebhook(receiver) { $0.webhookBackoff = .none }
         for (number, customer) in customers.enumerated() { _ = try await bench.grant("f\(number)", to: customer) }
         try await bench.deliver()
         receiver.answers { _, _ in 200 }
@@ -23,12 +23,12 @@ import Testing
         try await bench.deliver()
         _ = try await bench.grant("pending", to: "c")
         _ = try await bench.grant("pending too", to: "d")
-        let chore = try #require(bench.service.chores.first { $0.name == "webhook crm" })
+        let job = try #require(bench.service.jobs.first { $0.name == "webhook crm" })
         #expect(
             try await bench.deliveries("?state=dead").compactMap { $0["customer"]?.stringValue } == ["a", "b", "a"])
         #expect(try await bench.deliveries("?state=delivered").count == 1)
         try await bench.numberEvents()
-        _ = try await chore.step()
+        _ = try await job.step()
         let first = try await bench.send(.get, "/v1/webhook-deliveries?limit=3", as: .secret)
         let cursor = try #require(first.json["nextCursor"]?.stringValue)
         let rest = try await bench.deliveries("?limit=3&cursor=\(cursor)")
@@ -62,7 +62,7 @@ import Testing
 
     @Test func `what was delivered can be delivered again`() async throws {
         let receiver = WebhookReceiver()
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
         try await bench.deliver()
         #expect(try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret).status == 200)
@@ -112,7 +112,7 @@ import Testing
 
     @Test func `what is still to be made is not replayed`() async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
         try await bench.deliver()
         let reply = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)

@@ -18,7 +18,7 @@ import Testing
         for call in 1...events {
             let receiver = WebhookReceiver()
             let network = FaultyTransport(receiver, fault, atCall: call)
-            let bench = try await ServerBench.telling(receiver) { $0.webhookTransport = network }
+            let bench = try await ServerBench.withWebhook(receiver) { $0.webhookTransport = network }
             for round in 1...3 {
                 for customer in Self.customers { try await bench.writeEvent(about: "\(customer)") }
                 // The last round waits behind what failed in those before.

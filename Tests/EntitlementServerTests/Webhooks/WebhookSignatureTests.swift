@@ -10,7 +10,7 @@ import Testing
 
     private func mistrust(
         _ header: String?, of body: [UInt8]? = nil, after seconds: Double = 0, secrets: [WebhookSecret]? = nil
-    ) -> WebhookSignature.Mistrust? {
+    ) -> WebhookSignature.VerificationError? {
         do {
             try WebhookSignature.check(
                 header, of: body ?? self.body, at: now.addingTimeInterval(seconds), secrets: secrets ?? [secret])

@@ -47,7 +47,7 @@ extension ServerBench {
     static let webhookSecret = "0123456789abcdef0123456789abcdef"
 
     /// A bench whose app tells `receiver`; its pauses double from 10 seconds, without spread, for five attempts.
-    static func telling(
+    static func withWebhook(
         _ receiver: WebhookReceiver, folder: Folder? = nil, clock realClock: ManualClock? = nil,
         configure: (inout EntitlementService.Configuration) -> Void = { _ in }
     ) async throws -> ServerBench {
@@ -77,15 +77,15 @@ extension ServerBench {
 
     /// Numbers what happened, where a chore does that.
     func numberEvents() async throws {
-        guard let feed = service.chores.first(where: { $0.name == "feed" }) else { return }
+        guard let feed = service.jobs.first(where: { $0.name == "feed" }) else { return }
         while try await feed.step() {}
     }
 
     /// Attempts what is due, until nothing is.
     func deliver(_ name: String = "crm") async throws {
-        let chore = try #require(service.chores.first { $0.name == "webhook \(name)" })
+        let job = try #require(service.jobs.first { $0.name == "webhook \(name)" })
         try await numberEvents()
-        while try await chore.step() {}
+        while try await job.step() {}
     }
 
     func deliveries(_ query: String = "") async throws -> [JSONValue] {
@@ -98,7 +98,7 @@ extension ServerBench {
 @Suite struct WebhookTests {
     @Test func `an event is posted, signed, once`() async throws {
         let receiver = WebhookReceiver()
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.post(bench.purchase("1"))
         try await bench.deliver()
         try await bench.deliver()
@@ -122,7 +122,7 @@ extension ServerBench {
         async throws
     {
         let receiver = WebhookReceiver()
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
         try await bench.numberEvents()
         let statement = change.replacing("x'7b7d'", with: bench.database.dialect == .sqlite ? "x'7b7d'" : "'{}'::bytea")
@@ -150,7 +150,7 @@ extension ServerBench {
     @Test func `while a secret is exchanged both sign`() async throws {
         let receiver = WebhookReceiver()
         let secrets = try ["the first of two secrets", "the other of two secrets"].map { try WebhookSecret($0) }
-        let bench = try await ServerBench.telling(receiver) { $0.webhooks[0].secrets = secrets }
+        let bench = try await ServerBench.withWebhook(receiver) { $0.webhooks[0].secrets = secrets }
         _ = try await bench.grant()
         try await bench.deliver()
         let received = try #require(receiver.all.first)
@@ -164,7 +164,7 @@ extension ServerBench {
 
     @Test func `a receiver that fails is asked again after growing pauses, until it does not`() async throws {
         let receiver = WebhookReceiver { _, before in before < 3 ? 500 : 204 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
         for (pause, count) in [(0.0, 1), (9, 1), (1, 2), (19, 2), (1, 3), (39, 3), (1, 4), (600, 4)] {
             bench.realClock.advance(by: pause)
@@ -179,7 +179,7 @@ extension ServerBench {
 
     @Test(arguments: [199, 301, 400, 410, 500]) func `whatever is no success is a failure`(status: Int) async throws {
         let receiver = WebhookReceiver { _, _ in status }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
         try await bench.deliver()
         let delivery = try #require(try await bench.deliveries().first)
@@ -189,7 +189,7 @@ extension ServerBench {
 
     @Test func `after its last attempt a delivery is dead, and says why`() async throws {
         let receiver = WebhookReceiver { _, _ in throw HTTPError(.connectionFailed, "secret host") }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
         for _ in 0..<9 {
             try await bench.deliver()
@@ -205,7 +205,7 @@ extension ServerBench {
 
     @Test func `a customer's events keep their order, and nobody waits for another customer's`() async throws {
         let receiver = WebhookReceiver { received, before in received.customer == "anna" && before < 3 ? 503 : 200 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         for round in 0..<3 {
             for customer in ["anna", "ben"] { _ = try await bench.grant("f\(round)", to: customer) }
         }
@@ -225,7 +225,7 @@ extension ServerBench {
 
     @Test func `a dead delivery lets the next one pass`() async throws {
         let receiver = WebhookReceiver { received, _ in received.id == "1" ? 500 : 200 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant("a")
         _ = try await bench.grant("b")
         for _ in 0..<5 {
@@ -240,14 +240,14 @@ extension ServerBench {
     @Test func `what was not delivered survives a restart`() async throws {
         let folder = try ServerBench.Folder()
         let down = WebhookReceiver { _, _ in 500 }
-        let first = try await ServerBench.telling(down, folder: folder)
+        let first = try await ServerBench.withWebhook(down, folder: folder)
         _ = try await first.grant("a")
         try await first.deliver()
         _ = try await first.grant("b")
         await first.close()
 
         let up = WebhookReceiver()
-        let second = try await ServerBench.telling(up, folder: folder)
+        let second = try await ServerBench.withWebhook(up, folder: folder)
         try await second.deliver()
         #expect(up.all.isEmpty)
         second.realClock.advance(by: 10)
@@ -259,7 +259,7 @@ extension ServerBench {
     @Test func `a crash in the middle of an attempt repeats it`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver { _, _ in try await untilCancelled() }
-        let first = try await ServerBench.telling(receiver, folder: folder)
+        let first = try await ServerBench.withWebhook(receiver, folder: folder)
         _ = try await first.grant()
         let attempt = Task { try await first.deliver() }
         try await until("the webhook is sent") { !receiver.all.isEmpty }
@@ -269,7 +269,7 @@ extension ServerBench {
         await first.close()
 
         let up = WebhookReceiver()
-        let second = try await ServerBench.telling(up, folder: folder)
+        let second = try await ServerBench.withWebhook(up, folder: folder)
         try await second.deliver()
         #expect(up.all.isEmpty)
         second.realClock.advance(by: 60)
@@ -284,12 +284,12 @@ extension ServerBench {
         let first = try await ServerBench(folder: folder)
         _ = try await first.grant("before")
         await first.close()
-        let second = try await ServerBench.telling(receiver, folder: folder)
+        let second = try await ServerBench.withWebhook(receiver, folder: folder)
         try await second.writeEvent()
         try await second.deliver()
         #expect(receiver.all.map(\.id) == ["2"])
         await second.close()
-        let third = try await ServerBench.telling(receiver, folder: folder) { $0.webhooks[0].name = "new" }
+        let third = try await ServerBench.withWebhook(receiver, folder: folder) { $0.webhooks[0].name = "new" }
         try await third.deliver("new")
         #expect(receiver.all.map(\.id) == ["2"])
         await third.close()
@@ -298,10 +298,10 @@ extension ServerBench {
     @Test func `another address under the same name goes on where the first one was`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver()
-        let first = try await ServerBench.telling(receiver, folder: folder)
+        let first = try await ServerBench.withWebhook(receiver, folder: folder)
         _ = try await first.grant()
         await first.close()
-        let second = try await ServerBench.telling(receiver, folder: folder) { $0.webhooks[0].url = "http://new/" }
+        let second = try await ServerBench.withWebhook(receiver, folder: folder) { $0.webhooks[0].url = "http://new/" }
         try await second.deliver()
         #expect(receiver.all.map(\.request.url) == ["http://new/"])
         await second.close()
@@ -328,7 +328,7 @@ extension ServerBench {
     @Test func `two webhooks do not wait for each other`() async throws {
         let receiver = WebhookReceiver { received, _ in received.request.url == "http://down/" ? 500 : 200 }
         let secret = try WebhookSecret(ServerBench.webhookSecret)
-        let bench = try await ServerBench.telling(receiver) {
+        let bench = try await ServerBench.withWebhook(receiver) {
             $0.webhooks.append(Webhook(name: "down", app: ServerBench.app, url: "http://down/", secrets: [secret]))
         }
         for feature in ["a", "b"] { _ = try await bench.grant(feature) }
@@ -341,8 +341,8 @@ extension ServerBench {
 
     @Test func `an event nobody was told of yet is not thrown away`() async throws {
         let receiver = WebhookReceiver { _, before in before == 0 ? 500 : 200 }
-        let bench = try await ServerBench.telling(receiver)
-        let retention = try #require(bench.service.chores.first { $0.name == "event retention" })
+        let bench = try await ServerBench.withWebhook(receiver)
+        let retention = try #require(bench.service.jobs.first { $0.name == "event retention" })
         _ = try await bench.grant("a")
         bench.clock.advance(by: 31 * 86400)
         _ = try await retention.step()
@@ -360,7 +360,7 @@ extension ServerBench {
 
     @Test func `nothing of a customer who was erased is told any more, but that they were`() async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         for feature in ["a", "b"] { _ = try await bench.grant(feature) }
         try await bench.deliver()
         #expect(try await bench.send(.delete, "/v1/customers/anna", as: .secret).status == 200)
@@ -377,7 +377,7 @@ extension ServerBench {
 
     @Test func `an erased event is told to nobody, and holds nobody up`() async throws {
         let receiver = WebhookReceiver { received, before in before == 0 ? 500 : 200 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         for feature in ["a", "b", "c"] { _ = try await bench.grant(feature) }
         try await bench.deliver()
         _ = try await bench.database.write { try $0.execute("DELETE FROM event WHERE sequence IN (1, 2)") }
@@ -389,7 +389,7 @@ extension ServerBench {
 
     @Test func `a service that runs tells at once`() async throws {
         let receiver = WebhookReceiver()
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         let running = Task { try await bench.service.run() }
         await bench.realClock.waiters(atLeast: 3)
         _ = try await bench.grant()
@@ -409,7 +409,7 @@ extension ServerBench {
             return 200
         }
         let secret = try WebhookSecret(ServerBench.webhookSecret)
-        let bench = try await ServerBench.telling(receiver) { configuration in
+        let bench = try await ServerBench.withWebhook(receiver) { configuration in
             configuration.webhooks.append(
                 Webhook(name: "slow", app: ServerBench.app, url: "https://slow.example.com/", secrets: [secret]))
         }
@@ -438,7 +438,7 @@ extension ServerBench {
             if received.customer?.hasPrefix("slow") == true { try await mayEnd.pass() }
             return 200
         }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         let running = Task { try await bench.service.run() }
         for number in 0..<40 { _ = try await bench.grant(to: "slow\(number)") }
         _ = try await bench.grant(to: "quick")
@@ -456,7 +456,7 @@ extension ServerBench {
 
     @Test func `metrics say how late deliveries are, and how many are dead`() async throws {
         let receiver = WebhookReceiver { _, before in before == 0 ? 200 : 500 }
-        let bench = try await ServerBench.telling(receiver)
+        let bench = try await ServerBench.withWebhook(receiver)
         func metrics() async throws -> String {
             String(decoding: try await bench.send(.get, "/metrics", as: .none).bytes, as: UTF8.self)
         }
@@ -492,7 +492,7 @@ extension ServerBench {
         spoil: @Sendable (inout EntitlementService.Configuration) -> Void
     ) async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
-            _ = try await ServerBench.telling(WebhookReceiver(), configure: spoil)
+            _ = try await ServerBench.withWebhook(WebhookReceiver(), configure: spoil)
         }
     }
 }

@@ -43,21 +43,21 @@ struct Call: Sendable {
 }
 
 /// A call that was let in: who makes it, and about which book.
-struct Visit: Sendable {
+struct RequestContext: Sendable {
     let call: Call
     /// By what right; for answers that last.
-    let admission: Admission
+    let authorization: Authorization
     let environment: StoreEnvironment
     /// The one customer it may be about; `nil` for all of them.
     fileprivate let only: CustomerID?
     fileprivate let limiter: RateLimiter
 
-    var caller: Caller { admission.caller }
+    var caller: Caller { authorization.caller }
     /// Who asks: the customer of the token that was presented.
-    var asker: CustomerID? { admission.token?.customer }
+    var requester: CustomerID? { authorization.token?.customer }
     var request: HTTPRequest { call.request }
     var path: PathParameters { call.path }
-    var book: Book { Book(app: caller.app, environment: environment) }
+    var ledgerID: LedgerID { LedgerID(app: caller.app, environment: environment) }
 
     /// The customer the path names. Throws 400, 403 where the caller may ask about another one only, and 429.
     func customer() throws -> CustomerKey {
@@ -72,7 +72,7 @@ struct Visit: Sendable {
     func key(of customer: CustomerID) throws -> CustomerKey {
         guard mayAsk(about: customer) else { throw Refusal.anothersToken }
         if caller.kind == .public { try limiter.admit(customer, of: caller.app) }
-        return CustomerKey(book: book, customer: customer)
+        return CustomerKey(ledgerID: ledgerID, customer: customer)
     }
 
     /// Counts a receipt to be judged against the receipt's limit, because it names no customer. Throws 429.
@@ -88,7 +88,7 @@ struct Visit: Sendable {
 }
 
 /// Lets requests in by their key, and finds out which environment they ask about.
-struct Gate: Sendable {
+struct Authenticator: Sendable {
     static let requestID = "Souk-Request-Id"
     static let environmentHeader = "Souk-Environment"
     static let customerToken = "Souk-Customer-Token"
@@ -110,7 +110,7 @@ struct Gate: Sendable {
     /// Answers a request to an endpoint, or refuses it.
     func respond(
         to endpoint: Endpoint<ServerHandler>, _ request: HTTPRequest, _ path: PathParameters,
-        counting figures: EndpointFigures
+        counting endpointMetrics: EndpointMetrics
     ) -> HTTPReply {
         let begun = observer.now()
         let call = Call(id: makeID(), request: request, path: path, report: report)
@@ -126,14 +126,14 @@ struct Gate: Sendable {
             } catch {
                 reply = call.refused(error)
             }
-        case .admitted(let access, let credential, let respond):
+        case .authorized(let access, let credential, let respond):
             reply = admit(call, as: access, by: credential, &app, &environment, respond)
         }
         return reply.map { [observer, app, environment] response in
             var response = response
             if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
             response.headers.add(Self.requestID, call.id)
-            observer.observe(response, to: request, as: call.id, of: app, since: begun, counting: figures)
+            observer.observe(response, to: request, as: call.id, of: app, since: begun, counting: endpointMetrics)
             return response
         }
     }
@@ -141,7 +141,7 @@ struct Gate: Sendable {
     /// Finds out whose key was sent and which environment is meant, also where that ends in a refusal.
     private func admit(
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential, _ app: inout BundleID?,
-        _ known: inout StoreEnvironment?, _ respond: (Visit) throws -> HTTPReply
+        _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
     ) -> HTTPReply {
         // Refusals name the environment too, those of the key as well, unless it is what is refused.
         let environment = Result { try self.environment(of: call.request) }
@@ -155,10 +155,11 @@ struct Gate: Sendable {
             let token = try call.request.headers[Self.customerToken].map { try tokens.claims(of: $0, for: caller.app) }
             let only = try customer(that: caller, mayAskAboutBy: token, as: access)
             try call.checkPath()
-            let admission = Admission(caller: caller, token: token, keys: keys, tokens: tokens)
+            let authorization = Authorization(caller: caller, token: token, keys: keys, tokens: tokens)
             return try respond(
-                Visit(
-                    call: call, admission: admission, environment: try environment.get(), only: only, limiter: limiter))
+                RequestContext(
+                    call: call, authorization: authorization, environment: try environment.get(), only: only,
+                    limiter: limiter))
         } catch {
             return call.refused(error)
         }

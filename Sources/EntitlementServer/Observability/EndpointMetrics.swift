@@ -31,7 +31,7 @@ final class Counter: Sendable {
 }
 
 /// What became of the requests to one endpoint, and how long they took. Counting one takes a lock of its own and no memory.
-final class EndpointFigures: Sendable {
+final class EndpointMetrics: Sendable {
     /// Upper bounds in nanoseconds; a read takes tens of microseconds, a durable write milliseconds.
     private static let bounds: [UInt64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
@@ -40,9 +40,9 @@ final class EndpointFigures: Sendable {
     private static let statuses = 100..<600
 
     private struct State {
-        var byStatus = [UInt64](repeating: 0, count: EndpointFigures.statuses.count)
+        var byStatus = [UInt64](repeating: 0, count: EndpointMetrics.statuses.count)
         /// One more than there are bounds: what took longer than all.
-        var byDuration = [UInt64](repeating: 0, count: EndpointFigures.bounds.count + 1)
+        var byDuration = [UInt64](repeating: 0, count: EndpointMetrics.bounds.count + 1)
         var nanoseconds: UInt64 = 0
     }
 
@@ -63,7 +63,7 @@ final class EndpointFigures: Sendable {
         }
     }
 
-    static func write(_ endpoints: [EndpointFigures], to text: inout PrometheusText) {
+    static func write(_ endpoints: [EndpointMetrics], to text: inout PrometheusText) {
         let states = endpoints.map { ($0.id, $0.state.withLock { $0 }) }
         let requests = "souk_http_requests_total"
         text.family(requests, .counter, "Answered requests by endpoint and status.")

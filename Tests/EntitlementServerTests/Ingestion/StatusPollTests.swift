@@ -11,7 +11,7 @@ import Testing
 @testable import EntitlementServer
 
 /// An App Store that answers questions about subscriptions as a test says, one after another.
-private final class StatusDesk: HTTPTransport {
+private final class ScriptedStatusTransport: HTTPTransport {
     typealias Answer = @Sendable () async throws -> JSONValue
 
     private let state = Locked<(answers: [Answer], asked: [String])>(([], []))
@@ -79,17 +79,17 @@ extension ServerBench {
     /// Asks the App Store until nothing is to be asked any more.
     fileprivate func pullAll() async throws {
         // Where servers share a ledger, a read writes nothing, and the sweeper says that a subscription has ended.
-        let sweeper = try #require(service.chores.first { $0.name == "sweeper" })
+        let sweeper = try #require(service.jobs.first { $0.name == "sweeper" })
         while try await sweeper.step() {}
         try await numberEvents()
-        let pulls = try #require(service.pulls)
-        while try await pulls.step() {}
+        let statusPoller = try #require(service.statusPoller)
+        while try await statusPoller.step() {}
     }
 }
 
-@Suite(.onBothEngines) struct StatusPullTests {
+@Suite(.onBothEngines) struct StatusPollTests {
     @Test func `a receipt whose subscription has ended is answered with what the App Store says now`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         #expect(try await bench.validate(receipt).validation().customer?.features.map(\.isActive) == [true])
@@ -106,7 +106,7 @@ extension ServerBench {
     }
 
     @Test func `who asks while a question is under way waits for its answer`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let box = RecorderBox()
         let bench = try await desk.bench(wrapping: box.wrap)
         let ledger = try #require(box.database)
@@ -132,7 +132,7 @@ extension ServerBench {
     }
 
     @Test func `an App Store that does not answer changes nothing, and is left alone for five minutes`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         bench.clock.advance(by: 31 * 86400)
@@ -142,14 +142,14 @@ extension ServerBench {
         #expect(bench.failures.withLock { $0.count } == 1)
         _ = try await bench.validate(receipt)
         #expect(desk.asked.count == 1)
-        bench.realClock.advance(by: StatusPulls.pause)
+        bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try bench.renewed() }
         #expect(try await bench.validate(receipt).validation().customer?.features.map(\.isActive) == [true])
         await bench.close()
     }
 
     @Test func `a forged answer of the App Store is no fact`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         bench.clock.advance(by: 31 * 86400)
@@ -163,7 +163,7 @@ extension ServerBench {
     }
 
     @Test func `a subscription that ends without a word is asked about, and reads do not wait`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pullAll()
         _ = try await bench.post(bench.period("1"))
@@ -179,7 +179,7 @@ extension ServerBench {
     }
 
     @Test func `what waits to be asked about survives the server`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pullAll()
         _ = try await bench.post(bench.period("1"))
@@ -192,7 +192,7 @@ extension ServerBench {
         // It was asked about a moment ago.
         try await next.pullAll()
         #expect(desk.asked.count == 1)
-        bench.realClock.advance(by: StatusPulls.pause)
+        bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try bench.renewed() }
         try await next.pullAll()
         #expect(try await next.get().active() == ["pro"])
@@ -200,17 +200,17 @@ extension ServerBench {
         // Nothing is kept of it when another one is asked about.
         _ = try await next.post(next.period("7"), for: "ben")
         bench.clock.advance(by: 31 * 86400)
-        bench.realClock.advance(by: StatusPulls.pause)
+        bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try next.renewed() }
         desk.answer { try next.renewed("7") }
         try await next.pullAll()
         #expect(desk.asked.count == 4)
-        bench.realClock.advance(by: StatusPulls.pause)
+        bench.realClock.advance(by: StatusPoller.pause)
         _ = try await next.post(next.period("8"), for: "zoe")
         bench.clock.advance(by: 40 * 86400)
         for _ in 0..<3 { desk.answer { ["data": []] } }
         try await next.pullAll()
-        let old = bench.realClock.now().addingTimeInterval(-StatusPulls.pause).milliseconds
+        let old = bench.realClock.now().addingTimeInterval(-StatusPoller.pause).milliseconds
         let ages = try next.database.read { connection in
             try connection.query("SELECT asked_at FROM status_pull").map { try $0["asked_at"] as Int64 }
         }
@@ -220,7 +220,7 @@ extension ServerBench {
 
     @Test func `of two servers one asks`() async throws {
         guard ServerBench.engine == .postgreSQL else { return }
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let first = try await desk.bench()
         let second = try await desk.bench(beside: first)
         let receipt = try first.receipt([first.receiptPurchase("1")])
@@ -238,7 +238,7 @@ extension ServerBench {
     }
 
     @Test func `what could not be asked about is asked about again`() async throws {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pullAll()
         _ = try await bench.post(bench.period("1"))
@@ -248,7 +248,7 @@ extension ServerBench {
         await #expect(throws: AppStoreServerAPIError.self) { try await bench.pullAll() }
         try await bench.pullAll()
         #expect(desk.asked.count == 1)
-        bench.realClock.advance(by: StatusPulls.pause)
+        bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try bench.renewed() }
         try await bench.pullAll()
         #expect(try await bench.get().active() == ["pro"])
@@ -290,7 +290,7 @@ extension ServerBench {
             let known = [try await bench.get("anna").active(), try await bench.get("ben").active()]
             #expect(known == (call == 1 ? [[], ["pro"]] : [["pro"], []]))
             #expect(try bench.count("fact") == 4)
-            bench.realClock.advance(by: StatusPulls.pause)
+            bench.realClock.advance(by: StatusPoller.pause)
             #expect(try await round() == 0)
             for customer in ["anna", "ben"] { #expect(try await bench.get(customer).active() == ["pro"]) }
             #expect(try bench.count("fact") == 6 && network.calls == 3)
@@ -300,7 +300,7 @@ extension ServerBench {
 
     @Test func `nothing is asked about what the App Store has spoken of, does not know or does not sell`() async throws
     {
-        let desk = StatusDesk()
+        let desk = ScriptedStatusTransport()
         let bench = try await desk.bench([.sandbox, .production])
         try await bench.pullAll()
         _ = try await bench.post([
@@ -318,7 +318,7 @@ extension ServerBench {
 
     @Test func `without a client nobody is asked`() async throws {
         let bench = try await ServerBench()
-        #expect(bench.service.pulls == nil)
+        #expect(bench.service.statusPoller == nil)
         await bench.close()
     }
 }

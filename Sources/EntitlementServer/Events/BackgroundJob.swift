@@ -3,7 +3,7 @@ import SQLStorage
 
 /// Work that nobody asks for, done in steps: at once while there is more to do, otherwise after a commit it may concern or
 /// a pause.
-struct Chore: Sendable {
+struct BackgroundJob: Sendable {
     /// Named in reports of failures.
     let name: String
     /// Seconds of real time, whatever clock the store follows.
@@ -20,10 +20,11 @@ struct Chore: Sendable {
     /// - Parameter registry: the servers that share a database; `nil` where there is one.
     /// - Throws: `SQLError` with `newerSchema`; other errors are reported.
     func run(
-        hearing news: News, among registry: ServerRegistry?, report: @Sendable (_ name: String, any Error) -> Void
+        observing changes: ChangeSignal, among registry: ServerRegistry?,
+        report: @Sendable (_ name: String, any Error) -> Void
     ) async throws {
         while !Task.isCancelled {
-            let listening = followsCommits ? news.listen() : nil
+            let listening = followsCommits ? changes.listen() : nil
             do {
                 let isOurs = if isShared, let registry { try await registry.leads() } else { true }
                 if isOurs, try await step() {
@@ -36,7 +37,7 @@ struct Chore: Sendable {
                 if Task.isCancelled { return }
                 report(name, error)
             }
-            _ = await news.wait(for: listening, upTo: pause)
+            _ = await changes.wait(for: listening, upTo: pause)
         }
     }
 }

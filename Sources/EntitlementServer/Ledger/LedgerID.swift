@@ -3,7 +3,7 @@ import SQLStorage
 import StoreModel
 
 /// One ledger of the many in a database: facts, customers and answers of different books never meet.
-struct Book: Hashable, Sendable {
+struct LedgerID: Hashable, Sendable {
     let app: BundleID
     let environment: StoreEnvironment
 
@@ -13,7 +13,7 @@ struct Book: Hashable, Sendable {
 
 /// A customer of one book.
 struct CustomerKey: Hashable, Sendable {
-    let book: Book
+    let ledgerID: LedgerID
     let customer: CustomerID
 
     /// By what tells most of them apart.

@@ -9,10 +9,10 @@ import StoreModel
 /// Each is asked about at most once every few minutes, however many want to know and on whichever server: the ledger keeps
 /// when it was asked about last, and which are to be asked about. The App Store's answers become facts without a claim.
 /// Reads never wait for it.
-actor StatusPulls {
+actor StatusPoller {
     /// A subscription of one book, by its first transaction.
     struct Subscription: Hashable, Sendable {
-        let book: Book
+        let ledgerID: LedgerID
         let original: TransactionID
     }
 
@@ -24,18 +24,18 @@ actor StatusPulls {
 
     private let ledger: Ledger
     private let readers: [BundleID: StoreReader]
-    private let clients: [Book: AppStoreServerAPIClient]
+    private let clients: [LedgerID: AppStoreServerAPIClient]
     private let realClock: any WallClock
     private var running: [Subscription: Task<Void, any Error>] = [:]
     /// The last event that was looked at here. After a crash some are looked at again, which changes nothing.
-    private var seen: [Book: Int64] = [:]
+    private var seen: [LedgerID: Int64] = [:]
 
     /// `nil` when no app has a client: nobody can be asked then.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
-        var clients: [Book: AppStoreServerAPIClient] = [:]
+        var clients: [LedgerID: AppStoreServerAPIClient] = [:]
         for app in configuration.apps {
             for (environment, client) in app.appStore where configuration.environments.contains(environment) {
-                clients[Book(app: app.bundleID, environment: environment)] = client
+                clients[LedgerID(app: app.bundleID, environment: environment)] = client
             }
         }
         guard !clients.isEmpty else { return nil }
@@ -51,12 +51,14 @@ actor StatusPulls {
     /// while somebody else's question is under way waits for the same answer.
     ///
     /// Throws what the client throws, what is wrong with what it answered, and what the ledger throws.
-    func pull(_ subscription: Subscription) async throws {
+    func poll(_ subscription: Subscription) async throws {
         if let task = running[subscription] { return try await task.value }
         let now = realClock.now()
-        guard let client = clients[subscription.book], let reader = readers[subscription.book.app] else { return }
+        guard let client = clients[subscription.ledgerID], let reader = readers[subscription.ledgerID.app] else {
+            return
+        }
         let task = Task { [ledger] in
-            guard try await ledger.beginsPull(of: subscription, at: now) else { return }
+            guard try await ledger.beginPoll(of: subscription, at: now) else { return }
             let answer = try await client.subscriptionStatuses(of: subscription.original)
             var facts: [PresentedFact] = []
             for last in (answer.data ?? []).flatMap({ $0.lastTransactions ?? [] }) {
@@ -64,7 +66,7 @@ actor StatusPulls {
                 if let signed = last.signedRenewalInfo { facts.append(try reader.renewal(signed)) }
             }
             try await ledger.append(
-                facts.filter { $0.environment == subscription.book.environment }, in: subscription.book)
+                facts.filter { $0.environment == subscription.ledgerID.environment }, in: subscription.ledgerID)
         }
         running[subscription] = task
         defer { running[subscription] = nil }
@@ -73,10 +75,10 @@ actor StatusPulls {
 
     /// Asks about those of some purchases that have passed their end without news. One answer speaks of all subscriptions of
     /// their buyer, so each is looked at anew before it is asked about.
-    func pullLapsed(among purchases: [TransactionID], in book: Book) async throws {
-        guard clients[book] != nil else { return }
-        for original in purchases.sorted() where try ledger.hasLapsed(original, in: book) {
-            try await pull(Subscription(book: book, original: original))
+    func pollLapsed(among purchases: [TransactionID], in ledgerID: LedgerID) async throws {
+        guard clients[ledgerID] != nil else { return }
+        for original in purchases.sorted() where try ledger.hasLapsed(original, in: ledgerID) {
+            try await poll(Subscription(ledgerID: ledgerID, original: original))
         }
     }
 
@@ -85,17 +87,17 @@ actor StatusPulls {
     /// Looks at what changed, or asks about one subscription; returns whether there is more to do. Throws when the App Store
     /// could not be asked; the subscription is asked about again later.
     func step() async throws -> Bool {
-        let sawEvents = try await look()
+        let sawEvents = try await scanEvents()
         let now = realClock.now()
-        for book in clients.keys {
-            guard let next = try ledger.duePull(in: book, at: now) else { continue }
+        for ledgerID in clients.keys {
+            guard let next = try ledger.duePoll(in: ledgerID, at: now) else { continue }
             do {
-                if try ledger.hasLapsed(next.subscription.original, in: book) { try await pull(next.subscription) }
-                try await ledger.endPull(of: next.subscription, attempts: 0, dueAt: nil)
+                if try ledger.hasLapsed(next.subscription.original, in: ledgerID) { try await poll(next.subscription) }
+                try await ledger.endPoll(of: next.subscription, attempts: 0, dueAt: nil)
             } catch {
                 let attempts = next.attempts + 1
                 let again = attempts < Self.mostAttempts ? now.addingTimeInterval(Self.pause) : nil
-                try await ledger.endPull(of: next.subscription, attempts: attempts, dueAt: again)
+                try await ledger.endPoll(of: next.subscription, attempts: attempts, dueAt: again)
                 throw error
             }
             return true
@@ -104,22 +106,24 @@ actor StatusPulls {
     }
 
     /// Finds subscriptions that ended among the answers that changed since the last look.
-    private func look() async throws -> Bool {
+    private func scanEvents() async throws -> Bool {
         var sawEvents = false
-        for book in clients.keys {
-            let cursor = try ledger.pullCursor(of: book)
-            let place = cursor.map { max($0, seen[book] ?? 0) }
-            let events = try place.map { try ledger.events(of: book, after: $0, limit: 100) } ?? []
-            guard let last = try cursor == nil ? ledger.span(of: book).last : events.last?.sequence else { continue }
+        for ledgerID in clients.keys {
+            let cursor = try ledger.pollCursor(of: ledgerID)
+            let place = cursor.map { max($0, seen[ledgerID] ?? 0) }
+            let events = try place.map { try ledger.events(of: ledgerID, after: $0, limit: 100) } ?? []
+            guard let last = try cursor == nil ? ledger.span(of: ledgerID).last : events.last?.sequence else {
+                continue
+            }
             let customers = events.compactMap { try? WireJSON.decode(Customer.self, from: $0.body) }
             let subscriptions: [CustomerSubscription] = customers.flatMap(\.subscriptions)
             let lapsed = subscriptions.filter { $0.source == .appStore && $0.state == .expired }
                 .map(\.originalTransactionID)
             let isFar = cursor.map { last - $0 >= Self.unwritten } ?? true
             if isFar || !lapsed.isEmpty {
-                try await ledger.noteLapsed(of: Set(lapsed), in: book, after: last, at: realClock.now())
+                try await ledger.noteLapsed(of: Set(lapsed), in: ledgerID, after: last, at: realClock.now())
             }
-            seen[book] = last
+            seen[ledgerID] = last
             sawEvents = sawEvents || !events.isEmpty
         }
         return sawEvents
@@ -130,14 +134,14 @@ actor StatusPulls {
 extension Ledger {
     /// Notes that a subscription is asked about now. `false` where it was, within the pause, by whichever server. Forgets
     /// those that were asked about before the pause and are not to be asked about again.
-    fileprivate func beginsPull(of subscription: StatusPulls.Subscription, at now: Date) async throws -> Bool {
-        let before = SQLValue.integer(now.addingTimeInterval(-StatusPulls.pause).milliseconds)
+    fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
+        let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in
             try connection.perform(
                 """
                 DELETE FROM status_pull
                 WHERE app = ?1 AND environment = ?2 AND due_at IS NULL AND asked_at <= ?3
-                """, subscription.book.values + [before])
+                """, subscription.ledgerID.values + [before])
             return try connection.execute(
                 """
                 INSERT INTO status_pull (app, environment, original_transaction_id, asked_at, attempts)
@@ -150,26 +154,26 @@ extension Ledger {
     }
 
     /// The subscription of a book that is to be asked about next, and how often that failed.
-    fileprivate func duePull(
-        in book: Book, at now: Date
-    ) throws -> (subscription: StatusPulls.Subscription, attempts: Int64)? {
+    fileprivate func duePoll(
+        in ledgerID: LedgerID, at now: Date
+    ) throws -> (subscription: StatusPoller.Subscription, attempts: Int64)? {
         try database.read { connection in
             try connection.first(
                 """
                 SELECT original_transaction_id, attempts FROM status_pull
                 WHERE app = ?1 AND environment = ?2 AND due_at <= ?3 ORDER BY due_at, original_transaction_id LIMIT 1
-                """, book.values + [.integer(now.milliseconds)]
+                """, ledgerID.values + [.integer(now.milliseconds)]
             ).map { row in
                 let original = TransactionID(unchecked: try row["original_transaction_id"])
                 let attempts: Int64 = try row["attempts"]
-                return (.init(book: book, original: original), max(0, min(attempts, .max - 1)))
+                return (.init(ledgerID: ledgerID, original: original), max(0, min(attempts, .max - 1)))
             }
         }
     }
 
     /// Notes when a subscription is asked about again; not of our own accord without an instant.
-    fileprivate func endPull(
-        of subscription: StatusPulls.Subscription, attempts: Int64, dueAt: Date?
+    fileprivate func endPoll(
+        of subscription: StatusPoller.Subscription, attempts: Int64, dueAt: Date?
     ) async throws {
         try await database.write { connection in
             try connection.perform(
@@ -181,17 +185,17 @@ extension Ledger {
     }
 
     /// The last event of a book that was looked at; `nil` before the first look.
-    fileprivate func pullCursor(of book: Book) throws -> Int64? {
+    fileprivate func pollCursor(of ledgerID: LedgerID) throws -> Int64? {
         try database.read { connection in
             try connection.first(
-                "SELECT sequence FROM status_pull_cursor WHERE app = ?1 AND environment = ?2", book.values
+                "SELECT sequence FROM status_pull_cursor WHERE app = ?1 AND environment = ?2", ledgerID.values
             ).map { try $0["sequence"] }
         }
     }
 
     /// Keeps which subscriptions are to be asked about, and up to which event was looked.
     fileprivate func noteLapsed(
-        of purchases: Set<TransactionID>, in book: Book, after sequence: Int64, at now: Date
+        of purchases: Set<TransactionID>, in ledgerID: LedgerID, after sequence: Int64, at now: Date
     ) async throws {
         try await database.write { connection in
             for original in purchases.sorted() {
@@ -202,25 +206,25 @@ extension Ledger {
                     ON CONFLICT (app, environment, original_transaction_id) DO UPDATE
                     SET attempts = CASE WHEN status_pull.due_at IS NULL THEN 0 ELSE status_pull.attempts END,
                         due_at = coalesce(status_pull.due_at, excluded.due_at)
-                    """, book.values + [.text(original.rawValue), .integer(now.milliseconds)])
+                    """, ledgerID.values + [.text(original.rawValue), .integer(now.milliseconds)])
             }
             try connection.perform(
                 """
                 INSERT INTO status_pull_cursor (app, environment, sequence) VALUES (?1, ?2, ?3)
                 ON CONFLICT (app, environment) DO UPDATE SET sequence = excluded.sequence
                 WHERE excluded.sequence > status_pull_cursor.sequence
-                """, book.values + [.integer(sequence)])
+                """, ledgerID.values + [.integer(sequence)])
         }
     }
 }
 
-extension StatusPulls.Subscription {
-    fileprivate var values: [SQLValue] { book.values + [.text(original.rawValue)] }
+extension StatusPoller.Subscription {
+    fileprivate var values: [SQLValue] { ledgerID.values + [.text(original.rawValue)] }
 }
 
 extension Schema {
     /// When the App Store was asked about a subscription, when it is to be asked, and up to which event was looked for more.
-    static let statusQuestions = SQLMigration(
+    static let statusPolls = SQLMigration(
         "0016 status pulls",
         [
             .sqlite: """
@@ -246,10 +250,10 @@ extension Schema {
 
 extension Ledger {
     /// Appends what the store says by itself; nobody claims it.
-    func append(_ facts: [PresentedFact], in book: Book) async throws {
+    func append(_ facts: [PresentedFact], in ledgerID: LedgerID) async throws {
         let facts = try headers.numbered(facts)
         try await write { connection, outcome in
-            var transaction = transaction(connection, on: book)
+            var transaction = transaction(connection, on: ledgerID)
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try settle(transaction, asking: nil, &outcome)
@@ -257,10 +261,10 @@ extension Ledger {
     }
 
     /// Whether a subscription of the App Store has passed its end, and the store has said nothing since.
-    func hasLapsed(_ original: TransactionID, in book: Book) throws -> Bool {
+    func hasLapsed(_ original: TransactionID, in ledgerID: LedgerID) throws -> Bool {
         try database.read { connection in
-            let transaction = transaction(connection, on: book)
-            guard let last = try transaction.lastWord(about: original) else { return false }
+            let transaction = transaction(connection, on: ledgerID)
+            guard let last = try transaction.lastSignedAt(about: original) else { return false }
             let answer = try transaction.answer(about: [original])
             return answer.subscriptions.contains { subscription in
                 subscription.source == .appStore && subscription.state == .expired
@@ -272,7 +276,7 @@ extension Ledger {
 
 extension LedgerTransaction {
     /// When the store last signed anything about a purchase.
-    fileprivate func lastWord(about original: TransactionID) throws -> Date? {
+    fileprivate func lastSignedAt(about original: TransactionID) throws -> Date? {
         let newest: Int64? = try connection.first(
             """
             SELECT max(signed_at) AS newest FROM fact

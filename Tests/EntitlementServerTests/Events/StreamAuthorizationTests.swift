@@ -10,9 +10,9 @@ import Testing
 
 extension ServerBench {
     /// The admission of an app's own server.
-    func admission() throws -> Admission {
+    func authorization() throws -> Authorization {
         let digest = SHA256.hash(try #require(keys[Self.app]).secretKey.utf8)
-        return Admission(
+        return Authorization(
             caller: Caller(app: Self.app, kind: .secret, keyDigest: digest), token: nil,
             keys: KeyRing(database: database, clock: realClock.monotonic),
             tokens: try CustomerTokens(secrets: [:], realClock: realClock))
@@ -39,7 +39,7 @@ extension ServerBench {
 }
 
 /// Streams of events end with the right to listen.
-@Suite struct StreamAdmissionTests {
+@Suite struct StreamAuthorizationTests {
     private let revoke = "UPDATE api_key SET revoked_at = 1 WHERE digest = ?1"
 
     /// What a stream sends next, asked for before `change` and after which a second passes.

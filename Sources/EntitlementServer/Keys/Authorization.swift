@@ -2,7 +2,7 @@ import StoreModel
 
 /// The right by which a request was let in. An answer that lasts longer than its request, such as a stream of events, asks
 /// again whether the right still holds.
-struct Admission: Sendable {
+struct Authorization: Sendable {
     /// How long an answer may go on before it asks again, in seconds: half of the second within which it must end.
     static let recheck = 0.5
 

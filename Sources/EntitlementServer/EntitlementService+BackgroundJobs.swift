@@ -4,26 +4,26 @@ import StoreModel
 
 extension EntitlementService {
     /// What runs without being asked, and the figures that tell how it goes.
-    static func chores(_ configuration: Configuration, _ parts: Parts) async throws -> [Chore] {
-        var chores = [sweeping(configuration, parts), expiring(configuration, parts), purging(parts)]
+    static func jobs(_ configuration: Configuration, _ parts: Parts) async throws -> [BackgroundJob] {
+        var jobs = [sweepJob(configuration, parts), eventRetentionJob(configuration, parts), erasureJob(parts)]
         // With SQLite every write that keeps an answer forgets old ones.
         if configuration.database.dialect != .sqlite {
-            chores.append(forgetting(configuration, parts))
-            let sequencer = FeedSequencer(database: configuration.database, news: parts.news)
+            jobs.append(idempotencyJob(configuration, parts))
+            let sequencer = FeedSequencer(database: configuration.database, changes: parts.changes)
             // Servers beside this one commit without telling it.
-            chores.append(Chore(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
+            jobs.append(BackgroundJob(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
         }
         if let standby = parts.ledger.standby {
-            chores.append(
-                Chore(name: "standby", pause: Standby.pause) {
-                    try await standby.look()
+            jobs.append(
+                BackgroundJob(name: "standby", pause: Standby.pause) {
+                    try await standby.update()
                     return false
                 })
         }
         if let registry = parts.registry {
-            chores += ruling(configuration, parts)
-            chores.append(
-                Chore(name: "servers", pause: ServerRegistry.pause) {
+            jobs += ruleJobs(configuration, parts)
+            jobs.append(
+                BackgroundJob(name: "servers", pause: ServerRegistry.pause) {
                     try await registry.step()
                     return false
                 })
@@ -36,60 +36,64 @@ extension EntitlementService {
             try await queue.open()
             queues.append(queue)
             let sender = WebhookSender(
-                webhook: webhook, queue: queue, news: parts.news, transport: transport,
+                webhook: webhook, queue: queue, changes: parts.changes, transport: transport,
                 backoff: configuration.webhookBackoff,
                 clock: configuration.realClock, random: configuration.random,
                 attempts: parts.metrics.webhookAttempts)
-            chores.append(
-                Chore(name: "webhook \(webhook.name)", pause: 1, followsCommits: true) { try await sender.step() })
+            jobs.append(
+                BackgroundJob(name: "webhook \(webhook.name)", pause: 1, followsCommits: true) {
+                    try await sender.step()
+                })
         }
-        measure(queues, configuration, parts)
-        if let pulls = parts.pulls {
-            chores.append(
-                Chore(name: "App Store", pause: 60, followsCommits: true, isShared: true) { try await pulls.step() })
+        addWebhookMetrics(queues, configuration, parts)
+        if let statusPoller = parts.statusPoller {
+            jobs.append(
+                BackgroundJob(name: "App Store", pause: 60, followsCommits: true, isShared: true) {
+                    try await statusPoller.step()
+                })
         }
-        return chores
+        return jobs
     }
 
     /// Asked every second of real time, so that a clock that jumps is followed.
-    private static func sweeping(_ configuration: Configuration, _ parts: Parts) -> Chore {
-        let books = configuration.apps.flatMap { app in
-            configuration.environments.map { Book(app: app.bundleID, environment: $0) }
+    private static func sweepJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
+        let ledgerIDs = configuration.apps.flatMap { app in
+            configuration.environments.map { LedgerID(app: app.bundleID, environment: $0) }
         }
-        let sweeper = Sweeper(ledger: parts.ledger, books: books)
-        return Chore(name: "sweeper", pause: 1, isShared: true) { try await sweeper.step() }
+        let sweeper = Sweeper(ledger: parts.ledger, ledgerIDs: ledgerIDs)
+        return BackgroundJob(name: "sweeper", pause: 1, isShared: true) { try await sweeper.step() }
     }
 
-    private static func expiring(_ configuration: Configuration, _ parts: Parts) -> Chore {
+    private static func eventRetentionJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
         let (ledger, webhooks) = (parts.ledger, configuration.webhooks.map(\.id))
         let (batch, retention) = (500, configuration.eventRetention)
-        return Chore(name: "event retention", pause: 60, isShared: true) {
+        return BackgroundJob(name: "event retention", pause: 60, isShared: true) {
             let oldest = ledger.clock.now().addingTimeInterval(-retention)
             return try await ledger.expireEvents(before: oldest, keptFor: webhooks, limit: batch) == batch
         }
     }
 
     /// Takes over rules that another server made active, and looks for answers of former ones.
-    private static func ruling(_ configuration: Configuration, _ parts: Parts) -> [Chore] {
+    private static func ruleJobs(_ configuration: Configuration, _ parts: Parts) -> [BackgroundJob] {
         let (ledger, database) = (parts.ledger, configuration.database)
-        let books = configuration.apps.flatMap { app in
-            configuration.environments.map { Book(app: app.bundleID, environment: $0) }
+        let ledgerIDs = configuration.apps.flatMap { app in
+            configuration.environments.map { LedgerID(app: app.bundleID, environment: $0) }
         }
         // How far each book was looked through, and for which epoch.
-        let progress = Locked<[Book: (epoch: Int64?, last: String?)]>([:])
+        let progress = Locked<[LedgerID: (epoch: Int64?, last: String?)]>([:])
         return [
-            Chore(name: "rules", pause: 1) {
+            BackgroundJob(name: "rules", pause: 1) {
                 try await ledger.rules.refresh(from: database)
                 return false
             },
-            Chore(name: "answers of former rules", pause: 1, isShared: true) {
-                for book in books {
-                    let epoch = ledger.rules[book.app].epoch
-                    let known = progress.withLock { $0[book] }
+            BackgroundJob(name: "answers of former rules", pause: 1, isShared: true) {
+                for ledgerID in ledgerIDs {
+                    let epoch = ledger.rules[ledgerID.app].epoch
+                    let known = progress.withLock { $0[ledgerID] }
                     let isSame = known.map { $0.epoch == epoch } ?? false
                     guard let after = isSame ? known?.last : "" else { continue }
-                    let last = try await ledger.expireFormerAnswers(in: book, after: after)
-                    progress.withLock { $0[book] = (epoch, last) }
+                    let last = try await ledger.expireFormerAnswers(in: ledgerID, after: after)
+                    progress.withLock { $0[ledgerID] = (epoch, last) }
                     return true
                 }
                 return false
@@ -97,22 +101,22 @@ extension EntitlementService {
         ]
     }
 
-    private static func forgetting(_ configuration: Configuration, _ parts: Parts) -> Chore {
-        Chore(name: "idempotency keys", pause: 60, isShared: true) {
+    private static func idempotencyJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
+        BackgroundJob(name: "idempotency keys", pause: 60, isShared: true) {
             [ledger = parts.ledger, clock = configuration.realClock] in
             try await ledger.forgetExpiredKeys(at: clock.now())
         }
     }
 
     /// Asked every second, because a reader of an older state may be at the files for a moment, or for an hour.
-    private static func purging(_ parts: Parts) -> Chore {
-        Chore(name: "erasure", pause: 1) { [ledger = parts.ledger] in
+    private static func erasureJob(_ parts: Parts) -> BackgroundJob {
+        BackgroundJob(name: "erasure", pause: 1) { [ledger = parts.ledger] in
             try await ledger.purge()
             return false
         }
     }
 
-    private static func measure(_ queues: [DeliveryQueue], _ configuration: Configuration, _ parts: Parts) {
+    private static func addWebhookMetrics(_ queues: [DeliveryQueue], _ configuration: Configuration, _ parts: Parts) {
         guard !queues.isEmpty else { return }
         let clock = configuration.realClock
         parts.metrics.add(

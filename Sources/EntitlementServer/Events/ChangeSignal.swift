@@ -3,8 +3,8 @@ import Primitives
 
 /// Tells who waits for the ledger that something was committed, in this process. Others that write the same database are
 /// noticed when the wait is over.
-struct News: Sendable {
-    enum Reason: Sendable { case committed, waitedLongEnough, ended }
+struct ChangeSignal: Sendable {
+    enum Reason: Sendable { case committed, timedOut, ended }
 
     private let commits = Broadcast<Void>()
     /// Waits: real time.
@@ -19,7 +19,7 @@ struct News: Sendable {
 
     var now: ContinuousClock.Instant { monotonicClock.now }
 
-    func tell() { commits.send(()) }
+    func send() { commits.send(()) }
 
     /// Nobody waits any longer, now or later.
     func end() { commits.finish() }
@@ -29,19 +29,19 @@ struct News: Sendable {
 
     /// Returns after a commit if those are listened to, after `seconds`, or when there is nothing to wait for any more: the news have ended or the
     /// task was cancelled.
-    func wait(for news: AsyncStream<Void>?, upTo seconds: TimeInterval) async -> Reason {
+    func wait(for changes: AsyncStream<Void>?, upTo seconds: TimeInterval) async -> Reason {
         let clock = clock
         return await withTaskGroup(of: Reason.self) { group in
-            if let news {
+            if let changes {
                 group.addTask {
-                    var iterator = news.makeAsyncIterator()
+                    var iterator = changes.makeAsyncIterator()
                     return await iterator.next() == nil ? .ended : .committed
                 }
             }
             group.addTask {
                 do {
                     try await clock.sleep(for: seconds)
-                    return .waitedLongEnough
+                    return .timedOut
                 } catch {
                     return .ended
                 }
