@@ -1,16 +1,25 @@
 import Primitives
 
-/// Why a server cannot start or go on, in a sentence that says what to do. Equal when the codes are.
+/// An error that keeps the server from starting or continuing. Its reason says what to do.
 ///
-/// Refusals of requests are not errors: they are answers.
+/// Two errors are equal when their codes are. A refused request is not an error: it gets a response.
 public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of failure, from an open list.
     public typealias Code = OpenEnum<EntitlementServerError>
 
+    /// The kind of failure.
     public let code: Code
+    /// A sentence that says what failed and what to do.
     public let reason: String
+    /// The error that caused this one, if any.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - reason: A sentence that says what failed and what to do.
+    ///   - underlying: The error that caused this one, if any.
     public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
         self.code = code
         self.reason = reason
@@ -25,16 +34,16 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
 }
 
 extension EntitlementServerError.Code {
-    /// The configuration names no app, no environment, or one of them twice, or says what cannot be done.
+    /// The configuration has no app or no environment, repeats one, or contains a value that cannot be used.
     public static var invalidConfiguration: Self { Self(rawValue: "invalidConfiguration") }
-    /// Rules of an app were active once and are no more; the later ones are used.
+    /// The features, credits or transfer mode of an app were replaced by later ones. The later ones are used.
     public static var supersededRules: Self { Self(rawValue: "supersededRules") }
     /// The ledger has no such app.
     public static var unknownApp: Self { Self(rawValue: "unknownApp") }
     /// The ledger has no such API key.
     public static var unknownKey: Self { Self(rawValue: "unknownKey") }
-    /// The ledger holds other bytes than were kept: the file was damaged or changed by hand.
+    /// The stored bytes of an answer do not match their digest: the file was damaged or edited.
     public static var damagedAnswer: Self { Self(rawValue: "damagedAnswer") }
-    /// The ledger does not hold what it must; a defect, not an input.
+    /// The ledger lacks a row that it must have. This is a defect of the server, not of the request.
     public static var internalInconsistency: Self { Self(rawValue: "internalInconsistency") }
 }

@@ -3,14 +3,14 @@ import Primitives
 import StoreModel
 
 extension EntitlementService {
-    /// What runs without being asked, and the figures that tell how it goes.
+    /// Creates the background jobs and registers the metrics of the webhooks.
     static func jobs(_ configuration: Configuration, _ parts: Parts) async throws -> [BackgroundJob] {
         var jobs = [sweepJob(configuration, parts), eventRetentionJob(configuration, parts), erasureJob(parts)]
-        // With SQLite every write that keeps an answer forgets old ones.
+        // With SQLite, each write that stores an idempotent answer also deletes old ones.
         if configuration.database.dialect != .sqlite {
             jobs.append(idempotencyJob(configuration, parts))
             let sequencer = FeedSequencer(database: configuration.database, changes: parts.changes)
-            // Servers beside this one commit without telling it.
+            // Other servers commit to this database without a signal here: the job polls.
             jobs.append(BackgroundJob(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
         }
         if let standby = parts.ledger.standby {
@@ -55,7 +55,7 @@ extension EntitlementService {
         return jobs
     }
 
-    /// Asked every second of real time, so that a clock that jumps is followed.
+    /// Runs every second of real time, so that it notices when the store's clock jumps.
     private static func sweepJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
         let ledgerIDs = configuration.apps.flatMap { app in
             configuration.environments.map { LedgerID(app: app.bundleID, environment: $0) }
@@ -73,13 +73,13 @@ extension EntitlementService {
         }
     }
 
-    /// Takes over rules that another server made active, and looks for answers of former ones.
+    /// Loads rules that another server activated, and recomputes answers that were computed with former rules.
     private static func ruleJobs(_ configuration: Configuration, _ parts: Parts) -> [BackgroundJob] {
         let (ledger, database) = (parts.ledger, configuration.database)
         let ledgerIDs = configuration.apps.flatMap { app in
             configuration.environments.map { LedgerID(app: app.bundleID, environment: $0) }
         }
-        // How far each book was looked through, and for which epoch.
+        // The progress in each ledger, and the epoch of the rules for which it counts.
         let progress = Locked<[LedgerID: (epoch: Int64?, last: String?)]>([:])
         return [
             BackgroundJob(name: "rules", pause: 1) {
@@ -108,7 +108,7 @@ extension EntitlementService {
         }
     }
 
-    /// Asked every second, because a reader of an older state may be at the files for a moment, or for an hour.
+    /// Runs every second, because a reader of an older snapshot can block the purge for a moment or for an hour.
     private static func erasureJob(_ parts: Parts) -> BackgroundJob {
         BackgroundJob(name: "erasure", pause: 1) { [ledger = parts.ledger] in
             try await ledger.purge()
@@ -137,6 +137,6 @@ extension EntitlementService {
 }
 
 extension WebhookName {
-    /// What metrics call it.
+    /// The value of the label `webhook` in metrics.
     fileprivate var label: String { "\(app)/\(name)" }
 }

@@ -6,33 +6,45 @@ import SignedData
 import StoreModel
 
 extension EntitlementService {
-    /// Whom a server serves and whom it trusts; what it takes from outside are parameters with production's defaults.
+    /// The configuration of an entitlement server: its apps, its database and its dependencies.
+    ///
+    /// Time, randomness and transports are properties whose defaults are those of production.
     public struct Configuration: Sendable {
-        /// One app.
+        /// An app that the server answers for.
         public struct App: Sendable {
+            /// The bundle id of the app.
             public var bundleID: BundleID
             /// The App Store's number of the app.
             public var appAppleID: Int?
+            /// The features that the app's products give.
             public var features: FeatureMap
-            /// What its consumables fill and its items cost.
+            /// The credits that consumables add, and the prices of items in these credits.
             public var credits = CreditTable()
-            /// What becomes of a purchase that a second customer presents.
+            /// The rule for a purchase that a second customer presents.
             public var transferMode = TransferMode.transfer
-            /// Whether a public key needs the customer's own token for whatever it asks about a customer.
+            /// Whether requests with the public key also need the token of the customer that they concern.
             public var requiresCustomerTokens = false
-            /// What the app sells and for how much, for clients of Palta; `PricePointInternal(_:)` makes one of a product.
+            /// The products and prices that clients of Palta receive; `PricePointInternal(_:)` makes one of a product.
             public var pricePoints: [PricePointInternal] = []
-            /// How many requests each of the app's keys may send; `nil` is as many as it likes, and the default, because
-            /// all devices share the public key.
+            /// The rate limit of each API key of the app. `nil`, the default, means no limit, because all devices share the
+            /// public key.
             public var rateLimit: RateLimit?
-            /// How many requests about one customer are answered to public keys; `nil` is any number. Requests with a
+            /// The rate limit of requests with the public key about one customer. `nil` means no limit. Requests with a
             /// secret key do not count.
             public var customerRateLimit: RateLimit? = .perCustomer
 
-            /// By whom the App Store is asked about subscriptions that have passed their end without news; nobody is asked
-            /// about environments without one. A request to judge a receipt waits as long as these are patient.
+            /// The clients of the App Store Server API, by environment. The server asks for the status of a subscription
+            /// that passed its end without a later fact. Environments without a client are not polled.
+            ///
+            /// The validation of a receipt waits for these clients, as long as their retries take.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
 
+            /// Creates an app whose other values are the defaults.
+            ///
+            /// - Parameters:
+            ///   - bundleID: The bundle id of the app.
+            ///   - appAppleID: The App Store's number of the app.
+            ///   - features: The features that the app's products give.
             public init(bundleID: BundleID, appAppleID: Int? = nil, features: FeatureMap = FeatureMap()) {
                 self.bundleID = bundleID
                 self.appAppleID = appAppleID
@@ -40,72 +52,83 @@ extension EntitlementService {
             }
         }
 
-        /// Where the ledger lies. The service migrates it when it starts and does not close it. While answers are kept in
-        /// memory (`answerMemory`), no other process may write it: open a SQLite file with `isExclusive`.
+        /// The database of the ledger. The service migrates it at the start and does not close it.
+        ///
+        /// While ``answerMemory`` is not 0, no other process may write to the database: open a SQLite file with `isExclusive`.
         public var database: any SQLDatabase
-        /// A copy that follows the database, where servers share one: customers are read in it when the request allows it, or
-        /// the database cannot be reached. The service does not close it.
+        /// A replica of a shared database. Customers are read from it when the request allows it or the database is
+        /// unreachable. The service does not close it.
         public var standby: (any SQLDatabase)?
-        /// By how many seconds the copy may be behind to be read.
+        /// The greatest lag of the standby, in seconds, at which it is read.
         public var standbyLag: TimeInterval = 10
+        /// The apps that the server answers for.
         public var apps: [App]
-        /// The environments whose facts are accepted; the first answers requests that name none.
+        /// The environments whose facts are accepted. The first is used for requests that name none.
         public var environments: [StoreEnvironment]
-        /// Whether rules of an app (features, credits, transfer mode) that were replaced by later ones become active again
-        /// with this start. Servers that share a database otherwise go on with the later ones, so that one that is started
-        /// with an older file undoes nothing. A server that has its database alone always uses its own.
+        /// Whether this start reactivates the app's rules (features, credits, transfer mode) if later ones replaced them.
+        ///
+        /// Otherwise servers that share a database keep the later rules, so that a server with an older file reverts nothing.
+        /// A server that does not share its database always uses its own rules.
         public var activatesFormerRules = false
-        /// The version of the program, for GET `/`; left out when `nil`.
+        /// The version of the program in the response to GET `/`, which leaves out `nil`.
         public var version: String?
-        /// Shops on the web that tell what they sold.
+        /// Web shops that report their sales.
         public var webPurchases: [WebPurchaseSource] = []
-        /// The roots that signed facts may come from.
+        /// The root certificates of the stores' signatures.
         public var trustAnchors = TrustAnchor.apple
-        /// Decides about expiry: the system's clock, or one that follows a simulator.
+        /// The clock that decides about expiry: the system's, or the virtual time of a simulator.
         public var clock: any WallClock = SystemClock()
-        /// Decides how long an idempotency key is kept. Real time, whatever `clock` says.
+        /// The clock of real time, for example for the expiry of idempotency keys. It is independent of ``clock``.
         public var realClock: any WallClock = SystemClock()
-        /// Measures rate limits and how long a key is believed in, whatever the date is set to.
+        /// The clock of rate limits and of the key cache. Setting the date does not affect it.
         public var monotonicClock = MonotonicClock()
-        /// The most bytes of a body. 100 transactions of the usual size need a fifth of it.
+        /// The largest request body in bytes. 100 transactions of the usual size take a fifth of the default.
         public var maximumBody = 4 << 20
-        /// How many bytes of memory customers' answers may take, so that reading them costs no query: an answer of the usual
-        /// size takes some 1200. Another process's writes would not be seen; 0 when others write the same database.
+        /// The memory for customers' answers, in bytes. An answer of the usual size takes some 1200, and reading it from memory
+        /// takes no query. Use 0 when other processes write to the database, because their writes are not noticed.
         public var answerMemory = 256 << 20
-        /// Names requests; every answer carries the name as `Souk-Request-Id`.
+        /// Creates the id of a request. Each response has it as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
-        /// Names grants, erased customers and this server; cannot be guessed.
+        /// Creates the ids of grants and of this server, and the pseudonyms of erased customers. They must be unpredictable.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
-        /// Answers are signed with the first, for who asks by `?nonce=`; the others are published, so that clients know a
-        /// key before it signs and as long as its signatures are about. Without a key nothing is signed.
+        /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published, so that
+        /// clients know a key before it signs and as long as its signatures exist. Without keys nothing is signed.
         public var signingKeys: [AnswerSigningKey] = []
-        /// Whether GET `/metrics` is answered among the others; `false` where `EntitlementService.metricsHandler` is bound
-        /// to a port of its own.
+        /// Whether the service answers GET `/metrics`. Use `false` if ``EntitlementService/metricsHandler`` is bound to a port
+        /// of its own.
         public var servesMetrics = true
-        /// Where events are posted to.
+        /// The webhooks that receive events.
         public var webhooks: [Webhook] = []
-        /// Posts them; needed where there are any.
+        /// The transport of webhooks. It is required if there are any.
         public var webhookTransport: (any HTTPTransport)?
-        /// How often a delivery is attempted before it is dead, and the pauses between: a day in all.
+        /// The number of attempts of a delivery, and the pauses between them: a day in all.
         public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
-        /// Spreads pauses; from 0 to 1.
+        /// Returns a number from 0 to 1, which varies pauses.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// For how many seconds of the store's time events can be asked for; longer where a webhook was not told of one.
+        /// The retention of events in seconds of the store's clock. Events that a webhook has not received are kept longer.
         public var eventRetention: TimeInterval = 30 * 86400
-        /// After how many seconds without an event a stream of them sends a comment, so that nobody takes it for broken.
+        /// The number of seconds without an event after which a stream sends a comment, so that no client takes it for broken.
         public var eventSilence: TimeInterval = 15
-        /// Told of requests that were refused or failed, and of all with `logsEveryRequest`. Called on any thread.
+        /// Receives a record of each request that was refused or failed, and of all with ``logsEveryRequest``. Called on any
+        /// thread.
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
+        /// Whether ``log`` also receives records of successful requests.
         public var logsEveryRequest = false
-        /// Told what failed on this side, with the id the request's sender was given, or the name of what runs without
-        /// being asked. Called on any thread.
+        /// Receives the server's own failures, with the id of the request or the name of the background job. Called on any
+        /// thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
-        /// Unpredictable bytes, for API keys.
+        /// Returns unpredictable bytes, for API keys and secrets.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes
 
-        /// Names that are given out once, for requests that others answer beside the service, such as a listener.
+        /// Returns a function that creates unique request ids. A listener can use it for requests that the service never sees.
         public static func uniqueRequestIDs() -> @Sendable () -> String { RequestNumbers().next }
 
+        /// Creates a configuration whose other values are the defaults.
+        ///
+        /// - Parameters:
+        ///   - database: The database of the ledger.
+        ///   - apps: The apps that the server answers for.
+        ///   - environments: The environments whose facts are accepted.
         public init(database: any SQLDatabase, apps: [App], environments: [StoreEnvironment]) {
             self.database = database
             self.apps = apps
@@ -159,7 +182,7 @@ extension EntitlementService {
     }
 }
 
-/// Names that are unique in this process, and by their random beginning elsewhere too. Cheaper than a UUID each.
+/// Request ids that are unique in this process, and by their random prefix also elsewhere. They cost less than UUIDs.
 private final class RequestNumbers: Sendable {
     private let prefix: String
     private let last = Locked<UInt64>(0)

@@ -3,18 +3,20 @@ import SQLStorage
 import StoreModel
 
 extension EntitlementService {
-    /// A server that has a ledger in a SQLite file for itself. The file is made when there is none, and closed with the
-    /// server.
+    /// Creates a server with a ledger of its own in a SQLite file.
+    ///
+    /// The file is created if it does not exist. It is closed with the server.
     ///
     ///     let service = try await EntitlementService(
     ///         ledgerAt: URL(fileURLWithPath: "ledger.sqlite"), for: .init(bundleID: "com.example.darkroom"))
     ///
     /// - Parameters:
-    ///   - file: the path of the SQLite file.
-    ///   - app: the app that the server answers for.
-    ///   - environments: whose facts are accepted.
-    ///   - configure: changes the configuration.
-    /// - Throws: As `init(configuration:)`, and `SQLError` when the file cannot be opened or another process has it.
+    ///   - file: The path of the SQLite file.
+    ///   - app: The app that the server answers for.
+    ///   - environments: The environments whose facts are accepted.
+    ///   - configure: A closure that changes the configuration.
+    /// - Throws: The errors of ``init(configuration:)``, and `SQLError` if the file cannot be opened or another process
+    ///   uses it.
     public convenience init(
         ledgerAt file: URL, for app: Configuration.App, environments: [StoreEnvironment] = [.production, .sandbox],
         configure: (inout Configuration) throws -> Void = { _ in }

@@ -4,16 +4,16 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The entitlement server: verifies what the stores signed, keeps it, and answers what each customer may use.
+/// The entitlement server: verifies transactions and stores them, and answers which features each customer may use.
 ///
 ///     let service = try await EntitlementService(
 ///         ledgerAt: URL(fileURLWithPath: "ledger.sqlite"), for: .init(bundleID: "com.example.darkroom"))
 ///     let keys = try await service.createMissingKeys { try save($0) }
 ///
-/// An `HTTPHandler` of the wire contract, to be bound to a listener or called in process. A transaction is acknowledged
-/// only when it is durable. Reads of a customer are answered at once, without suspension, while the stored answer is true.
+/// Bind this `HTTPHandler` to a listener, or call it in process. A transaction is acknowledged only after it is durable.
+/// Reads of a customer return without suspension while the stored answer is valid.
 public final class EntitlementService: HTTPHandler {
-    /// What endpoints and chores are made over.
+    /// The dependencies of endpoints and background jobs.
     struct Parts: Sendable {
         let ledger: Ledger
         let tokens: CustomerTokens
@@ -21,9 +21,9 @@ public final class EntitlementService: HTTPHandler {
         let metrics: ServerMetrics
         let changes: ChangeSignal
         let readers: [BundleID: StoreReader]
-        /// `nil` when nobody can be asked.
+        /// `nil` if no app has a client of the App Store Server API.
         let statusPoller: StatusPoller?
-        /// The servers that share the database; `nil` where no other may have it.
+        /// The servers that share the database; `nil` if it is not shared.
         let registry: ServerRegistry?
     }
 
@@ -38,9 +38,10 @@ public final class EntitlementService: HTTPHandler {
     var metrics: ServerMetrics { parts.metrics }
     var statusPoller: StatusPoller? { parts.statusPoller }
 
-    /// Brings the database up to date and makes ready to serve.
+    /// Creates a server, after migrating its database.
     ///
-    /// Throws `EntitlementServerError` with `invalidConfiguration`, and what the database throws.
+    /// - Parameter configuration: The configuration of the server.
+    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration`, and the errors of the database.
     public init(configuration: Configuration) async throws {
         try configuration.check()
         let database = configuration.database
@@ -50,7 +51,7 @@ public final class EntitlementService: HTTPHandler {
             ? nil
             : ServerRegistry(
                 database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock)
-        // Before anything else is done with the tables: from now on they stay what this program takes them for.
+        // Registers before any other use of the tables: the schema stays compatible with this program from now on.
         try await registry?.step()
         let (secrets, rules) = try await Self.registerApps(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
@@ -61,7 +62,7 @@ public final class EntitlementService: HTTPHandler {
         self.keys = keys
         let metrics = ServerMetrics()
         let changes = ChangeSignal(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
-        // Answers that are kept here are right only while bodies of `write` run one at a time.
+        // The memory cache is correct only while bodies of `write` run one at a time.
         let answerMemory = database.dialect == .sqlite ? configuration.answerMemory : 0
         let ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(bytes: answerMemory),
@@ -82,12 +83,22 @@ public final class EntitlementService: HTTPHandler {
         jobs = try await Self.jobs(configuration, parts)
     }
 
-    /// The steps of the ledger's schema, for tools that look at a ledger or bring it up to date before a server does.
+    /// Returns the migrations of the ledger's schema, for tools that inspect or upgrade a ledger without a server.
+    ///
+    /// - Parameter dialect: The database engine.
+    /// - Returns: The migrations in their order.
     public static func migrations(for dialect: SQLDialect) -> [SQLMigration] { Schema.migrations(for: dialect) }
 
-    /// Writes a ledger anew, whatever its size, so that nothing of erased customers is left in free room. Writers wait.
+    /// Rewrites the file of a ledger, so that its free pages contain no data of erased customers. Writes wait meanwhile.
+    ///
+    /// - Parameter database: The database of the ledger.
+    /// - Throws: The errors of the database.
     public static func compact(_ database: SQLiteDatabase) async throws { try await Ledger.compact(database) }
 
+    /// Responds to a request, and signs the response if the request asks for it.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The response, or a reply that produces it later.
     public func respond(to request: HTTPRequest) -> HTTPReply {
         parts.signer.sign(router.respond(to: request), to: request).map { [date] response in
             var response = response
@@ -96,16 +107,16 @@ public final class EntitlementService: HTTPHandler {
         }
     }
 
-    /// GET `/metrics`, to be bound to a port that only the monitoring reaches.
+    /// The handler of GET `/metrics`, for a port that only the monitoring can reach.
     public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
 
-    /// Does what nobody asks for: computes answers whose time has passed, posts events to webhooks, throws old events away.
+    /// Runs the background jobs: recomputes expired answers, posts events to webhooks and deletes old events.
     ///
-    /// To be called once, beside serving. Returns when its task is cancelled; streams of events have ended then, so that a
-    /// listener can stop without cutting them off.
+    /// Call it once, in a task beside the listener. It returns after its task was cancelled. By then the streams of events
+    /// have ended, so that the listener can stop without cutting connections.
     ///
-    /// Throws `SQLError` with `newerSchema` when a newer program changed a shared database so that this one must serve no
-    /// more.
+    /// - Throws: `SQLError` with `newerSchema` if a newer program changed the schema of a shared database in a way that this
+    ///   program does not support. Stop the server then.
     public func run() async throws {
         let outcome: Result<Void, any Error>
         do {
@@ -116,7 +127,7 @@ public final class EntitlementService: HTTPHandler {
                             observing: parts.changes, among: parts.registry, report: configuration.reportFailure)
                     }
                 }
-                // The first that throws ends the others; `waitForAll` would wait for them.
+                // The first error ends the other jobs; `waitForAll` would wait for them.
                 while try await group.next() != nil {}
             }
             outcome = .success(())
@@ -124,18 +135,21 @@ public final class EntitlementService: HTTPHandler {
             outcome = .failure(error)
         }
         if let registry = parts.registry {
-            // Not of this task, which is cancelled.
+            // A new task, because this one is cancelled.
             await Task { try? await registry.leave() }.value
         }
         parts.changes.end()
         try outcome.get()
     }
 
-    /// Makes a public and a secret key for each configured app that has none, and returns them.
+    /// Creates a public and a secret key for each configured app without keys.
     ///
-    /// `save` is called with each pair before it becomes valid, because afterwards nobody can read it any more. What it
-    /// throws is thrown here, and then no key was made. Keys that are not returned are not valid: another server on the
-    /// same database made that app's keys meanwhile.
+    /// If another server on the same database creates the keys of an app at the same time, only one pair becomes valid. The
+    /// other pair is not returned.
+    ///
+    /// - Parameter save: A closure that receives each pair before it becomes valid. The keys cannot be read again later.
+    /// - Returns: The pairs that became valid.
+    /// - Throws: The error that `save` throws, in which case no key is created, and the errors of the database.
     public func createMissingKeys(save: (IssuedKeys) throws -> Void = { _ in }) async throws -> [IssuedKeys] {
         let issued = try keys.appsWithoutKeys(among: configuration.apps.map(\.bundleID)).map { app in
             IssuedKeys(bundleID: app, publicKey: newKey(.public), secretKey: newKey(.secret))
@@ -146,8 +160,8 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
-    /// Remembers the apps, and returns the secret of each for its customers' tokens, and the rules that are active. Where an
-    /// app's features are mapped otherwise than before, its stored answers are no longer true.
+    /// Stores the apps, and returns their token secrets and active rules. Invalidates the stored answers of an app whose
+    /// features changed.
     private static func registerApps(
         _ configuration: Configuration, into database: any SQLDatabase
     ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {
@@ -200,7 +214,7 @@ public final class EntitlementService: HTTPHandler {
         return (secrets, ActiveRules(entries))
     }
 
-    /// What stored answers depend on beside the facts.
+    /// Returns a digest of everything beside the facts that stored answers depend on.
     static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
@@ -233,10 +247,10 @@ public final class EntitlementService: HTTPHandler {
         return router
     }
 
-    /// All that this server can be asked.
+    /// The endpoints of this server.
     var endpoints: [Endpoint<ServerHandler>] { Self.endpoints(configuration, parts) }
 
-    /// All that can be asked, in the order of the documents.
+    /// Returns all endpoints, in the order of the documents.
     static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint<ServerHandler>] {
         let ledger = parts.ledger
         let idempotent = IdempotentRequests(

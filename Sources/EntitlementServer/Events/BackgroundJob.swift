@@ -1,24 +1,28 @@
 import Foundation
 import SQLStorage
 
-/// Work that nobody asks for, done in steps: at once while there is more to do, otherwise after a commit it may concern or
-/// a pause.
+/// Work that the server repeats without a request, in steps.
+///
+/// The next step follows at once while there is more to do, and otherwise after a pause or a commit.
 struct BackgroundJob: Sendable {
-    /// Named in reports of failures.
+    /// The name in reports of failures.
     let name: String
-    /// Seconds of real time, whatever clock the store follows.
+    /// The pause between steps, in seconds of real time.
     let pause: TimeInterval
     /// Whether a commit ends the pause.
     var followsCommits = false
-    /// Whether one server does it for all that share a database.
+    /// Whether only one of the servers that share a database runs it.
     var isShared = false
-    /// One step; returns whether there is more to do. What it throws is reported, and tried again after the pause.
+    /// Does one step and returns whether there is more to do. An error is reported, and the step repeats after the pause.
     let step: @Sendable () async throws -> Bool
 
-    /// Until the task is cancelled.
+    /// Runs steps until the task is cancelled.
     ///
-    /// - Parameter registry: the servers that share a database; `nil` where there is one.
-    /// - Throws: `SQLError` with `newerSchema`; other errors are reported.
+    /// - Parameters:
+    ///   - changes: The signal of commits.
+    ///   - registry: The servers that share a database; `nil` if there is only one.
+    ///   - report: Receives the errors of steps.
+    /// - Throws: `SQLError` with `newerSchema`. Other errors are reported.
     func run(
         observing changes: ChangeSignal, among registry: ServerRegistry?,
         report: @Sendable (_ name: String, any Error) -> Void

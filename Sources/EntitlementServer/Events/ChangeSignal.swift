@@ -1,15 +1,16 @@
 import Foundation
 import Primitives
 
-/// Tells who waits for the ledger that something was committed, in this process. Others that write the same database are
-/// noticed when the wait is over.
+/// Wakes tasks that wait for commits in this process.
+///
+/// It carries no data. Commits of other processes on the same database are found when the wait times out.
 struct ChangeSignal: Sendable {
     enum Reason: Sendable { case committed, timedOut, ended }
 
     private let commits = Broadcast<Void>()
-    /// Waits: real time.
+    /// The clock of the waits: real time.
     private let clock: any WallClock
-    /// Measures how long was waited.
+    /// The clock that measures the waits.
     private let monotonicClock: MonotonicClock
 
     init(clock: any WallClock, monotonicClock: MonotonicClock = MonotonicClock()) {
@@ -21,14 +22,16 @@ struct ChangeSignal: Sendable {
 
     func send() { commits.send(()) }
 
-    /// Nobody waits any longer, now or later.
+    /// Ends all waits, now and later.
     func end() { commits.finish() }
 
-    /// Begins to listen. What is committed from here on ends a wait for it, even if it was committed before that began.
+    /// Starts listening. Each later commit ends a wait for the stream, even if it precedes the start of the wait.
     func listen() -> AsyncStream<Void> { commits.stream(keeping: 1) }
 
-    /// Returns after a commit if those are listened to, after `seconds`, or when there is nothing to wait for any more: the news have ended or the
-    /// task was cancelled.
+    /// Waits for a commit, up to `seconds`.
+    ///
+    /// - Parameter changes: The stream of `listen()`; `nil` waits for the time only.
+    /// - Returns: `.ended` if the signal ended or the task was cancelled.
     func wait(for changes: AsyncStream<Void>?, upTo seconds: TimeInterval) async -> Reason {
         let clock = clock
         return await withTaskGroup(of: Reason.self) { group in

@@ -3,15 +3,16 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The events of one book as server-sent events (WHATWG HTML, "Server-sent events"): what followed the event the listener
-/// saw last, then what happens, with a comment when nothing has happened for a while.
+/// The events of one ledger as server-sent events (WHATWG HTML, "Server-sent events").
 ///
-/// A listener reads the ledger at its own pace, a page at a time, so a slow one holds nobody up and fills no memory. The
-/// stream ends within a second after its key was revoked, by whichever process, and tells nothing that was committed later.
+/// The stream begins after the last event that the listener saw, and continues with new events. It sends a comment after a
+/// time without events. Each listener reads the ledger one page at a time, at its own speed, so that a slow one takes no
+/// memory and delays no other. The stream ends within a second after any process revoked its key, and sends no event that
+/// was committed after the revocation.
 final class EventStream: Sendable {
     private struct State {
         var sequence: Int64
-        /// Written before anything else.
+        /// The first bytes of the stream.
         var greeting: [UInt8]?
     }
 
@@ -25,9 +26,9 @@ final class EventStream: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - sequence: the event that was seen last; `nil` begins with what happens from now on.
-    ///   - silence: after how many seconds a comment shows that the connection still works.
-    ///   - admission: by what right somebody listens; the stream ends with it.
+    ///   - sequence: The last event that the listener saw; `nil` starts with new events.
+    ///   - silence: The number of seconds without events after which a comment is sent.
+    ///   - authorization: The authorization of the listener. The stream ends with it.
     init(
         ledger: Ledger, changes: ChangeSignal, ledgerID: LedgerID, after sequence: Int64?, silence: TimeInterval,
         for authorization: Authorization
@@ -48,7 +49,7 @@ final class EventStream: Sendable {
 
     var body: HTTPBodyStream { HTTPBodyStream { try await self.next() } }
 
-    /// The next events, a comment, or `nil` when the service stops or the listener's right has ended.
+    /// Returns the next events, a comment, or `nil` if the service stopped or the authorization ended.
     private func next() async throws -> [UInt8]? {
         let greeting = state.withLock { state in
             defer { state.greeting = nil }
@@ -60,7 +61,7 @@ final class EventStream: Sendable {
         while true {
             let listening = changes.listen()
             let page = try page()
-            // After the page was read: what was committed after a revocation is sent to no one.
+            // After the page was read, so that nothing is sent that was committed after a revocation.
             if page != nil || changes.now - checked >= .seconds(Authorization.recheck) {
                 guard try authorization.holds() else { return nil }
                 checked = changes.now
@@ -84,7 +85,7 @@ final class EventStream: Sendable {
         guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
-            // One that was damaged in the database is not there any more.
+            // A damaged event counts as expired.
             let type = event.isWhole ? event.type : "events.expired"
             let data =
                 event.isWhole

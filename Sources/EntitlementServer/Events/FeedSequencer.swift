@@ -1,21 +1,21 @@
 import Primitives
 import SQLStorage
 
-/// Numbers the events of a database in which several transactions write at the same time.
+/// Numbers events in the order of their commits, in a database with concurrent writers.
 ///
-/// A number that a transaction takes is not in the order of the commits: a reader that remembers the last number it saw
-/// would miss an event of a transaction that committed later with a smaller number. So an event arrives with a negative
-/// number, which no reader asks for, and gets its own here, after the commit: 1, 2, 3, without a gap. A customer's row is
-/// locked until its transaction commits, so the events of one customer keep their order.
+/// A number that a transaction takes from a sequence does not follow the order of the commits. A reader that continues after
+/// the last number would miss an event that was committed later with a smaller number. So an event is inserted with a
+/// negative number, which readers skip. After the commit this job assigns its final number: 1, 2, 3, without gaps. The row
+/// of a customer is locked until the commit, so the events of one customer keep their order.
 ///
-/// Any number of servers may run this at the same time: the row of `feed` lets one at a time do it.
+/// Several servers can run it at the same time: the lock on the row of `feed` admits one.
 final class FeedSequencer: Sendable {
-    /// As many as are numbered in one transaction.
+    /// The most events that one transaction numbers.
     private static let batch: Int64 = 500
 
     private let database: any SQLDatabase
     private let changes: ChangeSignal
-    /// The last number that was seen.
+    /// The last number that was read.
     private let last = Locked<Int64?>(nil)
 
     init(database: any SQLDatabase, changes: ChangeSignal) {
@@ -23,8 +23,9 @@ final class FeedSequencer: Sendable {
         self.changes = changes
     }
 
-    /// Numbers events that have none, and notifies who waits here of those that another server numbered. Returns whether there
-    /// may be more.
+    /// Numbers new events, and signals events that another server numbered.
+    ///
+    /// - Returns: Whether there may be more.
     func step() async throws -> Bool {
         let row = try await database.lookup(
             """
@@ -41,7 +42,7 @@ final class FeedSequencer: Sendable {
         guard isWaiting else { return false }
         let count = try await database.write { connection in
             try connection.lockRows("SELECT 1 FROM feed WHERE id = 1", [])
-            // Locked before they are counted: an event that is erased at the same time gets no number.
+            // Locks the events before counting them: one that is erased at the same time gets no number.
             let count = try connection.execute(
                 """
                 WITH waiting AS (

@@ -3,20 +3,20 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Something others are told about a customer, in the order of the ledger.
+/// A change of a customer's entitlements, in the order of the ledger.
 struct LedgerEvent: Sendable {
-    /// Later events have greater ones, in whatever book.
+    /// The number of the event. It grows over all ledgers of a database.
     let sequence: Int64
     let ledgerID: LedgerID
     let customer: CustomerID
     let type: String
-    /// One line of JSON.
+    /// The data as one line of JSON.
     let body: [UInt8]
     let createdAt: Date
-    /// Whether this is what was written. Events of versions that kept no digest count as whole.
+    /// Whether the event matches its digest. Events without a digest, from older versions, count as intact.
     let isWhole: Bool
 
-    /// Shows whether an event is what was written. Its number is not part of it: an event gets that later.
+    /// Returns the digest of an event. It excludes the number, which is assigned later.
     static func digest(
         of type: String, _ body: [UInt8], about customer: CustomerID, in ledgerID: LedgerID, at milliseconds: Int64
     ) -> [UInt8] {
@@ -31,7 +31,7 @@ struct LedgerEvent: Sendable {
 
     var id: String { String(sequence) }
 
-    /// `{"id","type","app","environment","createdAt","data"}`, in one line: what webhooks and streams say.
+    /// The event for webhooks and streams, in one line: `{"id","type","app","environment","createdAt","data"}`.
     var wire: [UInt8] {
         Self.envelope(id: id, type: type, ledgerID: ledgerID, at: createdAt).dropLast() + Self.data(body)
     }
@@ -46,14 +46,14 @@ struct LedgerEvent: Sendable {
         return envelope.encoded()
     }
 
-    /// Says to who asks for what followed event `sequence` that some of it is no longer kept.
+    /// Returns an event that reports that events after `sequence` are no longer kept.
     static func expired(after sequence: Int64, in ledgerID: LedgerID, at instant: Date) -> [UInt8] {
         envelope(id: String(sequence), type: "events.expired", ledgerID: ledgerID, at: instant)
     }
 }
 
 extension Ledger {
-    /// What happened in a book after event `sequence`, oldest first.
+    /// Returns the events of a ledger after `sequence`, oldest first.
     func events(of ledgerID: LedgerID, after sequence: Int64, limit: Int) throws -> [LedgerEvent] {
         try database.read { connection in
             try connection.query(
@@ -69,7 +69,7 @@ extension Ledger {
         }
     }
 
-    /// The last event of a book, 0 where there is none, and up to which its events were thrown away.
+    /// Returns the last event of a ledger (0 if there is none), and the last one that was deleted.
     func span(of ledgerID: LedgerID) throws -> (last: Int64, expired: Int64) {
         let values: [SQLValue] = [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)]
         return try database.read { connection in
@@ -84,10 +84,11 @@ extension Ledger {
         }
     }
 
-    /// Throws away up to `limit` events of before `instant`, but for those that a webhook of `webhooks` was not told yet.
-    /// Returns how many.
+    /// Deletes up to `limit` events from before `instant`, except those that one of `webhooks` has not received.
+    ///
+    /// - Returns: The number of deleted events.
     func expireEvents(before instant: Date, keptFor webhooks: [WebhookName], limit: Int) async throws -> Int {
-        // In the order of the ledger, which is that of their age: what follows one that is too young is not looked at.
+        // Events are ordered by age: the search stops at the first one that is too young.
         let first =
             "SELECT sequence, app, environment, created_at FROM event WHERE sequence > 0 ORDER BY sequence LIMIT ?1"
         let oldest = try database.read { try $0.first(first, [.integer(1)]) }
@@ -118,7 +119,7 @@ extension Ledger {
 }
 
 extension LedgerEvent {
-    /// From the columns of a row of `event`.
+    /// Reads a row of `event`.
     init(_ row: SQLRow, in ledgerID: LedgerID) throws {
         let (customer, type, body): (String, String, [UInt8]) = (try row["customer"], try row["type"], try row["body"])
         let (createdAt, digest): (Int64, [UInt8]?) = (try row["created_at"], try row["digest"])
@@ -129,7 +130,7 @@ extension LedgerEvent {
             isWhole: digest.map { $0 == Self.digest(of: type, body, about: name, in: ledgerID, at: createdAt) } ?? true)
     }
 
-    /// Shows whether an event is what was written. A program that does not know the column leaves it empty.
+    /// The digests that show whether an event was changed. Older programs leave the column empty.
     static let digests = SQLMigration(
         "0018 digests of events",
         [

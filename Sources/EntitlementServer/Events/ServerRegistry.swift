@@ -2,32 +2,32 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// The servers that share a database: how many there are, and which of them does what is to be done once.
+/// The servers that share a database: their number, and the one that runs the shared background jobs.
 ///
-/// Both are read from rows that are dated by the database's clock. Neither decides anything about the ledger: a chore that
-/// two servers do at the same time does no harm, since its rows are locked, and a rate limit is a share. So a server that
-/// hangs and comes back too late breaks nothing.
+/// Both come from rows with times of the database's clock. The ledger does not depend on them: rows are locked, so a job
+/// that two servers run at once does no harm, and a rate limit is only a share. A server that hangs and continues too late
+/// breaks nothing.
 final class ServerRegistry: Sendable {
     private struct State {
         var count = 1
-        /// When this server has to ask again whether it does the shared chores.
+        /// The time until which this server need not renew its lease on the shared jobs.
         var leadsUntil: ContinuousClock.Instant?
     }
 
-    /// How often a server says that it is there, in seconds.
+    /// The interval of this server's heartbeat, in seconds.
     static let pause: TimeInterval = 2
-    /// After how many seconds of silence a server counts no more, and another takes the shared chores over.
+    /// The number of seconds without a heartbeat after which a server no longer counts and another takes over its lease.
     private static let timeout = 10
 
     private let database: any SQLDatabase
     private let clock: MonotonicClock
     private let id: String
-    /// The last step of the schema that this program knows, and how many it knows.
+    /// The last migration that this program has, and the number of its migrations.
     private let program: String
     private let steps: Int
     private let state = Locked(State())
 
-    /// - Parameter id: names this server; no other has it.
+    /// - Parameter id: The unique id of this server.
     init(database: any SQLDatabase, id: String, clock: MonotonicClock) {
         self.database = database
         self.id = id
@@ -37,12 +37,12 @@ final class ServerRegistry: Sendable {
         steps = migrations.count
     }
 
-    /// How many servers were there a moment ago, this one among them.
+    /// The number of running servers at the last step, including this one.
     var count: Int { state.withLock(\.count) }
 
-    /// Says that this server is there, counts them, and looks for steps of the schema that this program does not know.
+    /// Writes this server's heartbeat, counts the servers, and looks for migrations that this program does not have.
     ///
-    /// Throws `SQLError` with `newerSchema` when one of them leaves this program not what it needs.
+    /// - Throws: `SQLError` with `newerSchema` if one of these migrations requires a newer program.
     func step() async throws {
         let (id, program) = (SQLValue.text(id), SQLValue.text(program))
         try await database.write { connection in
@@ -75,7 +75,7 @@ final class ServerRegistry: Sendable {
         }
     }
 
-    /// Whether this server does what is to be done once. It does so until it stops, or is silent for ten seconds.
+    /// Returns whether this server runs the shared jobs. It does until it stops, or for ten seconds without a heartbeat.
     func leads() async throws -> Bool {
         let now = clock.now
         if let until = state.withLock(\.leadsUntil), now < until { return true }
@@ -102,7 +102,7 @@ final class ServerRegistry: Sendable {
         }
     }
 
-    /// Says that this server is there no more, so that another takes over at once.
+    /// Removes this server, so that another takes over its lease at once.
     func leave() async throws {
         state.withLock { $0.leadsUntil = nil }
         let id = SQLValue.text(id)

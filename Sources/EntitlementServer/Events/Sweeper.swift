@@ -2,21 +2,23 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// Computes answers anew whose time has passed, so that whoever is told of changes hears of an expiry although nobody asks.
+/// Recomputes answers whose validity has passed, so that an expiry becomes an event without a request.
 struct Sweeper: Sendable {
-    /// As many as are computed in one transaction: it holds other writes up for so long.
+    /// The most answers of one transaction, because other writes wait for it.
     private static let batch = 100
 
-    /// After how many failures in one book the rest waits for the next step.
+    /// The number of failures in one ledger after which the rest waits for the next step.
     private static let failureLimit = 1000
 
     let ledger: Ledger
     let ledgerIDs: [LedgerID]
 
-    /// One batch of each book. Returns whether there may be more.
+    /// Recomputes one batch of each ledger.
     ///
-    /// Where a batch fails, its book's customers are computed one by one, so that one who cannot be computed does
-    /// not hold up the others. Throws the first failure when there is nothing more to do at once.
+    /// If a batch fails, the customers of its ledger are recomputed one by one, so that one failure does not delay the others.
+    ///
+    /// - Returns: Whether there may be more.
+    /// - Throws: The first failure, if there is nothing more to do at once.
     func step() async throws -> Bool {
         var isMore = false
         var failure: (any Error)?
@@ -33,7 +35,7 @@ struct Sweeper: Sendable {
         return isMore
     }
 
-    /// Computes every overdue answer of a book in a transaction of its own.
+    /// Recomputes each overdue answer of a ledger in a transaction of its own.
     private func refreshEach(in ledgerID: LedgerID) async throws {
         var last: Ledger.Overdue?
         var failures = 0
@@ -51,13 +53,13 @@ struct Sweeper: Sendable {
 }
 
 extension Ledger {
-    /// A customer whose answer is no longer true, and since when, in milliseconds.
+    /// A customer whose answer is outdated, and the time since when, in milliseconds.
     fileprivate struct Overdue: Sendable {
         let customer: CustomerID
         let since: Int64
     }
 
-    /// Customers of a book whose `validUntil` has passed, the longest overdue first, from after `last` on.
+    /// Returns customers whose `validUntil` has passed, the longest overdue first, after `last`.
     fileprivate func overdue(in ledgerID: LedgerID, after last: Overdue?, limit: Int) throws -> [Overdue] {
         try database.read { connection in
             let transaction = transaction(connection, on: ledgerID)
@@ -74,7 +76,7 @@ extension Ledger {
         }
     }
 
-    /// Computes one answer, unless its customer was merged or erased meanwhile.
+    /// Recomputes one answer, unless the customer was merged or erased meanwhile.
     fileprivate func refresh(_ overdue: Overdue, in ledgerID: LedgerID) async throws {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: ledgerID)
@@ -86,7 +88,7 @@ extension Ledger {
         }
     }
 
-    /// Computes up to `limit` answers of a book whose `validUntil` has passed. Returns how many.
+    /// Recomputes up to `limit` answers of a ledger whose `validUntil` has passed. Returns their number.
     func refreshOverdue(in ledgerID: LedgerID, limit: Int) async throws -> Int {
         let looked = try database.read { connection in
             try transaction(connection, on: ledgerID).overdue(limit: 1)
@@ -105,14 +107,14 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Locks customers and returns those who are still there: one can have been merged or erased meanwhile.
+    /// Locks customers, and returns those that were not merged or erased meanwhile.
     fileprivate mutating func lockedCustomers(among customers: [CustomerID]) throws -> [CustomerID] {
         guard connection.isConcurrent else { return customers }
         try lock(customers: Set(customers))
         return try customers.filter(isKnown)
     }
 
-    /// Customers whose answer is no longer true, the longest overdue first.
+    /// Returns customers with outdated answers, the longest overdue first.
     fileprivate func overdue(limit: Int) throws -> [CustomerID] {
         try connection.query(
             """

@@ -3,22 +3,21 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The API keys of a ledger, managed beside the server that lets requests in by them: a server believes what it knows of
-/// a key for a second at most.
+/// The API keys of a ledger. They can be managed while a server runs: it caches a key for a second at most.
 ///
 ///     let keys = APIKeys(database: database)
 ///     let (entry, key) = try await keys.create(.secret, for: "com.example.darkroom", label: "backend")
 ///     try await keys.revoke(entry.id)
 ///
-/// The ledger keeps only digests: a key can be read when it is made and never again.
+/// The ledger keeps only digests: a key can be read only when it is created.
 package struct APIKeys: Sendable {
-    /// One key, without what lets anybody in.
+    /// One key, without the secret itself.
     package struct Entry: Sendable, Hashable {
-        /// The beginning of the key's digest; names the key in lists and logs.
+        /// The beginning of the key's digest, which identifies the key in lists and logs.
         package let id: String
         package let bundleID: BundleID
         package let kind: KeyKind
-        /// What its maker called it.
+        /// The name that the creator gave the key.
         package let label: String?
         package let createdAt: Date
         package let revokedAt: Date?
@@ -28,7 +27,7 @@ package struct APIKeys: Sendable {
     private let clock: any WallClock
     private let randomBytes: @Sendable (Int) -> [UInt8]
 
-    /// Of a ledger that has every migration. `randomBytes` must be unpredictable.
+    /// Creates a list of keys over a migrated ledger. `randomBytes` must be unpredictable.
     package init(
         database: any SQLDatabase, clock: any WallClock = SystemClock(),
         randomBytes: @escaping @Sendable (Int) -> [UInt8] = KeyText.randomBytes
@@ -38,10 +37,11 @@ package struct APIKeys: Sendable {
         self.randomBytes = randomBytes
     }
 
-    /// Makes a key for an app of the ledger, at most 100 bytes of `label` beside it.
+    /// Creates a key for an app of the ledger, with a label of at most 100 bytes.
     ///
-    /// `save` is called with the key before it becomes valid; what it throws is thrown here, and then no key was made.
-    /// Throws `EntitlementServerError` with `unknownApp` for an app no server ever served from this ledger.
+    /// - Parameter save: Receives the key before it becomes valid.
+    /// - Throws: The error that `save` throws, in which case no key is created, and `EntitlementServerError` with `unknownApp`
+    ///   if no server served the app from this ledger.
     @discardableResult
     package func create(
         _ kind: KeyKind, for bundleID: BundleID, label: String? = nil,
@@ -60,7 +60,6 @@ package struct APIKeys: Sendable {
         }
         let key = KeyText.make(kind, from: randomBytes(32))
         let digest = SHA256.hash(key.utf8)
-        // The ledger keeps milliseconds.
         let now = clock.now().wholeMillisecond
         let entry = Entry(
             id: Self.id(of: digest), bundleID: bundleID, kind: kind, label: label, createdAt: now, revokedAt: nil)
@@ -76,7 +75,7 @@ package struct APIKeys: Sendable {
         return (entry, key)
     }
 
-    /// Every key of an app, or of all apps, revoked ones too, the oldest first.
+    /// Returns the keys of an app, or of all apps, oldest first. Revoked keys are included.
     package func list(of bundleID: BundleID? = nil) throws -> [Entry] {
         try (bundleID.map { [$0] } ?? apps()).flatMap { app in
             try database.read { connection in
@@ -86,10 +85,9 @@ package struct APIKeys: Sendable {
         }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Revokes a key: a second later no request is let in with it, and its streams have ended. A key that was revoked
-    /// before keeps its date.
+    /// Revokes a key. A second later it is refused, and its streams have ended. A key that was revoked before keeps its date.
     ///
-    /// Throws `EntitlementServerError` with `unknownKey` when no key, or more than one, has this id.
+    /// - Throws: `EntitlementServerError` with `unknownKey` if no key, or more than one, has this id.
     @discardableResult
     package func revoke(_ id: String) async throws -> Entry {
         let unknown = EntitlementServerError(.unknownKey, "No key has the id \(id); souk keys list shows them all.")
@@ -138,9 +136,9 @@ package struct APIKeys: Sendable {
     }
 }
 
-/// What keys look like: their kind, so that a person who finds one knows what it is, and 32 unpredictable bytes.
+/// The format of keys: a prefix that shows the kind to a person who finds the key, and 32 unpredictable bytes.
 package enum KeyText {
-    /// Unpredictable bytes of the system.
+    /// Returns unpredictable bytes of the system.
     @Sendable package static func randomBytes(_ count: Int) -> [UInt8] {
         var source = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }

@@ -1,18 +1,17 @@
 import StoreModel
 
-/// The right by which a request was let in. An answer that lasts longer than its request, such as a stream of events, asks
-/// again whether the right still holds.
+/// The authorization of a request. A response that outlasts its request, such as a stream of events, checks it again.
 struct Authorization: Sendable {
-    /// How long an answer may go on before it asks again, in seconds: half of the second within which it must end.
+    /// The interval of these checks in seconds: half of the second within which a revoked stream must end.
     static let recheck = 0.5
 
     let caller: Caller
-    /// The customer token that was presented beside the key.
+    /// The customer token of the request.
     let token: CustomerTokens.Claims?
     let keys: KeyRing
     let tokens: CustomerTokens
 
-    /// Whether the key is neither revoked nor replaced and the token has not expired. Asks the ledger.
+    /// Returns whether the key is still valid and the token has not expired. Reads the ledger.
     func holds() throws -> Bool {
         if let token, !tokens.isCurrent(token) { return false }
         return try keys.admits(caller)

@@ -3,11 +3,11 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Tokens that let one customer's device act for that customer with nothing but the app's public key: the app's own server
-/// asks for one with its secret key after its customer logged in.
+/// Tokens with which a device acts for one customer, with only the app's public key.
 ///
-/// A token is `<base64url of {"c":customer,"u":seconds}>.<base64url of HMAC-SHA256>`, under a secret of the app that never
-/// leaves the ledger. It ends by itself, in real time; it cannot be taken back before.
+/// After a customer's login, the app's own server requests one with its secret key. A token is
+/// `<base64url of {"c":customer,"u":seconds}>.<base64url of HMAC-SHA256>`, under a secret of the app that stays in the
+/// ledger. It expires in real time and cannot be revoked before.
 struct CustomerTokens: Sendable {
     private let secrets: [BundleID: HMACSHA256]
     private let realClock: any WallClock
@@ -17,14 +17,14 @@ struct CustomerTokens: Sendable {
         self.realClock = realClock
     }
 
-    /// What a token says, whose code was found right.
+    /// The content of a verified token.
     struct Claims: Sendable {
         let customer: CustomerID
-        /// Exclusive.
+        /// The expiry, exclusive.
         let end: Date
     }
 
-    /// A token for `customer` until `end`.
+    /// Creates a token for `customer` that expires at `end`.
     func issue(for customer: CustomerID, of app: BundleID, until end: Date) throws -> String {
         guard let secret = secrets[app] else { throw Refusal.appNotServed }
         let claims: JSONValue = [
@@ -34,7 +34,7 @@ struct CustomerTokens: Sendable {
         return payload + "." + Base64.encodeURL(secret.code(for: Array(payload.utf8)))
     }
 
-    /// Whose token this is, and until when. Throws 401 for one that is malformed, not of this app, or expired.
+    /// Verifies a token and returns its content. Throws 401 if it is malformed, of another app, or expired.
     func claims(of token: String, for app: BundleID) throws -> Claims {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard token.utf8.count <= 1024, parts.count == 2, let secret = secrets[app],
@@ -48,6 +48,6 @@ struct CustomerTokens: Sendable {
         return claims
     }
 
-    /// Whether a token has not expired yet.
+    /// Returns whether a token has not expired.
     func isCurrent(_ claims: Claims) -> Bool { realClock.now() < claims.end }
 }

@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What a key may do.
+/// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
     /// Ships in apps: may post signed facts and read one customer.
     case `public`
@@ -11,34 +11,37 @@ package enum KeyKind: String, Sendable, CaseIterable {
     case secret
 }
 
-/// Who sends a request: an app, with the rights of one of its keys.
+/// The sender of a request: an app, with the rights of one of its keys.
 struct Caller: Sendable, Equatable {
     let app: BundleID
     let kind: KeyKind
-    /// SHA-256 of the key, which tells it from the app's other keys.
+    /// The SHA-256 of the key, which distinguishes it from the app's other keys.
     let keyDigest: [UInt8]
 }
 
-/// The first two keys of an app. The ledger keeps only their SHA-256, so this is the one time they can be read.
+/// The first two keys of an app. The ledger keeps only their SHA-256, so they cannot be read again.
 public struct IssuedKeys: Sendable, CustomStringConvertible {
+    /// The bundle id of the app.
     public let bundleID: BundleID
+    /// The key for apps and devices.
     public let publicKey: String
+    /// The key for the app's own servers.
     public let secretKey: String
 
-    /// Without the keys, because descriptions end up in logs.
+    /// A description without the keys, because descriptions are logged.
     public var description: String { "keys of \(bundleID)" }
 }
 
 /// The API keys of all apps, by their digest.
 final class KeyRing: Sendable {
-    /// How long a key is believed in before the ledger is asked again, since it may have been revoked.
+    /// The time for which a key is cached. The ledger is read again afterwards, since the key may have been revoked.
     static let belief = Duration.seconds(1)
 
     private let database: any SQLDatabase
-    /// Asked when the database cannot be.
+    /// Read if the database is unreachable.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
-    /// By the hash of the key under a seed of this process, which tells a sender as little as a digest would.
+    /// Verified keys, by the key's hash under a seed of this process. Like a digest, the hash reveals nothing to a sender.
     private let known = Locked<[Int: Known]>([:])
 
     private struct Known {
@@ -53,9 +56,9 @@ final class KeyRing: Sendable {
         self.clock = clock
     }
 
-    /// Whose key this is, `nil` for nobody's.
+    /// Returns the app and rights of a key, or `nil` for an unknown key.
     ///
-    /// Found by a hash or the key's digest, of which a sender learns nothing by timing, and compared in constant time.
+    /// Finds the key by a hash or digest, so that the timing reveals nothing, and compares it in constant time.
     func caller(presenting key: String) throws -> Caller? {
         guard key.utf8.count <= 512 else { return nil }
         var key = key
@@ -91,7 +94,7 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Whether the key of `caller` still has the rights that it had. Asks the ledger each time.
+    /// Returns whether the key of `caller` still has its rights. Reads the ledger each time.
     func admits(_ caller: Caller) throws -> Bool {
         try database.read { connection in
             try connection.first(
@@ -102,7 +105,7 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// The configured apps that have no key yet.
+    /// Returns the configured apps without keys.
     func appsWithoutKeys(among apps: [BundleID]) throws -> [BundleID] {
         try database.read { connection in
             try apps.filter { app in
@@ -112,8 +115,9 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Keeps the first keys of apps, and returns those that were kept: an app that got its keys from another server
-    /// meanwhile gets no more.
+    /// Stores the first keys of apps. Leaves out apps that meanwhile got keys from another server.
+    ///
+    /// - Returns: The stored keys.
     func insert(_ keys: [IssuedKeys], at now: Date) async throws -> [IssuedKeys] {
         try await database.write { connection in
             var inserted: [IssuedKeys] = []

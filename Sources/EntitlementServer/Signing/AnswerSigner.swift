@@ -4,12 +4,12 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Signs answers for who asks by `?nonce=`: every answer of the service, refusals and 304 among them.
+/// Signs the answers to requests with `?nonce=`: every response of the service, including refusals and 304.
 struct AnswerSigner: Sendable {
-    /// The first signs. The others are published, so that clients know a key before it signs and as long as its
-    /// signatures are about.
+    /// The first key signs. All are published, so that clients know a key before it signs and as long as its signatures
+    /// exist.
     private let keys: [AnswerSigningKey]
-    /// Dates the signatures: real time, whatever the store's clock says.
+    /// The clock of the signatures' dates: real time.
     private let clock: any WallClock
 
     init(keys: [AnswerSigningKey], clock: any WallClock) {
@@ -17,13 +17,13 @@ struct AnswerSigner: Sendable {
         self.clock = clock
     }
 
-    /// What GET `/v1/signing-keys` answers.
+    /// The body of GET `/v1/signing-keys`.
     var published: SigningKeysAnswer {
         SigningKeysAnswer(
             keys: keys.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
     }
 
-    /// Refuses who asks for a signature that cannot be had, before anything is done.
+    /// Refuses a request for a signature that cannot be made, before anything is done.
     func check(_ request: HTTPRequest) throws {
         guard let nonce = Self.nonce(in: request) else { return }
         guard !keys.isEmpty else { throw Refusal.noSigningKey }
@@ -41,7 +41,7 @@ struct AnswerSigner: Sendable {
         }
     }
 
-    /// The reply to a request, signed if that asks for it.
+    /// Returns the reply to a request, signed if the request has a nonce.
     func sign(_ reply: HTTPReply, to request: HTTPRequest) -> HTTPReply {
         guard let nonce = Self.nonce(in: request), SignedAnswer.isNonce(nonce), let key = keys.first else {
             return reply
@@ -65,7 +65,7 @@ struct AnswerSigner: Sendable {
         let date = RFC3339.string(from: clock.now())
         let message = SignedAnswer.message(
             nonce: nonce, target: target, date: date, etag: response.headers["ETag"], body: body)
-        // An answer whose signature cannot be made is not sent without it.
+        // Without its signature the answer is not sent.
         guard let bytes = try? key.key.signature(of: message) else {
             return Refusal.signingFailed.response(to: response)
         }
@@ -77,7 +77,7 @@ struct AnswerSigner: Sendable {
 }
 
 extension Refusal {
-    /// Takes the place of an answer, whose request keeps its name.
+    /// Creates a response that replaces `answer` and keeps its request id.
     fileprivate func response(to answer: HTTPResponse) -> HTTPResponse {
         var response = self.response
         if let id = answer.headers[Authenticator.requestID] { response.headers.add(Authenticator.requestID, id) }

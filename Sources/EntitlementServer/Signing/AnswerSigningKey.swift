@@ -1,22 +1,26 @@
 import Primitives
 import SignedData
 
-/// A key that answers are signed with, under the name that clients know it by. It never describes itself.
+/// A key that signs answers, with the id by which clients find it. Its descriptions do not contain the key.
 public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// What `Souk-Signature` calls the key.
+    /// The id of the key in `Souk-Signature`.
     public let id: String
     let key: Ed25519.PrivateKey
 
+    /// Creates a signing key.
+    ///
     /// - Parameters:
-    ///   - key: signs the answers.
-    ///   - id: visible ASCII characters without quotation marks; by default made of the public key, so that the same key
-    ///     has the same name wherever it is used.
+    ///   - key: The private key.
+    ///   - id: The id: visible ASCII characters without quotation marks. By default it is derived from the public key, so
+    ///     that the same key has the same id everywhere.
     public init(_ key: Ed25519.PrivateKey, id: String? = nil) {
         self.key = key
         self.id = id ?? Base64.encodeURL(SHA256.hash(key.publicKey.raw).prefix(9))
     }
 
+    /// A description without the private key.
     public var description: String { "signing key \(id)" }
+    /// A mirror without the private key.
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 
     func check() throws(EntitlementServerError) {
