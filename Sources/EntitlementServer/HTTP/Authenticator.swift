@@ -3,15 +3,15 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A request on its way to an endpoint, with what its path names.
+/// A request to an endpoint, with the parameters of its path.
 struct Call: Sendable {
-    /// Names the case in the answer's header, in logs and reports.
+    /// The id of the request in the response's header, in logs and in reports.
     let id: String
     let request: HTTPRequest
     let path: PathParameters
     fileprivate let report: @Sendable (_ requestID: String, any Error) -> Void
 
-    /// An answer that has to be waited for; what `work` throws becomes a refusal.
+    /// Returns a reply that runs `work` later. An error becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply {
         .suspended { [id, request, report] in
             do {
@@ -25,7 +25,7 @@ struct Call: Sendable {
 
     fileprivate func refused(_ error: any Error) -> HTTPReply { .ready(Self.refusal(error, id, report).response) }
 
-    /// What failed on this side is reported; what the sender did wrong is not.
+    /// Converts an error into a refusal. Reports failures of the server, but not mistakes of the sender.
     private static func refusal(
         _ error: any Error, _ id: String, _ report: (_ requestID: String, any Error) -> Void
     ) -> Refusal {
@@ -34,7 +34,7 @@ struct Call: Sendable {
         return refusal
     }
 
-    /// Throws 400 for a name in the path that has a control character.
+    /// Checks the names in the path. Throws 400 if one has a control character.
     fileprivate func checkPath() throws {
         for (name, value) in path.all where value.unicodeScalars.contains(where: \.isControl) {
             throw Refusal.invalid(name, "should have no control characters")
@@ -42,24 +42,24 @@ struct Call: Sendable {
     }
 }
 
-/// A call that was let in: who makes it, and about which book.
+/// An authenticated request, with its caller and the ledger that it concerns.
 struct RequestContext: Sendable {
     let call: Call
-    /// By what right; for answers that last.
+    /// The authorization of the request, which responses that last check again.
     let authorization: Authorization
     let environment: StoreEnvironment
-    /// The one customer it may be about; `nil` for all of them.
+    /// The only customer that the request may concern; `nil` for all.
     fileprivate let only: CustomerID?
     fileprivate let limiter: RateLimiter
 
     var caller: Caller { authorization.caller }
-    /// Who asks: the customer of the token that was presented.
+    /// The customer of the request's token.
     var requester: CustomerID? { authorization.token?.customer }
     var request: HTTPRequest { call.request }
     var path: PathParameters { call.path }
     var ledgerID: LedgerID { LedgerID(app: caller.app, environment: environment) }
 
-    /// The customer the path names. Throws 400, 403 where the caller may ask about another one only, and 429.
+    /// Returns the customer in the path. Throws 400, 403 if the caller may not act for this customer, and 429.
     func customer() throws -> CustomerKey {
         guard let customer = CustomerID(rawValue: path["customer"]) else {
             throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
@@ -67,27 +67,27 @@ struct RequestContext: Sendable {
         return try key(of: customer)
     }
 
-    /// A customer this call is about, which counts against the customer's limit. Throws 403 where the caller may ask
-    /// about another one only, and 429.
+    /// Returns the key of a customer and counts the request against the customer's rate limit. Throws 403 if the caller may not
+    /// act for this customer, and 429.
     func key(of customer: CustomerID) throws -> CustomerKey {
         guard mayAsk(about: customer) else { throw Refusal.anothersToken }
         if caller.kind == .public { try limiter.admit(customer, of: caller.app) }
         return CustomerKey(ledgerID: ledgerID, customer: customer)
     }
 
-    /// Counts a receipt to be judged against the receipt's limit, because it names no customer. Throws 429.
+    /// Counts a receipt against its own rate limit, because it names no customer. Throws 429.
     func count(receipt: [UInt8]) throws {
         if caller.kind == .public { try limiter.admit(receipt: receipt, of: caller.app) }
     }
 
-    /// Whether the caller may ask about this customer.
+    /// Returns whether the caller may act for a customer.
     func mayAsk(about customer: CustomerID) -> Bool { only == nil || only == customer }
 
-    /// An answer that has to be waited for; what `work` throws becomes a refusal.
+    /// Returns a reply that runs `work` later. An error becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply { call.later(work) }
 }
 
-/// Lets requests in by their key, and finds out which environment they ask about.
+/// Authenticates requests by their API key and determines their environment.
 struct Authenticator: Sendable {
     static let requestID = "Souk-Request-Id"
     static let environmentHeader = "Souk-Environment"
@@ -95,19 +95,19 @@ struct Authenticator: Sendable {
 
     let keys: KeyRing
     let apps: Set<BundleID>
-    /// The first answers requests that name none.
+    /// The first is used for requests that name none.
     let environments: [StoreEnvironment]
     let makeID: @Sendable () -> String
     let report: @Sendable (_ requestID: String, any Error) -> Void
 
-    /// Apps whose public key alone lets nobody read or write a customer.
+    /// Apps whose public key also needs a customer token to read or write a customer.
     let guarded: Set<BundleID>
     let tokens: CustomerTokens
     let limiter: RateLimiter
     let signer: AnswerSigner
     let observer: RequestObserver
 
-    /// Answers a request to an endpoint, or refuses it.
+    /// Responds to a request to an endpoint, or refuses it.
     func respond(
         to endpoint: Endpoint<ServerHandler>, _ request: HTTPRequest, _ path: PathParameters,
         counting endpointMetrics: EndpointMetrics
@@ -138,12 +138,12 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Finds out whose key was sent and which environment is meant, also where that ends in a refusal.
+    /// Authenticates a request. Sets the app and environment also if the request is refused.
     private func admit(
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential, _ app: inout BundleID?,
         _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
     ) -> HTTPReply {
-        // Refusals name the environment too, those of the key as well, unless it is what is refused.
+        // Refusals of the key name the environment too, unless the environment itself is invalid.
         let environment = Result { try self.environment(of: call.request) }
         known = try? environment.get()
         do {
@@ -165,8 +165,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// The one customer a caller may ask about, `nil` for all. A token that is not demanded still narrows what a public key
-    /// may ask; a secret key may ask everything. Throws 401 and 403.
+    /// Returns the only customer that a caller may act for; `nil` for all. A secret key may act for all. A token restricts a
+    /// public key also if the endpoint does not require one. Throws 401 and 403.
     private func customer(
         that caller: Caller, mayAskAboutBy token: CustomerTokens.Claims?, as access: ServerHandler.Access
     ) throws -> CustomerID? {
@@ -185,13 +185,13 @@ struct Authenticator: Sendable {
         return caller
     }
 
-    /// The token of `Bearer <token>` (RFC 6750 section 2.1); the scheme in any case.
+    /// Returns the token of `Bearer <token>` (RFC 6750 section 2.1), with the scheme in any case.
     private static func bearer(_ header: String?) throws -> String? {
         guard var header else { return nil }
         let token = header.withUTF8 { bytes -> String? in
             let scheme = StaticString("bearer ")
             let token = UnsafeBufferPointer(rebasing: bytes.dropFirst(scheme.utf8CodeUnitCount))
-            // The bit that tells the cases of an ASCII letter apart is set in a space anyway.
+            // In a space, the bit that distinguishes upper from lower case is set already.
             guard !token.isEmpty, !token.contains(UInt8(ascii: " ")),
                 (0..<scheme.utf8CodeUnitCount).allSatisfy({ bytes[$0] | 0x20 == scheme.utf8Start[$0] })
             else { return nil }

@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// What consumables gave a customer, and what it was spent on.
+/// The endpoints of credits: the balance, and the redemption of items.
 struct CreditRoutes: Sendable {
     private static let maximumBody = 256 << 10
     private static let limit = 100

@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// What happens to customers as a whole: other names, tokens, purchases that move, search, export and erasure.
+/// The endpoints that concern a whole customer: aliases, tokens, transfers, search, export and erasure.
 struct CustomerCareRoutes: Sendable {
     private static let maximumBody = 64 << 10
     private static let longestToken: TimeInterval = 90 * 86400
@@ -12,7 +12,7 @@ struct CustomerCareRoutes: Sendable {
     let idempotent: IdempotentRequests
     let tokens: CustomerTokens
     let realClock: any WallClock
-    /// Names who was erased.
+    /// Creates the pseudonym of an erased customer.
     let makePseudonym: @Sendable () -> String
 
     var endpoints: [Endpoint<ServerHandler>] {
@@ -67,8 +67,8 @@ struct CustomerCareRoutes: Sendable {
             let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             return try await idempotent.respond(to: context, body: body) { idempotency in
                 let alias = try RequestBody.decode(AliasRequest.self, from: body).alias
-                // Who may act for one customer only knows the anonymous names of their own device, and nobody else's: they
-                // cannot be guessed. Any other name would be somebody else's purchases.
+                // A device knows only its own anonymous names, which cannot be guessed. Another name would give it the purchases
+                // of another customer.
                 guard context.caller.kind == .secret || alias.isAnonymous else {
                     throw Refusal.aliasNotAnonymous
                 }
@@ -136,7 +136,7 @@ struct CustomerCareRoutes: Sendable {
 }
 
 extension KeptAnswer {
-    /// 200 with a customer's answer.
+    /// Returns a 200 with a customer's answer.
     static func ok(_ answer: StoredAnswer) -> KeptAnswer {
         KeptAnswer(status: 200, contentType: "application/json", body: answer.bytes)
     }
@@ -147,7 +147,7 @@ extension KeptAnswer {
 }
 
 extension HTTPResponse {
-    /// One of the wire's own types as JSON.
+    /// Creates a response with a wire type as JSON.
     init(status: Int = 200, wire value: some Encodable) throws {
         self.init(
             status: status, headers: ["Content-Type": "application/json"], body: .bytes(try WireJSON.encode(value)))

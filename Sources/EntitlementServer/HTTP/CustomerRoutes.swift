@@ -4,7 +4,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// GET `/v1/customers/{customer}` and its facts.
+/// The endpoints GET `/v1/customers/{customer}` and `/v1/customers/{customer}/facts`.
 struct CustomerRoutes: Sendable {
     let ledger: Ledger
 
@@ -22,7 +22,7 @@ struct CustomerRoutes: Sendable {
         ]
     }
 
-    /// The hot path: a valid answer is sent from memory or one row, on the listener's own thread.
+    /// Returns a customer's answer. This is the hot path: a valid answer comes from memory or one row, on the listener's thread.
     @Sendable private func customer(_ context: RequestContext) throws -> HTTPReply {
         let customer = try context.customer()
         if context.request.url.utf8.contains(UInt8(ascii: "?")), context.request.query == nil {
@@ -57,21 +57,21 @@ struct CustomerRoutes: Sendable {
 }
 
 extension RequestContext {
-    /// What a request for one page of a list asks: `?limit=` from 1 to 100, 50 by default, and `?cursor=`, the
-    /// `nextCursor` of the page before.
+    /// Reads the parameters of a page: `?limit=` from 1 to 100, 50 by default, and `?cursor=`, the `nextCursor` of the previous
+    /// page.
     func page() throws -> (limit: Int, cursor: String?, query: HTTPQuery) {
         guard let query = request.query else { throw Refusal.malformedQuery }
         let limit = query["limit"].map { Int64(digits: $0) ?? 0 } ?? 50
         guard (1...100).contains(limit) else { throw Refusal.invalid("limit", "should be a number from 1 to 100") }
         let cursor = query["cursor"]
-        // Cursors are names of rows: numbers, customers, codes.
+        // Cursors are ids of rows: numbers, customers, codes.
         if let cursor, CustomerID(rawValue: cursor) == nil { throw Refusal.unknownCursor }
         return (Int(limit), cursor, query)
     }
 }
 
 extension Int64 {
-    /// Reads decimal digits and nothing else: Swift's own reading takes a sign too.
+    /// Reads decimal digits only. Swift's own initialiser also accepts a sign.
     init?(digits text: String) {
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         self.init(text)
@@ -84,7 +84,7 @@ extension Refusal {
 }
 
 extension Ledger.Found {
-    /// The answer with its revision, which `Souk-Min-Revision` takes, and how old it may be where a copy gave it.
+    /// Returns the response with its revision, for `Souk-Min-Revision`, and the possible staleness of a standby's answer.
     fileprivate func response(unless condition: String?) -> HTTPResponse {
         var response = answer.response(unless: condition)
         response.headers.add("Souk-Revision", String(answer.revision))
@@ -94,7 +94,7 @@ extension Ledger.Found {
 }
 
 extension StoredAnswer {
-    /// 200 with the answer, or 304 for who has it already (RFC 9110 section 13.1.2).
+    /// Returns a 200 with the answer, or a 304 if the client has it already (RFC 9110 section 13.1.2).
     func response(unless condition: String?) -> HTTPResponse {
         var headers = HTTPHeaders()
         headers.fields.reserveCapacity(6)
@@ -104,12 +104,12 @@ extension StoredAnswer {
             headers.add("Content-Type", "application/json")
             return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
         }
-        // The length of the 200, which keeps the connection open.
+        // The length of the 200 (RFC 9110 section 8.6) keeps the connection open.
         headers.add("Content-Length", String(bytes.count))
         return HTTPResponse(status: 304, headers: headers)
     }
 
-    /// Compared weakly, as this condition is (RFC 9110 section 13.1.2).
+    /// Compares entity tags weakly, as RFC 9110 section 13.1.2 requires.
     private func matches(_ condition: String) -> Bool {
         guard condition != etag else { return true }
         let opaque = Self.opaqueTag(etag)
@@ -123,9 +123,9 @@ extension StoredAnswer {
 }
 
 extension Ledger {
-    /// A page of the facts behind a customer's answer, as `{"facts": […], "nextCursor"?}`. What was erased has no payload.
+    /// Returns a page of the facts behind a customer's answer: `{"facts": […], "nextCursor"?}`. Erased facts have no payload.
     func facts(of key: CustomerKey, before cursor: Int64, limit: Int) async throws -> JSONValue {
-        // Those of a purchase that waits for the customer are theirs.
+        // Attributes purchases that wait for this customer first.
         _ = try await answer(key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)
@@ -142,7 +142,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Facts of the purchases a customer has, newest first.
+    /// Returns facts of the customer's purchases, newest first.
     func factRows(of customer: CustomerID, before sequence: Int64, limit: Int) throws -> [SQLRow] {
         try connection.query(
             """
@@ -159,7 +159,7 @@ extension LedgerTransaction {
             """, values(.text(customer.rawValue), .integer(sequence), .integer(Int64(limit))))
     }
 
-    /// One fact as the wire shows it.
+    /// Returns one fact in its wire format.
     func fact(in row: SQLRow) throws -> JSONValue {
         var fact: JSONValue = ["kind": .string(try row["kind"]), "source": .string(try row["source"])]
         let transactionID: String? = try row["transaction_id"]

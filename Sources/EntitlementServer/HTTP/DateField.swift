@@ -2,8 +2,8 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// The `Date` of answers, by the clock that the ends of access are judged by: a device whose own clock is wrong goes by it.
-/// A listener would write the machine's, which is another time beside a simulator. Written once a second.
+/// The `Date` header of responses, from the store's clock, which also decides about expiry. Devices with a wrong clock rely on
+/// it. The machine's time, which a listener would write, differs if the store is a simulator. The text is cached for a second.
 final class DateField: Sendable {
     private let clock: any WallClock
     private let latest = Locked<(seconds: Int64, text: String)>((.min, ""))

@@ -3,9 +3,9 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// `/v1/webhook-deliveries`: what was told to whom, and telling it again.
+/// The endpoints of `/v1/webhook-deliveries`: the list of deliveries, and their replay.
 struct DeliveriesRoutes: Sendable {
-    /// How many deliveries one transaction of a replay of all takes.
+    /// The number of deliveries in one transaction of a replay of all.
     private static let batch = 500
 
     let ledger: Ledger
@@ -64,7 +64,7 @@ struct DeliveriesRoutes: Sendable {
                     guard try DeliveryList.state(of: row) != .pending else { throw Refusal.deliveryPending }
                     try list.replay(row, at: now)
                     guard let replayed = try list.delivery(id) else { throw Refusal.noSuchDelivery }
-                    // The kept answer names the customer.
+                    // The stored answer contains the customer.
                     outcome.subject = CustomerID(unchecked: try replayed["customer"])
                     return KeptAnswer(json: try DeliveryList.json(replayed))
                 }

@@ -2,11 +2,11 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// GET `/openapi.json` and `/openapi.yaml`: what the server answers, for programs.
+/// The endpoints GET `/openapi.json` and `/openapi.yaml`.
 struct DocumentRoutes: Sendable {
     let endpoints: [Endpoint<ServerHandler>]
 
-    /// Describes `others` and the two documents themselves.
+    /// Creates the documents of `others` and of these two endpoints.
     init(describing others: [Endpoint<ServerHandler>], of environments: [StoreEnvironment]) {
         func endpoints(json: [UInt8], yaml: [UInt8]) -> [Endpoint<ServerHandler>] {
             [

@@ -1,13 +1,13 @@
 import Foundation
 import HTTPCore
 
-/// GET `/v1/events`: what changes for the customers of an app, told as it happens.
+/// The endpoint GET `/v1/events`: a stream of the changes of an app's customers.
 struct EventsRoute: Sendable {
     private static let lastEvent = "Last-Event-ID"
 
     let ledger: Ledger
     let changes: ChangeSignal
-    /// After how many seconds of silence a comment is sent.
+    /// The number of seconds without events after which a comment is sent.
     let silence: TimeInterval
 
     var endpoints: [Endpoint<ServerHandler>] {

@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// POST `/v1/customers/{customer}/grants` and DELETE `…/grants/{id}`: access given by hand, and taken back.
+/// The endpoints POST `/v1/customers/{customer}/grants` and DELETE `…/grants/{id}`.
 struct GrantRoutes: Sendable {
     private static let maximumBody = 64 << 10
 
@@ -56,7 +56,7 @@ struct GrantRoutes: Sendable {
 
     private func grant(_ asked: GrantRequest) throws -> Grant {
         let now = ledger.clock.now().wholeMillisecond
-        // A feature has the form of an identifier.
+        // A feature has the format of an identifier.
         guard ProductID(rawValue: asked.feature) != nil else {
             throw Refusal.invalid("feature", "should have \(ProductID.rule)")
         }

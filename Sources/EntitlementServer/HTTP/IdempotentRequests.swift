@@ -3,9 +3,9 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Runs requests that carry an `Idempotency-Key` once, and answers their repetitions with the first answer.
+/// Runs each request with an `Idempotency-Key` once, and answers its repetitions with the first answer.
 final class IdempotentRequests: Sendable {
-    /// What tells requests apart: a key belongs to who sent it.
+    /// The identity of a request: its key, and the sender that the key belongs to.
     private struct Name: Hashable {
         let ledgerID: LedgerID
         let sender: KeyKind
@@ -14,15 +14,15 @@ final class IdempotentRequests: Sendable {
     }
 
     private static let header = "Idempotency-Key"
-    /// Answers to who asked or how busy it was, not to what was asked.
+    /// Statuses that depend on the sender or the load, not on the content of the request. They are not stored.
     private static let unkept: Set<Int> = [401, 403, 408, 409, 413, 429]
-    /// How long a repetition waits for the first request, in seconds.
+    /// The longest time that a repetition waits for the first request, in seconds.
     private static let timeout = 5.0
 
     private let ledger: Ledger
     private let realClock: any WallClock
     private let monotonicClock: MonotonicClock
-    /// Requests that are not answered yet; their news end with their answer.
+    /// Requests in progress. Each signal ends with the answer.
     private let running = Locked<[Name: ChangeSignal]>([:])
 
     init(ledger: Ledger, realClock: any WallClock, monotonicClock: MonotonicClock) {
@@ -31,10 +31,11 @@ final class IdempotentRequests: Sendable {
         self.monotonicClock = monotonicClock
     }
 
-    /// Calls `work`, which keeps its answer together with what it changes; a refusal changes nothing and is kept here. A
-    /// repetition waits up to 5 seconds for the first request to be answered, and is told to come back otherwise.
+    /// Calls `work`, which stores its answer in the transaction of its changes. A refusal changes nothing and is stored here.
     ///
-    /// - Parameter namesCustomer: whether the path has a `{customer}`.
+    /// A repetition waits up to 5 seconds for the answer to the first request, and is refused with 409 after that.
+    ///
+    /// - Parameter namesCustomer: Whether the path has a `{customer}`.
     func respond(
         to context: RequestContext, body: [UInt8], namesCustomer: Bool = true,
         _ work: (IdempotentRequest?) async throws -> KeptAnswer
@@ -43,12 +44,12 @@ final class IdempotentRequests: Sendable {
         guard (1...255).contains(key.utf8.count), !key.unicodeScalars.contains(where: \.isControl) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters and no control characters")
         }
-        // The listener puts U+FFFD where bytes are not UTF-8, and so makes one key of two.
+        // The listener replaces bytes that are not UTF-8 by U+FFFD: different keys would become equal.
         guard !key.unicodeScalars.contains("\u{FFFD}") else {
             throw Refusal.invalid(Self.header, "should be UTF-8 without the replacement character U+FFFD")
         }
         let named = namesCustomer ? CustomerID(rawValue: context.path["customer"]) : nil
-        // All devices share the public key: without a token, a key belongs to the customer whom the path names.
+        // All devices share the public key: without a token, the key belongs to the customer in the path.
         let requester = context.requester ?? (context.caller.kind == .public ? named : nil)
         let name = Name(
             ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: ExactString(key))
@@ -80,7 +81,7 @@ final class IdempotentRequests: Sendable {
         }
     }
 
-    /// Returns when no other request of this name is under way. Throws 409 when that takes too long.
+    /// Returns when no other request with this name is in progress. Throws 409 after the timeout.
     private func begin(_ name: Name) async throws -> ChangeSignal {
         let begun = monotonicClock.now
         let own = ChangeSignal(clock: realClock, monotonicClock: monotonicClock)
@@ -100,7 +101,7 @@ final class IdempotentRequests: Sendable {
 
     private static func digest(of request: HTTPRequest, _ body: [UInt8]) -> [UInt8] {
         var digest = SHA256()
-        // Not the query: a nonce may differ.
+        // Excludes the query: a nonce may differ.
         digest.update("\(request.method)\n\(request.path)\n".utf8)
         digest.update(body)
         return digest.finalize()

@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// GET `/`: what answers here, and where its documentation is; a page for a browser.
+/// The endpoint GET `/`: the name of the server and links to its documentation, as JSON or a page.
 struct IndexRoute: Sendable {
     private static let links: [IndexPage.Link] = [
         .init(path: "/openapi.yaml", summary: "What the server can be asked, as OpenAPI 3.1"),

@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// GET `/metrics`: the server's figures for Prometheus.
+/// The endpoint GET `/metrics`, for Prometheus.
 struct MetricsRoute: Sendable {
     let metrics: ServerMetrics
 
@@ -12,7 +12,7 @@ struct MetricsRoute: Sendable {
         ]
     }
 
-    /// The same for a port that has nothing else.
+    /// A handler of this endpoint alone, for a port of its own.
     var handler: any HTTPHandler {
         var router = Router()
         router.on(.get, "/metrics") { _, _ in

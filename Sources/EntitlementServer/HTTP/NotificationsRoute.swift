@@ -3,10 +3,10 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// POST `/v1/notifications/app-store`: what the App Store tells by itself (App Store Server Notifications V2). Anybody may
-/// call; what is not signed by the store for an app of this server changes nothing.
+/// The endpoint POST `/v1/notifications/app-store` (App Store Server Notifications V2). It needs no key: a notification that
+/// the store did not sign for an app of this server changes nothing.
 ///
-/// The App Store sends again whatever is not answered with 200, so nothing is answered so before it is durable.
+/// The App Store repeats a notification until it gets a 200, so the 200 is sent only after the notification is durable.
 struct NotificationsRoute: Sendable {
     private static let maximumBody = 512 << 10
 
@@ -42,8 +42,8 @@ struct NotificationsRoute: Sendable {
         }
     }
 
-    /// The reader of the app a notification is said to be for. One for another app goes to any reader, which finds out
-    /// whether it is true at all before it refuses it.
+    /// Returns the reader of the notification's app. A notification for an unknown app goes to any reader, which verifies it before
+    /// refusing it.
     private func reader(of signed: String) throws -> StoreReader {
         let said = try? UnverifiedJWS(unverified: signed).unverifiedPayload
         let parts = ["data", "summary", "externalPurchaseToken", "appData"]

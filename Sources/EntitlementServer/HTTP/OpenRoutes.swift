@@ -2,11 +2,11 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Whether the server is alive and can do its work, for whoever watches over it.
+/// The endpoints `/healthz` and `/readyz`, for monitoring and load balancers.
 struct OpenRoutes: Sendable {
     let readiness: Readiness
 
-    /// What `?for=` asks for.
+    /// The values of `?for=`.
     enum Need: String, CaseIterable { case reads, writes }
 
     var endpoints: [Endpoint<ServerHandler>] {
@@ -22,7 +22,7 @@ struct OpenRoutes: Sendable {
         ]
     }
 
-    /// 200 while what is needed works: reads, unless `?for=writes` says otherwise.
+    /// Returns a 200 while reads work, or writes with `?for=writes`.
     @Sendable private func ready(_ call: Call) throws -> HTTPReply {
         guard let query = call.request.query else { throw Refusal.malformedQuery }
         let need = try query["for"].map { text in

@@ -3,10 +3,10 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Codes that give a feature to whoever redeems them, once each.
+/// The endpoints of promotional codes, which give a feature to each customer that redeems them, once.
 struct PromotionRoutes: Sendable {
     private static let maximumBody = 64 << 10
-    /// Without the letters and digits that are taken for each other.
+    /// Letters and digits without those that look alike.
     private static let alphabet = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
 
     let ledger: Ledger
@@ -106,9 +106,9 @@ struct PromotionRoutes: Sendable {
         }
     }
 
-    /// A code as it is kept: in upper case. Throws 400.
+    /// Returns a code in its stored form, in upper case. Throws 400.
     private static func canonical(_ code: String) throws -> String {
-        // Before the case is changed: letters of other alphabets have capitals in ASCII.
+        // Before the conversion: the capitals of some letters outside of ASCII are in ASCII.
         let isCode =
             (4...64).contains(code.utf8.count)
             && code.utf8.allSatisfy { byte in
@@ -120,7 +120,7 @@ struct PromotionRoutes: Sendable {
         return code.uppercased()
     }
 
-    /// 12 signs of 5 bits each: nobody guesses one.
+    /// Returns a new code of 12 characters with 5 bits each, which cannot be guessed.
     private func newCode() -> String {
         String(randomBytes(12).map { Self.alphabet[Int($0 & 31)] })
     }

@@ -2,11 +2,12 @@ import Foundation
 import HTTPCore
 import StoreModel
 
-/// The formats of Palta: POST `/feature-provisioner/get-features` and `/subscriptions-tracker/get-subscriptions`.
+/// The endpoints in the formats of Palta: POST `/feature-provisioner/get-features` and
+/// `/subscriptions-tracker/get-subscriptions`.
 ///
-/// They know neither an inactive feature nor an expired subscription, so what gives no access is left out of the features,
-/// and a subscription that is over is a cancelled one whose period has ended. A subscription's id is the name-based UUID of
-/// its original transaction; tags name the source and that transaction.
+/// The formats have neither inactive features nor expired subscriptions. So features without access are left out, and an
+/// expired subscription is a cancelled one whose period has ended. The id of a subscription is the name-based UUID of its
+/// original transaction. Its tags name the source and that transaction.
 struct ProvisioningRoutes: Sendable {
     private static let maximumBody = 256 << 10
 
@@ -101,7 +102,7 @@ extension SubscriptionInternal {
 }
 
 extension SubscriptionInternal.PricePoint {
-    /// What a transaction tells: one price, an introductory one or the one that comes again.
+    /// A transaction has one price: the introductory or the recurring one.
     fileprivate init(_ subscription: CustomerSubscription, features: [CustomerFeature]) {
         let price = subscription.price.map { "\($0.amount)" }
         let isFirst = subscription.isTrial || subscription.isIntroductory

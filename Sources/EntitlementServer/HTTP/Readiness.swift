@@ -1,42 +1,42 @@
 import Primitives
 import SQLStorage
 
-/// Whether the ledger can be read and written, as a probe found. There is at most one probe a second, however often
-/// somebody asks: each of them waits for the disk.
+/// Probes whether the ledger can be read and written. Probes run at most once a second, however many requests ask, because
+/// each waits for the disk.
 final class Readiness: Sendable {
     struct Finding: Sendable, Equatable {
         var reads: Bool
         var writes: Bool
-        /// For how much a commit waits, where servers share a database.
+        /// The replication of commits, if servers share the database.
         var replication: Replication?
-        /// By how many seconds the copy may be behind; `nil` where it is not read.
+        /// The greatest lag of the standby in seconds; `nil` if it is not read.
         var staleness: Double?
     }
 
-    /// How far a commit is copied before PostgreSQL answers it, by `synchronous_standby_names` and `synchronous_commit`
-    /// (https://www.postgresql.org/docs/current/runtime-config-wal.html). A failover loses nothing from `synchronous` on.
+    /// How far PostgreSQL replicates a commit before it confirms it, by `synchronous_standby_names` and `synchronous_commit`
+    /// (https://www.postgresql.org/docs/current/runtime-config-wal.html). From `synchronous` on, a failover loses nothing.
     enum Replication: String {
-        /// Nothing copies the database.
+        /// The database has no standby.
         case unreplicated = "none"
-        /// A copy may lack what was acknowledged.
+        /// A standby may lack acknowledged commits.
         case asynchronous
-        /// A copy has the commit in its memory.
+        /// A standby has received the commit into memory.
         case remoteWrite
-        /// A copy has it on its disk.
+        /// A standby has written the commit to disk.
         case synchronous
-        /// A copy shows it to readers.
+        /// A standby shows the commit to readers.
         case remoteApply
     }
 
     private struct State {
         var last: (finding: Finding, at: ContinuousClock.Instant)?
-        /// Ends with the probe that is under way.
+        /// The signal that ends with the probe in progress.
         var probe: ChangeSignal?
-        /// Whether the probe that is under way has found the ledger readable already.
+        /// Whether the probe in progress has read the ledger already.
         var isReadable = false
     }
 
-    /// How long a finding is passed on, and how long somebody waits for a probe.
+    /// The time for which a finding is reused, and for which a caller waits for a probe.
     private static let period = Duration.seconds(1)
 
     private let database: any SQLDatabase
@@ -54,7 +54,7 @@ final class Readiness: Sendable {
         report = configuration.reportFailure
     }
 
-    /// The finding of a probe of the last second, or of one made now. While a probe hangs, nothing can be written.
+    /// Returns the finding of the last second, or makes a new one. While a probe hangs, writes count as failing.
     func finding() async throws -> Finding {
         let now = clock.now
         let (known, probe) = state.withLock { state -> (Finding?, (ChangeSignal, end: AsyncStream<Void>)?) in
@@ -62,7 +62,7 @@ final class Readiness: Sendable {
             if let probe = state.probe { return (nil, (probe, probe.listen())) }
             let own = ChangeSignal(clock: realClock, monotonicClock: clock)
             (state.probe, state.isReadable) = (own, false)
-            // Goes on when no caller waits for it any longer: a disk or a server that hangs is asked once.
+            // Continues without its callers, so that a disk or server that hangs gets one probe only.
             Task { await self.probe(own) }
             return (nil, (own, own.listen()))
         }
@@ -119,7 +119,7 @@ final class Readiness: Sendable {
         }
     }
 
-    /// Writes a page and waits until it is durable; no row stays.
+    /// Writes a page and waits until it is durable. Leaves no row.
     private func canWrite() async -> Bool {
         do {
             try database.checkRoom()
@@ -136,7 +136,7 @@ final class Readiness: Sendable {
 }
 
 extension Schema {
-    /// Written to find out whether anything can be written. Empty outside of a transaction.
+    /// The table of write probes. It is empty outside of a transaction.
     static let readiness = SQLMigration(
         "0011 readiness", [.sqlite: "CREATE TABLE readiness_probe (number INTEGER NOT NULL PRIMARY KEY) STRICT"])
 }

@@ -4,14 +4,15 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// POST `/v1/receipts/validate`: whether an app receipt is true, what it says, and what is known by now of its purchases.
+/// The endpoint POST `/v1/receipts/validate`: verifies an app receipt and returns its content and the current state of its
+/// purchases.
 ///
-/// Whoever sends it claims nothing: the purchases stay with whom they are with.
+/// It makes no claim: the purchases keep their owners.
 struct ReceiptRoutes: Sendable {
     let ledger: Ledger
     let idempotent: IdempotentRequests
     let readers: [BundleID: StoreReader]
-    /// Asks the App Store what became of subscriptions that have passed their end.
+    /// Gets the status of subscriptions that passed their end.
     let statusPoller: StatusPoller?
     let maximumBody: Int
     let report: @Sendable (_ requestID: String, any Error) -> Void
@@ -67,8 +68,8 @@ struct ReceiptRoutes: Sendable {
 }
 
 extension ReceiptRoutes {
-    /// Learns what became of the receipt's subscriptions. That the App Store does not answer is reported and changes
-    /// nothing: the answer is then the latest that is known.
+    /// Updates the status of the receipt's subscriptions. If the App Store does not answer, the failure is reported and the answer
+    /// uses the latest known state.
     fileprivate func update(
         _ receipt: PresentedReceipt, of app: BundleID, by statusPoller: StatusPoller, as requestID: String
     ) async throws {
@@ -82,7 +83,7 @@ extension ReceiptRoutes {
     }
 }
 
-/// What a request to judge a receipt presents, checked for its form.
+/// The body of a validation request, checked for its form only.
 private struct PresentedReceiptData: Sendable {
     let receipt: [UInt8]
     let device: DeviceIdentifier?
@@ -104,8 +105,8 @@ private struct PresentedReceiptData: Sendable {
 }
 
 extension KeptAnswer {
-    /// Members are in the order of their names: the customer's time comes first, the request's id and time come last. All
-    /// between is the same for the same receipt, as long as nothing changes.
+    /// Encodes a validation. Members are sorted by name: the customer's time is first, the request's id and time are last.
+    /// The bytes between are equal for the same receipt until something changes.
     fileprivate init(_ validation: ReceiptValidation) throws {
         let body = try WireJSON.encode(validation)
         let last = try WireJSON.encode(Last(requestID: validation.requestID, validatedAt: validation.validatedAt))

@@ -4,7 +4,7 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// A request that is not done, as the problem its sender reads.
+/// A refused request, as the problem that its sender receives.
 struct Refusal: Error {
     var problem: HTTPProblem
     var headers: HTTPHeaders = [:]
@@ -22,7 +22,7 @@ struct Refusal: Error {
 }
 
 extension Refusal {
-    /// Of a request and of signed data alike: a type of problem has one title (RFC 9457 section 3.1.3).
+    /// The title for malformed requests and malformed signed data: a type of problem has one title (RFC 9457 section 3.1.3).
     private static let malformedTitle = "Malformed"
 
     static func malformed(_ detail: String, field: String? = nil) -> Refusal {
@@ -95,7 +95,7 @@ extension Refusal {
             detail: "The key was used for another request within the last 24 hours; use a new one for each.",
             field: "Idempotency-Key"))
 
-    /// Many different answers can be had without anything new, by presenting the same in another order.
+    /// A sender can get many different answers without new data, by presenting the same data in another order.
     static let tooManyAnswers = Refusal(
         HTTPProblem(
             status: 429, code: "rate_limited", title: "Too many requests",
@@ -111,7 +111,7 @@ extension Refusal {
             field: "Idempotency-Key", isRetryable: true),
         headers: ["Retry-After": "1"])
 
-    /// Signed data that is not accepted as true, alone in its request.
+    /// Refuses the only signed data of a request, because it was rejected.
     static func notTrue(_ rejected: RejectedTransaction, field: String) -> Refusal {
         let isMalformed = rejected.code == SignedDataError.Code.malformed.rawValue
         return Refusal(
@@ -120,12 +120,12 @@ extension Refusal {
                 detail: rejected.detail, field: field, isRetryable: rejected.retryable))
     }
 
-    /// Failures of the ledger that pass, or that an operator ends.
+    /// Failures of the ledger that pass, or that an operator can end.
     private static let passing: Set<SQLError.Code> = [
         .busy, .conflict, .connectionLost, .cannotOpen, .notADatabase, .readOnly, .storageFull, .storageFailed, .closed,
     ]
 
-    /// What went wrong on this side. Whatever the database says stays here: it is not the sender's to read.
+    /// Converts a failure of the server. The message of the database is not sent.
     static func failure(_ error: any Error) -> Refusal {
         if let refusal = error as? Refusal { return refusal }
         if case Ledger.CustomerRefusal.erased = error { return customerErased }

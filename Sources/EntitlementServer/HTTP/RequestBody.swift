@@ -3,10 +3,10 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Reads bodies, and says what is wrong with them by field.
+/// Reads request bodies, and reports errors by field.
 enum RequestBody {
     static func bytes(of request: HTTPRequest, upTo limit: Int) async throws -> [UInt8] {
-        // A body that is read as it is must not be said to be compressed: others between here and its sender believe that.
+        // An encoding that is ignored must not be claimed: proxies would rely on it.
         if let encoding = request.headers["Content-Encoding"],
             encoding.trimmingCharacters(in: .whitespaces).lowercased() != "identity"
         {
@@ -21,7 +21,7 @@ enum RequestBody {
         }
     }
 
-    /// The members of a JSON object.
+    /// Parses a JSON object and returns its members.
     static func object(_ bytes: [UInt8]) throws -> JSONMembers {
         let json: JSONValue
         do {
@@ -33,12 +33,12 @@ enum RequestBody {
         return members
     }
 
-    /// A body as one of the wire's types.
+    /// Decodes a body.
     static func decode<Body: Decodable>(_ type: Body.Type, from bytes: [UInt8]) throws -> Body {
         try decode(type, from: object(bytes))
     }
 
-    /// The members of a body as one of the wire's types.
+    /// Decodes the members of a body.
     static func decode<Body: Decodable>(_ type: Body.Type, from members: JSONMembers) throws -> Body {
         do {
             return try WireJSON.decode(type, from: .object(members))
@@ -73,7 +73,7 @@ extension DecodingError {
         path.isEmpty ? "body" : path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "/")
     }
 
-    /// What our own types say is for the sender to read; what Foundation says of its own types is not.
+    /// Returns the message of our own types. Foundation's messages are not sent.
     private static func reason(_ context: Context) -> String {
         let said = context.debugDescription
         return said.hasSuffix(".") ? "does not have the form that is taken here" : "is wrong: \(said)"

@@ -1,22 +1,22 @@
 import HTTPCore
 
-/// The function behind an endpoint of the server, and the callers it is for.
+/// The function of an endpoint, with the access that it requires.
 enum ServerHandler: Sendable {
-    /// Needs no key. The body may have to be signed.
+    /// An endpoint without a key. Its response can still be signed.
     case open(@Sendable (Call) throws -> HTTPReply)
     case authorized(Access, by: Credential = .bearer, @Sendable (RequestContext) throws -> HTTPReply)
 
-    /// Who may ask (WIRE.md, "Keys").
+    /// The keys that an endpoint accepts.
     enum Access: Sendable {
-        /// Any key of the app; where the app demands customer tokens, a public key needs the customer's beside it.
+        /// Any key of the app. If the app requires customer tokens, a public key also needs the customer's token.
         case publicKey
         /// A secret key.
         case secretKey
-        /// A secret key, or a public one with the token of the customer it is about.
+        /// A secret key, or a public key with the customer's token.
         case customer
     }
 
-    /// Where a key may stand in a request.
+    /// The headers that can have the key.
     enum Credential: Sendable {
         /// `Authorization: Bearer`.
         case bearer

@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// POST `/showcase/get-price-points` in Palta's format: what an app sells, and for how much.
+/// The endpoint POST `/showcase/get-price-points` in Palta's format: the app's products and prices.
 struct ShowcaseRoute: Sendable {
     private static let maximumBody = 256 << 10
 
@@ -17,7 +17,7 @@ struct ShowcaseRoute: Sendable {
         ]
     }
 
-    /// In the order they are asked for, each once; what the app does not sell is left out.
+    /// Returns the requested price points in their order, each once. Leaves out what the app does not sell.
     @Sendable private func respond(_ context: RequestContext) throws -> HTTPReply {
         context.later {
             let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)

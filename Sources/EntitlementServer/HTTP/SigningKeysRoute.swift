@@ -1,7 +1,7 @@
 import HTTPCore
 import StoreModel
 
-/// GET `/v1/signing-keys`: with which keys signed answers are to be checked.
+/// The endpoint GET `/v1/signing-keys`: the public keys of signed answers.
 struct SigningKeysRoute: Sendable {
     let signer: AnswerSigner
 

@@ -4,7 +4,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// POST `/v1/customers/{customer}/transactions`: verify what the store signed, write it down, answer with what follows.
+/// The endpoint POST `/v1/customers/{customer}/transactions`: verifies and stores signed transactions, and returns the
+/// customer's answer.
 struct TransactionsRoute: Sendable {
     static let limit = 100
 
@@ -65,11 +66,11 @@ struct TransactionsRoute: Sendable {
     fileprivate struct Verified: Sendable {
         var facts: [PresentedFact] = []
         var rejected: [RejectedTransaction] = []
-        /// What they were taken out of, where it is to be kept whole.
+        /// The document with these facts, if it is stored whole.
         var document: PresentedDocument?
     }
 
-    /// Throws 422 for a receipt that is not true: nothing in it could be.
+    /// Verifies the presented data. Throws 422 for an invalid receipt, because nothing in it can be trusted.
     private func verify(_ presented: PresentedData, with reader: StoreReader) throws -> Verified {
         var verified = Verified()
         var count = presented.transactions.count
@@ -95,7 +96,7 @@ struct TransactionsRoute: Sendable {
 
     // MARK: - Answering
 
-    /// The customer's stored answer with two members more.
+    /// Returns the customer's stored answer with two more members.
     private static func body(
         _ customer: [UInt8], acknowledged: [TransactionID], rejected: [RejectedTransaction]
     ) -> [UInt8] {
@@ -115,7 +116,7 @@ struct TransactionsRoute: Sendable {
                     ]
                 }))
         more.raw("}")
-        // As a slice: of an array, `dropLast` gives another array, element by element.
+        // A slice, because `dropLast` of an array copies it element by element.
         let rest: ArraySlice<UInt8> = customer.dropLast()
         return rest + more.bytes
     }
@@ -133,14 +134,13 @@ extension RejectedTransaction {
     }
 }
 
-/// What a request presents, checked for its form and for nothing else: transactions or a receipt, and renewal infos. What
-/// `rejected` calls an index is a place in the list of all: the transactions or the receipt's purchases, then the renewal
-/// infos.
+/// The signed data of a request, checked for its form only: transactions or a receipt, and renewal infos. An `index` in
+/// `rejected` counts all of them: first the transactions or the receipt's purchases, then the renewal infos.
 struct PresentedData: Sendable {
     var transactions: [String] = []
     var receipt: [UInt8]?
     var renewals: [String] = []
-    /// The field of the only transaction: one that is not true is then the whole answer.
+    /// The field of the only transaction. If that is rejected, the whole request is refused.
     var singleField: String?
 
     init(_ body: [UInt8]) throws {
@@ -172,7 +172,7 @@ struct PresentedData: Sendable {
         }
     }
 
-    /// The bytes of a receipt in base64.
+    /// Decodes a receipt in base64.
     static func receipt(_ value: JSONValue?) throws -> [UInt8] {
         do {
             return try ReceiptEncoding.bytes(of: Array(try text(value, "receipt").utf8))

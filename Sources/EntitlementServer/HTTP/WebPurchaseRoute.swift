@@ -3,14 +3,14 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// POST `/v1/webhooks/{source}`: a shop on the web tells what it sold. No key: the request is signed with a secret that the
-/// shop and this server share (`WebhookSignature`).
+/// The endpoint POST `/v1/webhooks/{source}`: a web shop reports a sale. It needs no key: the request is signed with a secret
+/// that the shop and this server share (`WebhookSignature`).
 struct WebPurchaseRoute: Sendable {
     private static let maximumBody = 64 << 10
 
     let ledger: Ledger
     let sources: [EntitlementService.Configuration.WebPurchaseSource]
-    /// Judges how old a signature is.
+    /// The clock that judges the age of a signature.
     let realClock: any WallClock
 
     var endpoints: [Endpoint<ServerHandler>] {

@@ -4,27 +4,27 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// What came in whole and is kept once, whatever facts were taken out of it: a notification, a receipt.
+/// A notification or receipt, which is stored whole once, beside the facts in it.
 struct PresentedDocument: Sendable {
     enum Kind: String, Sendable {
-        /// The compact JWS of a notification, told apart by its `notificationUUID`.
+        /// The compact JWS of a notification, identified by its `notificationUUID`.
         case notification
-        /// The bytes of an app receipt, told apart by the digest of its content.
+        /// The bytes of an app receipt, identified by the digest of its content.
         case receipt
     }
 
     let kind: Kind
     let identity: String
-    /// A notification's type, a receipt's; for people who look.
+    /// The type of the notification or receipt, for people who read the table.
     let about: String
     let environment: StoreEnvironment
     let signedAt: Date
-    /// Byte for byte.
+    /// The document, byte for byte.
     let source: [UInt8]
 }
 
 extension Schema {
-    /// Notifications and receipts, and the purchases they speak about.
+    /// The tables of notifications and receipts, and of the purchases in them.
     static let ingestion = SQLMigration(
         "0003 ingestion",
         [
@@ -55,11 +55,10 @@ extension Schema {
         ])
 }
 
-/// Documents lie sealed like the sources of facts, each under a key of its own, because a receipt speaks of several
-/// purchases: what erases one of them erases the document.
+/// Documents are encrypted like the sources of facts, each with a key of its own, because a receipt can concern several
+/// purchases: the erasure of one erases the document.
 extension LedgerTransaction {
-    /// Keeps a document unless it is there already. Of one that speaks of a purchase that was erased, nothing is kept but
-    /// that it came.
+    /// Stores a document if it is new. If it concerns an erased purchase, only its arrival is stored.
     func keep(_ document: PresentedDocument, about purchases: Set<TransactionID>) throws {
         let known = try connection.first(
             """
@@ -78,7 +77,7 @@ extension LedgerTransaction {
                 .integer(document.signedAt.milliseconds), .integer(now.milliseconds), SQLValue(sealed?.key),
                 .blob(sealed?.bytes ?? [])))
         guard let sequence: Int64 = try row.map({ try $0["sequence"] }) else {
-            // Another transaction was first.
+            // Another transaction stored it first.
             if let sealed { try connection.execute("DELETE FROM data_key WHERE id = ?1", [.integer(sealed.key)]) }
             return
         }
@@ -91,7 +90,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Destroys the keys of all documents that speak of a purchase, and with them the documents.
+    /// Deletes the keys of all documents about a purchase, which makes the documents unreadable.
     func eraseDocuments(about purchase: TransactionID) throws {
         try connection.perform(
             """
@@ -103,8 +102,7 @@ extension LedgerTransaction {
             """, values(.text(purchase.rawValue)))
     }
 
-    /// Documents that speak of the purchases a customer has, as an export shows them: a notification as it was signed, a
-    /// receipt in base64.
+    /// Returns the documents about a customer's purchases for an export: a notification as it was signed, a receipt in base64.
     func documents(about customer: CustomerID) throws -> [JSONValue] {
         let rows = try connection.query(
             """
@@ -132,7 +130,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// The source of a document, from its columns data_key, identity and source_bytes; `nil` once it was erased.
+    /// Returns the decrypted source of a document, from its columns data_key, identity and source_bytes; `nil` if it was erased.
     func source(ofDocument row: SQLRow) throws -> [UInt8]? {
         let id: Int64? = try row["data_key"]
         guard let id, let key = try key(id) else { return nil }

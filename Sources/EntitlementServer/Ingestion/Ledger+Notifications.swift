@@ -1,10 +1,10 @@
 import StoreModel
 
 extension Ledger {
-    /// Keeps a notification once, and appends what it says about a purchase. Nobody claims anything: the purchase is, or
-    /// becomes, whose it is by its token or by a later claim.
+    /// Stores a notification once, and appends the facts in it. This makes no claim: the purchase belongs to the customer of its
+    /// token or of a later claim.
     ///
-    /// Sent again, it is signed again and may say something newer of the purchase, so the facts are taken each time.
+    /// The store signs a repeated notification again, perhaps with newer data, so the facts are appended each time.
     func record(_ notification: PresentedDocument, _ facts: [PresentedFact], of app: BundleID) async throws {
         let facts = try headers.numbered(facts)
         try await write { connection, outcome in

@@ -2,19 +2,18 @@ import Foundation
 import StoreModel
 
 extension Ledger {
-    /// Two ways to look at the purchases of a receipt, computed when asked for.
+    /// Two answers about the purchases of a receipt, computed on demand.
     struct ReceiptAnswers {
-        /// The answer of the one customer who has them.
+        /// The answer of the only customer with these purchases.
         let holder: () throws -> Customer
-        /// What follows from the purchases alone, for a customer named `unclaimed`.
+        /// The answer from the purchases alone, for a customer named `unclaimed`.
         let purchases: () throws -> Customer
     }
 
-    /// Who is named where nobody is: an answer about purchases of nobody, or of several.
+    /// The customer id in an answer about purchases of no customer, or of several.
     static let unclaimed: CustomerID = "unclaimed"
 
-    /// Appends what a receipt says without a claim, and answers with what `respond` makes of whoever has its purchases:
-    /// the customer, when it is one and the same for all of them.
+    /// Appends the facts of a receipt without a claim. `respond` receives the customer if all purchases have the same one.
     func record(
         _ receipt: PresentedReceipt, of app: BundleID, as request: IdempotentRequest?,
         respond: @escaping @Sendable (CustomerID?, ReceiptAnswers) throws -> KeptAnswer
@@ -43,7 +42,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// What follows from some purchases alone, whoever has them.
+    /// Computes an answer from some purchases alone, independent of their customers.
     func answer(about purchases: Set<TransactionID>) throws -> Customer {
         var state = CustomerState()
         for purchase in purchases { try fold(purchase, into: &state) }

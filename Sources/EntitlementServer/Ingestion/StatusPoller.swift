@@ -3,23 +3,22 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Asks the App Store about subscriptions that have passed their end without a word of how they go on: a notification may
-/// have been lost, or may never have been asked for.
+/// Asks the App Store for the status of subscriptions that passed their end without a later fact. Their notification may have
+/// been lost, or notifications may be off.
 ///
-/// Each is asked about at most once every few minutes, however many want to know and on whichever server: the ledger keeps
-/// when it was asked about last, and which are to be asked about. The App Store's answers become facts without a claim.
-/// Reads never wait for it.
+/// Each subscription is polled at most once every few minutes, on all servers together: the ledger stores when it was polled
+/// last and when it is due. The App Store's answers become facts without a claim. Reads do not wait for polls.
 actor StatusPoller {
-    /// A subscription of one book, by its first transaction.
+    /// A subscription of one ledger, by its original transaction.
     struct Subscription: Hashable, Sendable {
         let ledgerID: LedgerID
         let original: TransactionID
     }
 
-    /// Seconds of real time between two questions about one subscription.
+    /// The least time between two polls of one subscription, in seconds of real time.
     static let pause: TimeInterval = 300
     private static let mostAttempts: Int64 = 12
-    /// After how many events the place that was looked up to is written down, when nothing had ended among them.
+    /// The number of events after which the cursor is stored even if no subscription ended in them.
     private static let unwritten: Int64 = 1000
 
     private let ledger: Ledger
@@ -27,10 +26,10 @@ actor StatusPoller {
     private let clients: [LedgerID: AppStoreServerAPIClient]
     private let realClock: any WallClock
     private var running: [Subscription: Task<Void, any Error>] = [:]
-    /// The last event that was looked at here. After a crash some are looked at again, which changes nothing.
+    /// The last event that was read here. After a crash some events are read again, which changes nothing.
     private var seen: [LedgerID: Int64] = [:]
 
-    /// `nil` when no app has a client: nobody can be asked then.
+    /// Returns `nil` if no app has a client.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
         var clients: [LedgerID: AppStoreServerAPIClient] = [:]
         for app in configuration.apps {
@@ -47,10 +46,10 @@ actor StatusPoller {
 
     // MARK: - Asking
 
-    /// Brings what the App Store says of a subscription into the ledger, unless that was done a moment ago. Whoever asks
-    /// while somebody else's question is under way waits for the same answer.
+    /// Polls the status of a subscription and appends it to the ledger, unless that was done a moment ago. Concurrent calls wait
+    /// for the same poll.
     ///
-    /// Throws what the client throws, what is wrong with what it answered, and what the ledger throws.
+    /// Throws the errors of the client, of the verification and of the ledger.
     func poll(_ subscription: Subscription) async throws {
         if let task = running[subscription] { return try await task.value }
         let now = realClock.now()
@@ -73,8 +72,8 @@ actor StatusPoller {
         try await task.value
     }
 
-    /// Asks about those of some purchases that have passed their end without news. One answer speaks of all subscriptions of
-    /// their buyer, so each is looked at anew before it is asked about.
+    /// Polls those of some purchases that passed their end without a later fact. One answer covers all subscriptions of the buyer,
+    /// so each is checked again before it is polled.
     func pollLapsed(among purchases: [TransactionID], in ledgerID: LedgerID) async throws {
         guard clients[ledgerID] != nil else { return }
         for original in purchases.sorted() where try ledger.hasLapsed(original, in: ledgerID) {
@@ -84,8 +83,8 @@ actor StatusPoller {
 
     // MARK: - Beside everything
 
-    /// Looks at what changed, or asks about one subscription; returns whether there is more to do. Throws when the App Store
-    /// could not be asked; the subscription is asked about again later.
+    /// Reads new events, or polls one subscription. Returns whether there is more to do. Throws if the App Store did not answer;
+    /// the subscription is polled again later.
     func step() async throws -> Bool {
         let sawEvents = try await scanEvents()
         let now = realClock.now()
@@ -105,7 +104,7 @@ actor StatusPoller {
         return sawEvents
     }
 
-    /// Finds subscriptions that ended among the answers that changed since the last look.
+    /// Finds subscriptions that ended, among the events since the last scan.
     private func scanEvents() async throws -> Bool {
         var sawEvents = false
         for ledgerID in clients.keys {
@@ -130,10 +129,10 @@ actor StatusPoller {
     }
 }
 
-/// The rows about subscriptions that the App Store is asked about.
+/// The rows of polled subscriptions.
 extension Ledger {
-    /// Notes that a subscription is asked about now. `false` where it was, within the pause, by whichever server. Forgets
-    /// those that were asked about before the pause and are not to be asked about again.
+    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes rows that were
+    /// polled before the pause and are not due.
     fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
         let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in
@@ -153,7 +152,7 @@ extension Ledger {
         }
     }
 
-    /// The subscription of a book that is to be asked about next, and how often that failed.
+    /// Returns the subscription of a ledger that is due next, and the number of its failed polls.
     fileprivate func duePoll(
         in ledgerID: LedgerID, at now: Date
     ) throws -> (subscription: StatusPoller.Subscription, attempts: Int64)? {
@@ -171,7 +170,7 @@ extension Ledger {
         }
     }
 
-    /// Notes when a subscription is asked about again; not of our own accord without an instant.
+    /// Stores when a subscription is polled again; never, if `dueAt` is `nil`.
     fileprivate func endPoll(
         of subscription: StatusPoller.Subscription, attempts: Int64, dueAt: Date?
     ) async throws {
@@ -184,7 +183,7 @@ extension Ledger {
         }
     }
 
-    /// The last event of a book that was looked at; `nil` before the first look.
+    /// Returns the last scanned event of a ledger; `nil` before the first scan.
     fileprivate func pollCursor(of ledgerID: LedgerID) throws -> Int64? {
         try database.read { connection in
             try connection.first(
@@ -193,7 +192,7 @@ extension Ledger {
         }
     }
 
-    /// Keeps which subscriptions are to be asked about, and up to which event was looked.
+    /// Stores the subscriptions to poll, and the last scanned event.
     fileprivate func noteLapsed(
         of purchases: Set<TransactionID>, in ledgerID: LedgerID, after sequence: Int64, at now: Date
     ) async throws {
@@ -223,7 +222,7 @@ extension StatusPoller.Subscription {
 }
 
 extension Schema {
-    /// When the App Store was asked about a subscription, when it is to be asked, and up to which event was looked for more.
+    /// The times of the last and next poll of each subscription, and the cursor of the scan.
     static let statusPolls = SQLMigration(
         "0016 status pulls",
         [
@@ -249,7 +248,7 @@ extension Schema {
 }
 
 extension Ledger {
-    /// Appends what the store says by itself; nobody claims it.
+    /// Appends facts of the store without a claim.
     func append(_ facts: [PresentedFact], in ledgerID: LedgerID) async throws {
         let facts = try headers.numbered(facts)
         try await write { connection, outcome in
@@ -260,7 +259,7 @@ extension Ledger {
         }
     }
 
-    /// Whether a subscription of the App Store has passed its end, and the store has said nothing since.
+    /// Returns whether a subscription of the App Store passed its end without a later fact.
     func hasLapsed(_ original: TransactionID, in ledgerID: LedgerID) throws -> Bool {
         try database.read { connection in
             let transaction = transaction(connection, on: ledgerID)
@@ -275,7 +274,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// When the store last signed anything about a purchase.
+    /// Returns the date of the store's last signature about a purchase.
     fileprivate func lastSignedAt(about original: TransactionID) throws -> Date? {
         let newest: Int64? = try connection.first(
             """

@@ -4,10 +4,10 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Believes what the store signed for one app, and makes facts of it. Nothing becomes a fact in another way but what a web
-/// shop signed.
+/// Verifies the data that the store signed for one app, and converts it to facts. Facts have no other origin, except those of
+/// web shops.
 ///
-/// Throws `SignedDataError` for what is not true, with a code of WIRE's list.
+/// Throws `SignedDataError`, whose codes Documentation/FactsIn.md lists.
 struct StoreReader: Sendable {
     let app: BundleID
     private let documents: SignedDataVerifier
@@ -25,7 +25,7 @@ struct StoreReader: Sendable {
                 bundleIDs: [app.bundleID], environments: environments, trustAnchors: configuration.trustAnchors))
     }
 
-    /// - Parameter index: Its place in the request, which `rejected` names.
+    /// - Parameter index: The position in the request, which `rejected` names.
     func transaction(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
         let verified = try Self.believing { () throws(SignedDataError) in try documents.transaction(signed) }
         return try Self.fact(verified, signed, at: index)
@@ -36,7 +36,7 @@ struct StoreReader: Sendable {
         return try Self.fact(verified, signed, at: index)
     }
 
-    /// A notification, and what it says about a purchase.
+    /// Verifies a notification, and returns it with the facts in it.
     func notification(
         _ signed: String
     ) throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
@@ -61,7 +61,7 @@ struct StoreReader: Sendable {
 
     // MARK: - Documents to facts
 
-    /// One server has one word for an environment it was not configured for, however many it has.
+    /// Maps errors about the environment to one code, however many environments the server has.
     private static func believing<Document>(
         _ verify: () throws(SignedDataError) -> Document
     ) throws(SignedDataError) -> Document {
@@ -71,7 +71,7 @@ struct StoreReader: Sendable {
         }
     }
 
-    /// The verifier accepts configured environments only, so there is one.
+    /// Returns the environment, of which there is one: the verifier accepts configured ones only.
     private static func environment(_ said: AppStoreEnvironment?) -> StoreEnvironment {
         StoreEnvironment(apple: said?.rawValue ?? "")
     }
@@ -104,19 +104,19 @@ struct StoreReader: Sendable {
 
 // MARK: - Receipts
 
-/// A receipt that is true, and what it says.
+/// A verified receipt and its facts.
 struct PresentedReceipt: Sendable {
     let receipt: AppReceipt
     let environment: StoreEnvironment
     let document: PresentedDocument
-    /// One for each purchase that can be read.
+    /// The facts of the purchases that can be read.
     let facts: [PresentedFact]
-    /// The purchases that lack what is needed, by their place in the receipt.
+    /// The purchases that lack required fields, by their position in the receipt.
     let rejected: [RejectedTransaction]
 }
 
 extension StoreReader {
-    /// - Parameter device: The device it must have been made for; `nil` does not check it.
+    /// - Parameter device: The device of the receipt; `nil` skips this check.
     func receipt(
         _ bytes: [UInt8], for device: DeviceIdentifier? = nil
     ) throws(SignedDataError) -> PresentedReceipt {
@@ -127,7 +127,7 @@ extension StoreReader {
         var rejected: [RejectedTransaction] = []
         for (index, purchase) in verified.receipt.inAppPurchases.enumerated() {
             do {
-                // A purchase has no signature of its own: it is this one of this receipt.
+                // Purchases have no signatures of their own, so each is identified by the receipt and its position.
                 let place = SHA256.hash(digest + Array("/\(index)".utf8))
                 facts.append(
                     PresentedFact(

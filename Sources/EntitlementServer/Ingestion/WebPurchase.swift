@@ -3,15 +3,24 @@ import Primitives
 import StoreModel
 
 extension EntitlementService.Configuration {
-    /// A shop on the web that tells what it sold, by requests that it signs.
+    /// A web shop that reports its sales with signed requests.
     public struct WebPurchaseSource: Sendable {
-        /// What it is called in `/v1/webhooks/{source}`.
+        /// The name in `/v1/webhooks/{source}`.
         public var name: String
+        /// The app whose products the shop sells.
         public var app: BundleID
+        /// The environment of the sales.
         public var environment: StoreEnvironment
-        /// What its signatures are judged by: any of them, so that a secret can be exchanged for another.
+        /// The secrets of its signatures. Any of them is accepted, so that a secret can be replaced.
         public var secrets: [WebhookSecret]
 
+        /// Creates a source of web purchases.
+        ///
+        /// - Parameters:
+        ///   - name: The name in `/v1/webhooks/{source}`.
+        ///   - app: The app whose products the shop sells.
+        ///   - environment: The environment of the sales.
+        ///   - secrets: The secrets of its signatures.
         public init(name: String, app: BundleID, environment: StoreEnvironment, secrets: [WebhookSecret]) {
             self.name = name
             self.app = app
@@ -42,26 +51,26 @@ extension EntitlementService.Configuration {
     }
 }
 
-/// POST `/v1/webhooks/{source}`: one purchase as it stands at `occurredAt`. The newest of a transaction counts, so a refund
-/// or another end is the same transaction, said later.
+/// The body of POST `/v1/webhooks/{source}`: the state of one purchase at `occurredAt`. The newest state of a transaction
+/// counts, so a refund or another end is reported as the same transaction with a later date.
 package struct WebPurchase: Codable, Sendable, Equatable {
     package var customer: CustomerID
-    /// One payment: a period of a subscription, an order of anything else. Not a number alone; those are the App Store's.
+    /// The id of one payment: a period of a subscription, or an order. It must not be a number, which only the App Store uses.
     package var transactionID: TransactionID
-    /// The first payment of the subscription; absent for itself.
+    /// The first payment of the subscription; absent in the first payment.
     package var originalTransactionID: TransactionID?
     package var productID: ProductID
-    /// The kind of the product that was bought.
+    /// The type of the product.
     package var kind: ProductType
     package var purchasedAt: Date
-    /// When the period ends; a subscription that renews needs one.
+    /// The end of the period, which a renewing subscription needs.
     package var expiresAt: Date?
     package var revokedAt: Date?
-    /// Absent for 1.
+    /// The quantity; 1 if absent.
     package var quantity: Int?
     package var price: Price?
     package var isTrial: Bool?
-    /// Whether the subscription will go on after this period; absent when the shop does not say.
+    /// Whether the subscription renews after this period; absent if the shop does not know.
     package var autoRenews: Bool?
     package var occurredAt: Date
 
@@ -92,7 +101,7 @@ extension WebPurchase {
         .consumable, .nonConsumable, .autoRenewableSubscription, .nonRenewingSubscription,
     ]
 
-    /// Throws 400 for what the types allow and a purchase cannot be.
+    /// Checks the values. Throws 400 for those that the types allow but a purchase cannot have.
     func check() throws {
         for (field, id) in [("transactionID", transactionID), ("originalTransactionID", originalTransactionID)] {
             guard let id, id.rawValue.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { continue }
@@ -110,7 +119,7 @@ extension WebPurchase {
         }
     }
 
-    /// The facts in `body`, which said this.
+    /// Returns the facts of this purchase, whose source is `body`.
     func facts(_ body: [UInt8], in environment: StoreEnvironment) -> [PresentedFact] {
         let original = originalTransactionID ?? transactionID
         let fact = TransactionFact(
