@@ -104,7 +104,7 @@ extension EntitlementService {
     private static func idempotencyJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
         BackgroundJob(name: "idempotency keys", pause: 60, isShared: true) {
             [ledger = parts.ledger, clock = configuration.realClock] in
-            try await ledger.forgetExpiredKeys(at: clock.now())
+            try await ledger.deleteExpiredKeys(at: clock.now())
         }
     }
 

@@ -26,15 +26,15 @@ extension EntitlementService {
             public var requiresCustomerTokens = false
             /// The products and prices that clients of Palta receive; `PricePointInternal(_:)` makes one of a product.
             public var pricePoints: [PricePointInternal] = []
-            /// The rate limit of each API key of the app. `nil`, the default, means no limit, because all devices share the
-            /// public key.
+            /// The rate limit of each API key of the app. `nil`, the default, means no limit, because all devices share
+            /// the public key.
             public var rateLimit: RateLimit?
             /// The rate limit of requests with the public key about one customer. `nil` means no limit. Requests with a
             /// secret key do not count.
             public var customerRateLimit: RateLimit? = .perCustomer
 
-            /// The clients of the App Store Server API, by environment. The server asks for the status of a subscription
-            /// that passed its end without a later fact. Environments without a client are not polled.
+            /// The clients of the App Store Server API, by environment. The server asks for the status of a
+            /// subscription that passed its end without a later fact. Environments without a client are not polled.
             ///
             /// The validation of a receipt waits for these clients, as long as their retries take.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
@@ -54,7 +54,8 @@ extension EntitlementService {
 
         /// The database of the ledger. The service migrates it at the start and does not close it.
         ///
-        /// While ``answerMemory`` is not 0, no other process may write to the database: open a SQLite file with `isExclusive`.
+        /// While ``answerMemory`` is not 0, no other process may write to the database: open a SQLite file with
+        /// `isExclusive`.
         public var database: any SQLDatabase
         /// A replica of a shared database. Customers are read from it when the request allows it or the database is
         /// unreachable. The service does not close it.
@@ -65,10 +66,11 @@ extension EntitlementService {
         public var apps: [App]
         /// The environments whose facts are accepted. The first is used for requests that name none.
         public var environments: [StoreEnvironment]
-        /// Whether this start reactivates the app's rules (features, credits, transfer mode) if later ones replaced them.
+        /// Whether this start reactivates the app's rules (features, credits, transfer mode) if later ones replaced
+        /// them.
         ///
-        /// Otherwise servers that share a database keep the later rules, so that a server with an older file reverts nothing.
-        /// A server that does not share its database always uses its own rules.
+        /// Otherwise servers that share a database keep the later rules, so that a server with an older file reverts
+        /// nothing. A server that does not share its database always uses its own rules.
         public var activatesFormerRules = false
         /// The version of the program in the response to GET `/`, which leaves out `nil`.
         public var version: String?
@@ -84,18 +86,21 @@ extension EntitlementService {
         public var monotonicClock = MonotonicClock()
         /// The largest request body in bytes. 100 transactions of the usual size take a fifth of the default.
         public var maximumBody = 4 << 20
-        /// The memory for customers' answers, in bytes. An answer of the usual size takes some 1200, and reading it from memory
-        /// takes no query. Use 0 when other processes write to the database, because their writes are not noticed.
+        /// The memory for customers' answers, in bytes. An answer of the usual size takes some 1200, and reading it
+        /// from memory takes no query. Use 0 when other processes write to the database, because their writes are not
+        /// noticed.
         public var answerMemory = 256 << 20
         /// Creates the id of a request. Each response has it as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
-        /// Creates the ids of grants and of this server, and the pseudonyms of erased customers. They must be unpredictable.
+        /// Creates the ids of grants and of this server, and the pseudonyms of erased customers. They must be
+        /// unpredictable.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
-        /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published, so that
-        /// clients know a key before it signs and as long as its signatures exist. Without keys nothing is signed.
+        /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published,
+        /// so that clients know a key before it signs and as long as its signatures exist. Without keys nothing is
+        /// signed.
         public var signingKeys: [AnswerSigningKey] = []
-        /// Whether the service answers GET `/metrics`. Use `false` if ``EntitlementService/metricsHandler`` is bound to a port
-        /// of its own.
+        /// Whether the service answers GET `/metrics`. Use `false` if ``EntitlementService/metricsHandler`` is bound to
+        /// a port of its own.
         public var servesMetrics = true
         /// The webhooks that receive events.
         public var webhooks: [Webhook] = []
@@ -105,22 +110,25 @@ extension EntitlementService {
         public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
         /// Returns a number from 0 to 1, which varies pauses.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// The retention of events in seconds of the store's clock. Events that a webhook has not received are kept longer.
+        /// The retention of events in seconds of the store's clock. Events that a webhook has not received are kept
+        /// longer.
         public var eventRetention: TimeInterval = 30 * 86400
-        /// The number of seconds without an event after which a stream sends a comment, so that no client takes it for broken.
+        /// The number of seconds without an event after which a stream sends a comment, so that no client takes it for
+        /// broken.
         public var eventSilence: TimeInterval = 15
-        /// Receives a record of each request that was refused or failed, and of all with ``logsEveryRequest``. Called on any
-        /// thread.
+        /// Receives a record of each request that was refused or failed, and of all with ``logsEveryRequest``. Called
+        /// on any thread.
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
         /// Whether ``log`` also receives records of successful requests.
         public var logsEveryRequest = false
-        /// Receives the server's own failures, with the id of the request or the name of the background job. Called on any
-        /// thread.
+        /// Receives the server's own failures, with the id of the request or the name of the background job. Called on
+        /// any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
         /// Returns unpredictable bytes, for API keys and secrets.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes
 
-        /// Returns a function that creates unique request ids. A listener can use it for requests that the service never sees.
+        /// Returns a function that creates unique request ids. A listener can use it for requests that the service
+        /// never sees.
         public static func uniqueRequestIDs() -> @Sendable () -> String { RequestNumbers().next }
 
         /// Creates a configuration whose other values are the defaults.

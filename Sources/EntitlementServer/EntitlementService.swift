@@ -10,8 +10,8 @@ import StoreModel
 ///         ledgerAt: URL(fileURLWithPath: "ledger.sqlite"), for: .init(bundleID: "com.example.darkroom"))
 ///     let keys = try await service.createMissingKeys { try save($0) }
 ///
-/// Bind this `HTTPHandler` to a listener, or call it in process. A transaction is acknowledged only after it is durable.
-/// Reads of a customer return without suspension while the stored answer is valid.
+/// Bind this `HTTPHandler` to a listener, or call it in process. A transaction is acknowledged only after it is
+/// durable. Reads of a customer return without suspension while the stored answer is valid.
 public final class EntitlementService: HTTPHandler {
     /// The dependencies of endpoints and background jobs.
     struct Parts: Sendable {
@@ -89,7 +89,8 @@ public final class EntitlementService: HTTPHandler {
     /// - Returns: The migrations in their order.
     public static func migrations(for dialect: SQLDialect) -> [SQLMigration] { Schema.migrations(for: dialect) }
 
-    /// Rewrites the file of a ledger, so that its free pages contain no data of erased customers. Writes wait meanwhile.
+    /// Rewrites the file of a ledger, so that its free pages contain no data of erased customers. Writes wait
+    /// meanwhile.
     ///
     /// - Parameter database: The database of the ledger.
     /// - Throws: The errors of the database.
@@ -112,11 +113,11 @@ public final class EntitlementService: HTTPHandler {
 
     /// Runs the background jobs: recomputes expired answers, posts events to webhooks and deletes old events.
     ///
-    /// Call it once, in a task beside the listener. It returns after its task was cancelled. By then the streams of events
-    /// have ended, so that the listener can stop without cutting connections.
+    /// Call it once, in a task beside the listener. It returns after its task was cancelled. By then the streams of
+    /// events have ended, so that the listener can stop without cutting connections.
     ///
-    /// - Throws: `SQLError` with `newerSchema` if a newer program changed the schema of a shared database in a way that this
-    ///   program does not support. Stop the server then.
+    /// - Throws: `SQLError` with `newerSchema` if a newer program changed the schema of a shared database in a way that
+    ///   this program does not support. Stop the server then.
     public func run() async throws {
         let outcome: Result<Void, any Error>
         do {
@@ -144,10 +145,11 @@ public final class EntitlementService: HTTPHandler {
 
     /// Creates a public and a secret key for each configured app without keys.
     ///
-    /// If another server on the same database creates the keys of an app at the same time, only one pair becomes valid. The
-    /// other pair is not returned.
+    /// If another server on the same database creates the keys of an app at the same time, only one pair becomes valid.
+    /// The other pair is not returned.
     ///
-    /// - Parameter save: A closure that receives each pair before it becomes valid. The keys cannot be read again later.
+    /// - Parameter save: A closure that receives each pair before it becomes valid. The keys cannot be read again
+    ///   later.
     /// - Returns: The pairs that became valid.
     /// - Throws: The error that `save` throws, in which case no key is created, and the errors of the database.
     public func createMissingKeys(save: (IssuedKeys) throws -> Void = { _ in }) async throws -> [IssuedKeys] {
@@ -160,8 +162,8 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
-    /// Stores the apps, and returns their token secrets and active rules. Invalidates the stored answers of an app whose
-    /// features changed.
+    /// Stores the apps, and returns their token secrets and active rules. Invalidates the stored answers of an app
+    /// whose features changed.
     private static func registerApps(
         _ configuration: Configuration, into database: any SQLDatabase
     ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {

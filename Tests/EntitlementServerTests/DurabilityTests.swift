@@ -6,9 +6,9 @@ import Testing
 
 @testable import EntitlementServer
 
-/// A kill proves little, because the system keeps what a process wrote. Here the disk forgets what was never synced, and
-/// fails, at every operation of a scenario, one after the other: whatever is found afterwards is what was before a request
-/// or what is after it, and everything acknowledged is there.
+/// A kill proves little, because the system keeps what a process wrote. Here the disk forgets what was never synced,
+/// and fails, at every operation of a scenario, one after the other: whatever is found afterwards is what was before a
+/// request or what is after it, and everything acknowledged is there.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
     /// Which operations are tried: every one with `SOUK_DISK_EVERY=1`, as `make chaos` does.

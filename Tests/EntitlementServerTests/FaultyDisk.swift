@@ -30,8 +30,8 @@ final class FaultyDisk: @unchecked Sendable {
         if let disk { faulty_disk_fail(disk, operation, forEver ? 1 : 0) }
     }
 
-    /// What would be left if the power went now, in a new folder. Of what was never synced nothing is left for seed 0; for
-    /// others about half, chosen by the seed.
+    /// What would be left if the power went now, in a new folder. Of what was never synced nothing is left for seed 0;
+    /// for others about half, chosen by the seed.
     func afterPowerCut(seed: UInt64 = 0) throws -> ServerBench.Folder {
         let folder = try ServerBench.Folder()
         guard let disk, faulty_disk_write_image(disk, folder.url.path, seed) == 0 else {

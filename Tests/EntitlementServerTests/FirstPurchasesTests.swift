@@ -24,12 +24,12 @@ import Testing
 
     @Test func `an answer is foreseen for the same customer, the same facts and as long as it is true`() {
         let facts = [fact("1"), fact("2")]
-        let foreseen = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
+        let precomputed = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
         let contents = facts.map(\.content)
         func isForeseen(
             _ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double, epoch: Int64? = 1
         ) -> Bool {
-            foreseen.answer(of: customer, with: facts, in: epoch, at: now.addingTimeInterval(seconds)) != nil
+            precomputed.answer(of: customer, with: facts, in: epoch, at: now.addingTimeInterval(seconds)) != nil
         }
         #expect(!isForeseen("anna", contents, 0, epoch: 2), "Other rules are active.")
         #expect(isForeseen("anna", contents, 0))

@@ -2,8 +2,8 @@ import SQLStorage
 
 @testable import EntitlementServer
 
-/// A SQLite database that says what PostgreSQL says: bodies of `write` may run at the same time, and rows can be locked.
-/// The ledger then locks what it decides about. Bodies still run one at a time.
+/// A SQLite database that says what PostgreSQL says: bodies of `write` may run at the same time, and rows can be
+/// locked. The ledger then locks what it decides about. Bodies still run one at a time.
 final class LockingDatabase: SQLDatabase {
     private let inner: any SQLDatabase
 

@@ -38,8 +38,8 @@ import Testing
         for other in answers.dropFirst() { #expect(other == answers[0]) }
     }
 
-    /// In requests of one to five. A renewal info of a subscription the ledger does not know is asked for again later, as
-    /// its refusal says.
+    /// In requests of one to five. A renewal info of a subscription the ledger does not know is asked for again later,
+    /// as its refusal says.
     private static func tell(
         _ facts: [SignedFact], to bench: ServerBench, using numbers: inout SeededNumbers
     ) async throws {

@@ -49,8 +49,8 @@ struct ServerBench: Sendable {
             postgresURL.withLock { $0 = Task { url } }
         }
 
-        /// The ledger of this folder on the engine under test: a file in it, or a database of its own on a server of the
-        /// tests.
+        /// The ledger of this folder on the engine under test: a file in it, or a database of its own on a server of
+        /// the tests.
         func open(foldedPages: Int) async throws -> any SQLDatabase {
             switch ServerBench.engine {
             case .postgreSQL:

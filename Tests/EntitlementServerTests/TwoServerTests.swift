@@ -9,8 +9,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Two servers on one PostgreSQL that meet at the worst moment: one stops between what it read and what it writes, until
-/// the other is done or waits for it.
+/// Two servers on one PostgreSQL that meet at the worst moment: one stops between what it read and what it writes,
+/// until the other is done or waits for it.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct TwoServerTests {
     typealias Fault = SteeredDatabase.Fault

@@ -22,7 +22,8 @@ extension AppStoreServerAPI.NotificationHistoryResponse {
 ///         try take(page.items, andKeep: page.revision)
 ///     }
 ///
-/// ``items`` are the contents of all pages, one by one. Reading throws what the client throws; `malformedAnswer` also when a page announces another and does not say which.
+/// ``items`` are the contents of all pages, one by one. Reading throws what the client throws; `malformedAnswer` also
+/// when a page announces another and does not say which.
 public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public typealias Element = Page
 

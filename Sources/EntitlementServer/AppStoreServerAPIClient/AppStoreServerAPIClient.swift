@@ -13,8 +13,8 @@ import StoreModel
 ///         let verified = try verifier.transaction(transaction)
 ///     }
 ///
-/// Each method is one call, under Apple's name for it; answers are as they came, so what is signed in them is not verified
-/// yet (`SignedDataVerifier`). Any transaction of a customer names the customer.
+/// Each method is one call, under Apple's name for it; answers are as they came, so what is signed in them is not
+/// verified yet (`SignedDataVerifier`). Any transaction of a customer names the customer.
 ///
 /// Throws `AppStoreServerAPIError`, or `CancellationError` when the task is cancelled. What may succeed later is asked
 /// again within `backoff`; what must not be done twice, a test notification and an extension without
@@ -105,14 +105,14 @@ public struct AppStoreServerAPIClient: Sendable {
                 query: statuses.map { ("status", "\($0)") }))
     }
 
-    /// Look Up Order ID: what was bought in the order that a customer's receipt names. An unknown order is an answer whose
-    /// status is `.invalid`, not an error.
+    /// Look Up Order ID: what was bought in the order that a customer's receipt names. An unknown order is an answer
+    /// whose status is `.invalid`, not an error.
     public func lookUpOrder(_ order: String) async throws -> AppStoreServerAPI.OrderLookupResponse {
         try await connection.ask(.init(method: .get, path: ["v1", "lookup", order]))
     }
 
-    /// Get Refund History: up to 20 refunded transactions of a customer. `revision` is the page before's, or one kept from
-    /// the last time.
+    /// Get Refund History: up to 20 refunded transactions of a customer. `revision` is the page before's, or one kept
+    /// from the last time.
     public func refundHistory(
         of transaction: TransactionID, revision: String? = nil
     ) async throws -> AppStoreServerAPI.RefundHistoryResponse {

@@ -5,8 +5,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The App Store behind an `HTTPTransport`: authenticates, repeats what may be repeated, and turns every refusal into an
-/// `AppStoreServerAPIError`.
+/// The App Store behind an `HTTPTransport`: authenticates, repeats what may be repeated, and turns every refusal into
+/// an `AppStoreServerAPIError`.
 struct AppStoreServerAPIConnection: Sendable {
     /// One call of the API.
     struct Call: Sendable {

@@ -13,7 +13,8 @@ struct BackgroundJob: Sendable {
     var followsCommits = false
     /// Whether only one of the servers that share a database runs it.
     var isShared = false
-    /// Does one step and returns whether there is more to do. An error is reported, and the step repeats after the pause.
+    /// Does one step and returns whether there is more to do. An error is reported, and the step repeats after the
+    /// pause.
     let step: @Sendable () async throws -> Bool
 
     /// Runs steps until the task is cancelled.

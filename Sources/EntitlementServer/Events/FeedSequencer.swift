@@ -3,10 +3,10 @@ import SQLStorage
 
 /// Numbers events in the order of their commits, in a database with concurrent writers.
 ///
-/// A number that a transaction takes from a sequence does not follow the order of the commits. A reader that continues after
-/// the last number would miss an event that was committed later with a smaller number. So an event is inserted with a
-/// negative number, which readers skip. After the commit this job assigns its final number: 1, 2, 3, without gaps. The row
-/// of a customer is locked until the commit, so the events of one customer keep their order.
+/// A number that a transaction takes from a sequence does not follow the order of the commits. A reader that continues
+/// after the last number would miss an event that was committed later with a smaller number. So an event is inserted
+/// with a negative number, which readers skip. After the commit this job assigns its final number: 1, 2, 3, without
+/// gaps. The row of a customer is locked until the commit, so the events of one customer keep their order.
 ///
 /// Several servers can run it at the same time: the lock on the row of `feed` admits one.
 final class FeedSequencer: Sendable {

@@ -4,9 +4,9 @@ import SQLStorage
 
 /// The servers that share a database: their number, and the one that runs the shared background jobs.
 ///
-/// Both come from rows with times of the database's clock. The ledger does not depend on them: rows are locked, so a job
-/// that two servers run at once does no harm, and a rate limit is only a share. A server that hangs and continues too late
-/// breaks nothing.
+/// Both come from rows with times of the database's clock. The ledger does not depend on them: rows are locked, so a
+/// job that two servers run at once does no harm, and a rate limit is only a share. A server that hangs and continues
+/// too late breaks nothing.
 final class ServerRegistry: Sendable {
     private struct State {
         var count = 1
@@ -16,7 +16,8 @@ final class ServerRegistry: Sendable {
 
     /// The interval of this server's heartbeat, in seconds.
     static let pause: TimeInterval = 2
-    /// The number of seconds without a heartbeat after which a server no longer counts and another takes over its lease.
+    /// The number of seconds without a heartbeat after which a server no longer counts and another takes over its
+    /// lease.
     private static let timeout = 10
 
     private let database: any SQLDatabase
@@ -75,7 +76,8 @@ final class ServerRegistry: Sendable {
         }
     }
 
-    /// Returns whether this server runs the shared jobs. It does until it stops, or for ten seconds without a heartbeat.
+    /// Returns whether this server runs the shared jobs. It does until it stops, or for ten seconds without a
+    /// heartbeat.
     func leads() async throws -> Bool {
         let now = clock.now
         if let until = state.withLock(\.leadsUntil), now < until { return true }

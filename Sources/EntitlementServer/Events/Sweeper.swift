@@ -15,7 +15,8 @@ struct Sweeper: Sendable {
 
     /// Recomputes one batch of each ledger.
     ///
-    /// If a batch fails, the customers of its ledger are recomputed one by one, so that one failure does not delay the others.
+    /// If a batch fails, the customers of its ledger are recomputed one by one, so that one failure does not delay the
+    /// others.
     ///
     /// - Returns: Whether there may be more.
     /// - Throws: The first failure, if there is nothing more to do at once.
@@ -84,7 +85,7 @@ extension Ledger {
             guard try transaction.isKnown(overdue.customer) else { return }
             transaction.affected.insert(overdue.customer)
             transaction.continuing.insert(overdue.customer)
-            try settle(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, asking: nil, &outcome)
         }
     }
 
@@ -100,7 +101,7 @@ extension Ledger {
             let customers = try transaction.lockedCustomers(among: overdue)
             transaction.affected.formUnion(customers)
             transaction.continuing.formUnion(customers)
-            try settle(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, asking: nil, &outcome)
             return overdue.count
         }
     }

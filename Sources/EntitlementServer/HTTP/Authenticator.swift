@@ -67,8 +67,8 @@ struct RequestContext: Sendable {
         return try key(of: customer)
     }
 
-    /// Returns the key of a customer and counts the request against the customer's rate limit. Throws 403 if the caller may not
-    /// act for this customer, and 429.
+    /// Returns the key of a customer and counts the request against the customer's rate limit. Throws 403 if the caller
+    /// may not act for this customer, and 429.
     func key(of customer: CustomerID) throws -> CustomerKey {
         guard mayAsk(about: customer) else { throw Refusal.anothersToken }
         if caller.kind == .public { try limiter.admit(customer, of: caller.app) }
@@ -165,8 +165,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Returns the only customer that a caller may act for; `nil` for all. A secret key may act for all. A token restricts a
-    /// public key also if the endpoint does not require one. Throws 401 and 403.
+    /// Returns the only customer that a caller may act for; `nil` for all. A secret key may act for all. A token
+    /// restricts a public key also if the endpoint does not require one. Throws 401 and 403.
     private func customer(
         that caller: Caller, mayAskAboutBy token: CustomerTokens.Claims?, as access: ServerHandler.Access
     ) throws -> CustomerID? {

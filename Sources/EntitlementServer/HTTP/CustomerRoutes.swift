@@ -22,7 +22,8 @@ struct CustomerRoutes: Sendable {
         ]
     }
 
-    /// Returns a customer's answer. This is the hot path: a valid answer comes from memory or one row, on the listener's thread.
+    /// Returns a customer's answer. This is the hot path: a valid answer comes from memory or one row, on the
+    /// listener's thread.
     @Sendable private func customer(_ context: RequestContext) throws -> HTTPReply {
         let customer = try context.customer()
         if context.request.url.utf8.contains(UInt8(ascii: "?")), context.request.query == nil {
@@ -57,8 +58,8 @@ struct CustomerRoutes: Sendable {
 }
 
 extension RequestContext {
-    /// Reads the parameters of a page: `?limit=` from 1 to 100, 50 by default, and `?cursor=`, the `nextCursor` of the previous
-    /// page.
+    /// Reads the parameters of a page: `?limit=` from 1 to 100, 50 by default, and `?cursor=`, the `nextCursor` of the
+    /// previous page.
     func page() throws -> (limit: Int, cursor: String?, query: HTTPQuery) {
         guard let query = request.query else { throw Refusal.malformedQuery }
         let limit = query["limit"].map { Int64(digits: $0) ?? 0 } ?? 50
@@ -84,7 +85,8 @@ extension Refusal {
 }
 
 extension Ledger.Found {
-    /// Returns the response with its revision, for `Souk-Min-Revision`, and the possible staleness of a standby's answer.
+    /// Returns the response with its revision, for `Souk-Min-Revision`, and the possible staleness of a standby's
+    /// answer.
     fileprivate func response(unless condition: String?) -> HTTPResponse {
         var response = answer.response(unless: condition)
         response.headers.add("Souk-Revision", String(answer.revision))
@@ -123,7 +125,8 @@ extension StoredAnswer {
 }
 
 extension Ledger {
-    /// Returns a page of the facts behind a customer's answer: `{"facts": […], "nextCursor"?}`. Erased facts have no payload.
+    /// Returns a page of the facts behind a customer's answer: `{"facts": […], "nextCursor"?}`. Erased facts have no
+    /// payload.
     func facts(of key: CustomerKey, before cursor: Int64, limit: Int) async throws -> JSONValue {
         // Attributes purchases that wait for this customer first.
         _ = try await answer(key)

@@ -31,7 +31,8 @@ final class IdempotentRequests: Sendable {
         self.monotonicClock = monotonicClock
     }
 
-    /// Calls `work`, which stores its answer in the transaction of its changes. A refusal changes nothing and is stored here.
+    /// Calls `work`, which stores its answer in the transaction of its changes. A refusal changes nothing and is stored
+    /// here.
     ///
     /// A repetition waits up to 5 seconds for the answer to the first request, and is refused with 409 after that.
     ///
@@ -63,8 +64,8 @@ final class IdempotentRequests: Sendable {
             digest: Self.digest(of: context.request, body), customer: named, now: realClock.now())
         // A read can see a commit that did not wait for the standby, and is lost with the primary. A write waits for all
         // earlier commits, so an answer that it finds is durable.
-        if try ledger.database.read({ try request.keptOrMay($0) }) != nil,
-            let kept = try await ledger.database.write({ try request.keptOrMay($0) })
+        if try ledger.database.read({ try request.keptCheckingLimit($0) }) != nil,
+            let kept = try await ledger.database.write({ try request.keptCheckingLimit($0) })
         {
             return kept.response
         }

@@ -3,8 +3,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The endpoint POST `/v1/notifications/app-store` (App Store Server Notifications V2). It needs no key: a notification that
-/// the store did not sign for an app of this server changes nothing.
+/// The endpoint POST `/v1/notifications/app-store` (App Store Server Notifications V2). It needs no key: a notification
+/// that the store did not sign for an app of this server changes nothing.
 ///
 /// The App Store repeats a notification until it gets a 200, so the 200 is sent only after the notification is durable.
 struct NotificationsRoute: Sendable {
@@ -42,12 +42,12 @@ struct NotificationsRoute: Sendable {
         }
     }
 
-    /// Returns the reader of the notification's app. A notification for an unknown app goes to any reader, which verifies it before
-    /// refusing it.
+    /// Returns the reader of the notification's app. A notification for an unknown app goes to any reader, which
+    /// verifies it before refusing it.
     private func reader(of signed: String) throws -> StoreReader {
-        let said = try? UnverifiedJWS(unverified: signed).unverifiedPayload
+        let payload = try? UnverifiedJWS(unverified: signed).unverifiedPayload
         let parts = ["data", "summary", "externalPurchaseToken", "appData"]
-        let bundle = parts.lazy.compactMap { said?[$0]?["bundleId"]?.stringValue }.first.flatMap(
+        let bundle = parts.lazy.compactMap { payload?[$0]?["bundleId"]?.stringValue }.first.flatMap(
             BundleID.init(rawValue:))
         guard let reader = readers.first(where: { $0.app == bundle }) ?? readers.first else {
             throw Refusal.unavailable("This server serves no app.")

@@ -1,8 +1,8 @@
 import Primitives
 import SQLStorage
 
-/// Probes whether the ledger can be read and written. Probes run at most once a second, however many requests ask, because
-/// each waits for the disk.
+/// Probes whether the ledger can be read and written. Probes run at most once a second, however many requests ask,
+/// because each waits for the disk.
 final class Readiness: Sendable {
     struct Finding: Sendable, Equatable {
         var reads: Bool
@@ -13,8 +13,9 @@ final class Readiness: Sendable {
         var staleness: Double?
     }
 
-    /// How far PostgreSQL replicates a commit before it confirms it, by `synchronous_standby_names` and `synchronous_commit`
-    /// (https://www.postgresql.org/docs/current/runtime-config-wal.html). From `synchronous` on, a failover loses nothing.
+    /// How far PostgreSQL replicates a commit before it confirms it, by `synchronous_standby_names` and
+    /// `synchronous_commit` (https://www.postgresql.org/docs/current/runtime-config-wal.html). From `synchronous` on, a
+    /// failover loses nothing.
     enum Replication: String {
         /// The database has no standby.
         case unreplicated = "none"

@@ -4,8 +4,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The endpoint POST `/v1/receipts/validate`: verifies an app receipt and returns its content and the current state of its
-/// purchases.
+/// The endpoint POST `/v1/receipts/validate`: verifies an app receipt and returns its content and the current state of
+/// its purchases.
 ///
 /// It makes no claim: the purchases keep their owners.
 struct ReceiptRoutes: Sendable {
@@ -68,8 +68,8 @@ struct ReceiptRoutes: Sendable {
 }
 
 extension ReceiptRoutes {
-    /// Updates the status of the receipt's subscriptions. If the App Store does not answer, the failure is reported and the answer
-    /// uses the latest known state.
+    /// Updates the status of the receipt's subscriptions. If the App Store does not answer, the failure is reported and
+    /// the answer uses the latest known state.
     fileprivate func update(
         _ receipt: PresentedReceipt, of app: BundleID, by statusPoller: StatusPoller, as requestID: String
     ) async throws {
@@ -105,8 +105,8 @@ private struct PresentedReceiptData: Sendable {
 }
 
 extension KeptAnswer {
-    /// Encodes a validation. Members are sorted by name: the customer's time is first, the request's id and time are last.
-    /// The bytes between are equal for the same receipt until something changes.
+    /// Encodes a validation. Members are sorted by name: the customer's time is first, the request's id and time are
+    /// last. The bytes between are equal for the same receipt until something changes.
     fileprivate init(_ validation: ReceiptValidation) throws {
         let body = try WireJSON.encode(validation)
         let last = try WireJSON.encode(Last(requestID: validation.requestID, validatedAt: validation.validatedAt))

@@ -22,7 +22,8 @@ struct Refusal: Error {
 }
 
 extension Refusal {
-    /// The title for malformed requests and malformed signed data: a type of problem has one title (RFC 9457 section 3.1.3).
+    /// The title for malformed requests and malformed signed data: a type of problem has one title (RFC 9457 section
+    /// 3.1.3).
     private static let malformedTitle = "Malformed"
 
     static func malformed(_ detail: String, field: String? = nil) -> Refusal {

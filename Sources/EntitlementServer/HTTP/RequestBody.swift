@@ -62,7 +62,7 @@ extension DecodingError {
         case .keyNotFound(let key, let context): .invalid(Self.field(context.codingPath + [key]), "is missing")
         case .valueNotFound(_, let context): .invalid(Self.field(context.codingPath), "is null")
         case .typeMismatch(let type, let context):
-            .invalid(Self.field(context.codingPath), "should be \(Self.words(for: type))")
+            .invalid(Self.field(context.codingPath), "should be \(Self.typeName(for: type))")
         case .dataCorrupted(let context):
             .invalid(Self.field(context.codingPath), Self.reason(context))
         @unknown default: .malformed("The body is not what this path takes.")
@@ -75,11 +75,11 @@ extension DecodingError {
 
     /// Returns the message of our own types. Foundation's messages are not sent.
     private static func reason(_ context: Context) -> String {
-        let said = context.debugDescription
-        return said.hasSuffix(".") ? "does not have the form that is taken here" : "is wrong: \(said)"
+        let message = context.debugDescription
+        return message.hasSuffix(".") ? "does not have the form that is taken here" : "is wrong: \(message)"
     }
 
-    private static func words(for type: any Any.Type) -> String {
+    private static func typeName(for type: any Any.Type) -> String {
         switch type {
         case is String.Type, is UUID.Type, is Date.Type: "a text"
         case is Bool.Type: "true or false"

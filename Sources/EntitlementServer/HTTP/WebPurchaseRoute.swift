@@ -3,8 +3,8 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The endpoint POST `/v1/webhooks/{source}`: a web shop reports a sale. It needs no key: the request is signed with a secret
-/// that the shop and this server share (`WebhookSignature`).
+/// The endpoint POST `/v1/webhooks/{source}`: a web shop reports a sale. It needs no key: the request is signed with a
+/// secret that the shop and this server share (`WebhookSignature`).
 struct WebPurchaseRoute: Sendable {
     private static let maximumBody = 64 << 10
 

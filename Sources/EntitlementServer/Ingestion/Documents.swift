@@ -102,7 +102,8 @@ extension LedgerTransaction {
             """, values(.text(purchase.rawValue)))
     }
 
-    /// Returns the documents about a customer's purchases for an export: a notification as it was signed, a receipt in base64.
+    /// Returns the documents about a customer's purchases for an export: a notification as it was signed, a receipt in
+    /// base64.
     func documents(about customer: CustomerID) throws -> [JSONValue] {
         let rows = try connection.query(
             """
@@ -130,7 +131,8 @@ extension LedgerTransaction {
         }
     }
 
-    /// Returns the decrypted source of a document, from its columns data_key, identity and source_bytes; `nil` if it was erased.
+    /// Returns the decrypted source of a document, from its columns data_key, identity and source_bytes; `nil` if it
+    /// was erased.
     func source(ofDocument row: SQLRow) throws -> [UInt8]? {
         let id: Int64? = try row["data_key"]
         guard let id, let key = try key(id) else { return nil }

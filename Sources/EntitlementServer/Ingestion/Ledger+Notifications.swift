@@ -1,8 +1,8 @@
 import StoreModel
 
 extension Ledger {
-    /// Stores a notification once, and appends the facts in it. This makes no claim: the purchase belongs to the customer of its
-    /// token or of a later claim.
+    /// Stores a notification once, and appends the facts in it. This makes no claim: the purchase belongs to the
+    /// customer of its token or of a later claim.
     ///
     /// The store signs a repeated notification again, perhaps with newer data, so the facts are appended each time.
     func record(_ notification: PresentedDocument, _ facts: [PresentedFact], of app: BundleID) async throws {
@@ -13,7 +13,7 @@ extension Ledger {
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try transaction.keep(notification, about: Set(facts.map(\.original)))
-            try settle(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, asking: nil, &outcome)
         }
     }
 }

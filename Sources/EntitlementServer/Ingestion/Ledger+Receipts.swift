@@ -13,7 +13,8 @@ extension Ledger {
     /// The customer id in an answer about purchases of no customer, or of several.
     static let unclaimed: CustomerID = "unclaimed"
 
-    /// Appends the facts of a receipt without a claim. `respond` receives the customer if all purchases have the same one.
+    /// Appends the facts of a receipt without a claim. `respond` receives the customer if all purchases have the same
+    /// one.
     func record(
         _ receipt: PresentedReceipt, of app: BundleID, as request: IdempotentRequest?,
         respond: @escaping @Sendable (CustomerID?, ReceiptAnswers) throws -> KeptAnswer
@@ -27,7 +28,7 @@ extension Ledger {
             if !receipt.facts.isEmpty { try transaction.keep(receipt.document, about: purchases) }
             let holders = try Set(purchases.flatMap { try transaction.holders(of: $0) })
             let holder = holders.count == 1 ? holders.first : nil
-            try settle(transaction, asking: holder, &outcome)
+            try computeAnswers(transaction, asking: holder, &outcome)
             let settled = transaction
             let answer = holder.flatMap { outcome.answers[CustomerKey(ledgerID: ledgerID, customer: $0)] }
             let views = ReceiptAnswers(

@@ -3,11 +3,11 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Asks the App Store for the status of subscriptions that passed their end without a later fact. Their notification may have
-/// been lost, or notifications may be off.
+/// Asks the App Store for the status of subscriptions that passed their end without a later fact. Their notification
+/// may have been lost, or notifications may be off.
 ///
-/// Each subscription is polled at most once every few minutes, on all servers together: the ledger stores when it was polled
-/// last and when it is due. The App Store's answers become facts without a claim. Reads do not wait for polls.
+/// Each subscription is polled at most once every few minutes, on all servers together: the ledger stores when it was
+/// polled last and when it is due. The App Store's answers become facts without a claim. Reads do not wait for polls.
 actor StatusPoller {
     /// A subscription of one ledger, by its original transaction.
     struct Subscription: Hashable, Sendable {
@@ -46,8 +46,8 @@ actor StatusPoller {
 
     // MARK: - Asking
 
-    /// Polls the status of a subscription and appends it to the ledger, unless that was done a moment ago. Concurrent calls wait
-    /// for the same poll.
+    /// Polls the status of a subscription and appends it to the ledger, unless that was done a moment ago. Concurrent
+    /// calls wait for the same poll.
     ///
     /// Throws the errors of the client, of the verification and of the ledger.
     func poll(_ subscription: Subscription) async throws {
@@ -72,8 +72,8 @@ actor StatusPoller {
         try await task.value
     }
 
-    /// Polls those of some purchases that passed their end without a later fact. One answer covers all subscriptions of the buyer,
-    /// so each is checked again before it is polled.
+    /// Polls those of some purchases that passed their end without a later fact. One answer covers all subscriptions of
+    /// the buyer, so each is checked again before it is polled.
     func pollLapsed(among purchases: [TransactionID], in ledgerID: LedgerID) async throws {
         guard clients[ledgerID] != nil else { return }
         for original in purchases.sorted() where try ledger.hasLapsed(original, in: ledgerID) {
@@ -83,8 +83,8 @@ actor StatusPoller {
 
     // MARK: - Beside everything
 
-    /// Reads new events, or polls one subscription. Returns whether there is more to do. Throws if the App Store did not answer;
-    /// the subscription is polled again later.
+    /// Reads new events, or polls one subscription. Returns whether there is more to do. Throws if the App Store did
+    /// not answer; the subscription is polled again later.
     func step() async throws -> Bool {
         let sawEvents = try await scanEvents()
         let now = realClock.now()
@@ -131,8 +131,8 @@ actor StatusPoller {
 
 /// The rows of polled subscriptions.
 extension Ledger {
-    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes rows that were
-    /// polled before the pause and are not due.
+    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes rows
+    /// that were polled before the pause and are not due.
     fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
         let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in
@@ -255,7 +255,7 @@ extension Ledger {
             var transaction = transaction(connection, on: ledgerID)
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
-            try settle(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, asking: nil, &outcome)
         }
     }
 

@@ -4,8 +4,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Verifies the data that the store signed for one app, and converts it to facts. Facts have no other origin, except those of
-/// web shops.
+/// Verifies the data that the store signed for one app, and converts it to facts. Facts have no other origin, except
+/// those of web shops.
 ///
 /// Throws `SignedDataError`, whose codes Documentation/FactsIn.md lists.
 struct StoreReader: Sendable {
@@ -27,12 +27,16 @@ struct StoreReader: Sendable {
 
     /// - Parameter index: The position in the request, which `rejected` names.
     func transaction(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
-        let verified = try Self.believing { () throws(SignedDataError) in try documents.transaction(signed) }
+        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
+            try documents.transaction(signed)
+        }
         return try Self.fact(verified, signed, at: index)
     }
 
     func renewal(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
-        let verified = try Self.believing { () throws(SignedDataError) in try documents.renewalInfo(signed) }
+        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
+            try documents.renewalInfo(signed)
+        }
         return try Self.fact(verified, signed, at: index)
     }
 
@@ -40,7 +44,9 @@ struct StoreReader: Sendable {
     func notification(
         _ signed: String
     ) throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
-        let verified = try Self.believing { () throws(SignedDataError) in try documents.notification(signed) }
+        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
+            try documents.notification(signed)
+        }
         guard let id = verified.payload.notificationUUID, !id.isEmpty, id.utf8.count <= 255 else {
             throw SignedDataError(.payloadMalformed, "In the notification, /notificationUUID should be a text.")
         }
@@ -62,7 +68,7 @@ struct StoreReader: Sendable {
     // MARK: - Documents to facts
 
     /// Maps errors about the environment to one code, however many environments the server has.
-    private static func believing<Document>(
+    private static func mappingEnvironmentErrors<Document>(
         _ verify: () throws(SignedDataError) -> Document
     ) throws(SignedDataError) -> Document {
         do { return try verify() } catch {
@@ -72,8 +78,8 @@ struct StoreReader: Sendable {
     }
 
     /// Returns the environment, of which there is one: the verifier accepts configured ones only.
-    private static func environment(_ said: AppStoreEnvironment?) -> StoreEnvironment {
-        StoreEnvironment(apple: said?.rawValue ?? "")
+    private static func environment(_ environment: AppStoreEnvironment?) -> StoreEnvironment {
+        StoreEnvironment(apple: environment?.rawValue ?? "")
     }
 
     private static func fact(
@@ -120,7 +126,9 @@ extension StoreReader {
     func receipt(
         _ bytes: [UInt8], for device: DeviceIdentifier? = nil
     ) throws(SignedDataError) -> PresentedReceipt {
-        let verified = try Self.believing { () throws(SignedDataError) in try receipts.verify(bytes, for: device) }
+        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
+            try receipts.verify(bytes, for: device)
+        }
         let environment = Self.environment(verified.receipt.environment)
         let digest = verified.payloadDigest
         var facts: [PresentedFact] = []

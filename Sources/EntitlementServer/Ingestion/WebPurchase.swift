@@ -51,11 +51,12 @@ extension EntitlementService.Configuration {
     }
 }
 
-/// The body of POST `/v1/webhooks/{source}`: the state of one purchase at `occurredAt`. The newest state of a transaction
-/// counts, so a refund or another end is reported as the same transaction with a later date.
+/// The body of POST `/v1/webhooks/{source}`: the state of one purchase at `occurredAt`. The newest state of a
+/// transaction counts, so a refund or another end is reported as the same transaction with a later date.
 package struct WebPurchase: Codable, Sendable, Equatable {
     package var customer: CustomerID
-    /// The id of one payment: a period of a subscription, or an order. It must not be a number, which only the App Store uses.
+    /// The id of one payment: a period of a subscription, or an order. It must not be a number, which only the App
+    /// Store uses.
     package var transactionID: TransactionID
     /// The first payment of the subscription; absent in the first payment.
     package var originalTransactionID: TransactionID?

@@ -40,8 +40,8 @@ package struct APIKeys: Sendable {
     /// Creates a key for an app of the ledger, with a label of at most 100 bytes.
     ///
     /// - Parameter save: Receives the key before it becomes valid.
-    /// - Throws: The error that `save` throws, in which case no key is created, and `EntitlementServerError` with `unknownApp`
-    ///   if no server served the app from this ledger.
+    /// - Throws: The error that `save` throws, in which case no key is created, and `EntitlementServerError` with
+    ///   `unknownApp` if no server served the app from this ledger.
     @discardableResult
     package func create(
         _ kind: KeyKind, for bundleID: BundleID, label: String? = nil,
@@ -85,7 +85,8 @@ package struct APIKeys: Sendable {
         }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Revokes a key. A second later it is refused, and its streams have ended. A key that was revoked before keeps its date.
+    /// Revokes a key. A second later it is refused, and its streams have ended. A key that was revoked before keeps its
+    /// date.
     ///
     /// - Throws: `EntitlementServerError` with `unknownKey` if no key, or more than one, has this id.
     @discardableResult

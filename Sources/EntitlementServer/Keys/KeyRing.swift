@@ -35,13 +35,14 @@ public struct IssuedKeys: Sendable, CustomStringConvertible {
 /// The API keys of all apps, by their digest.
 final class KeyRing: Sendable {
     /// The time for which a key is cached. The ledger is read again afterwards, since the key may have been revoked.
-    static let belief = Duration.seconds(1)
+    static let cacheLifetime = Duration.seconds(1)
 
     private let database: any SQLDatabase
     /// Read if the database is unreachable.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
-    /// Verified keys, by the key's hash under a seed of this process. Like a digest, the hash reveals nothing to a sender.
+    /// Verified keys, by the key's hash under a seed of this process. Like a digest, the hash reveals nothing to a
+    /// sender.
     private let known = Locked<[Int: Known]>([:])
 
     private struct Known {
@@ -65,7 +66,7 @@ final class KeyRing: Sendable {
         let hash = key.hashValue
         let now = clock.now
         if let known = known.withLock({ $0[hash] }), key.withUTF8({ Self.isSame(known.key, $0) }),
-            now - known.since < Self.belief
+            now - known.since < Self.cacheLifetime
         {
             return known.caller
         }

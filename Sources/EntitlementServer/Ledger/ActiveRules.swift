@@ -3,17 +3,16 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The rules by which answers are computed: those that this server was started with, or those that all servers of a
-/// database have agreed on.
+/// The rules that answers are computed with: those of this server alone, or those that all servers of a database share.
 ///
-/// Servers that share a database keep the rules in it, by their digest, with a pointer to the active ones. Each change of
-/// the pointer has a number, the epoch, and so has each answer. An answer of another epoch than the active one is computed
-/// anew before it is sent, so servers that were started with different rules do not contradict each other.
+/// A shared database stores the rules by their digest, with a pointer to the active ones. Each change of the pointer
+/// has a number, the epoch, which is also stored with each answer. An answer of another epoch is recomputed before it
+/// is sent, so servers that were started with different rules do not contradict each other.
 final class ActiveRules: Sendable {
     /// The rules of one app.
     struct Entry: Sendable {
         var rules = AppRules()
-        /// The number of the last change; `nil` where this server alone has the database.
+        /// The epoch; `nil` if the database is not shared.
         var epoch: Int64?
     }
 
@@ -21,14 +20,14 @@ final class ActiveRules: Sendable {
 
     init(_ entries: [BundleID: Entry]) { self.entries = Locked(entries) }
 
-    /// Rules of one server alone.
+    /// Creates the rules of a server that does not share its database.
     convenience init(_ rules: [BundleID: AppRules]) { self.init(rules.mapValues { Entry(rules: $0) }) }
 
     subscript(app: BundleID) -> Entry { entries.withLock { $0[app] } ?? Entry() }
 
     var apps: [BundleID] { entries.withLock { Array($0.keys) } }
 
-    /// Takes over what another server made active since.
+    /// Loads rules that another server activated.
     func refresh(from database: any SQLDatabase) async throws {
         for (app, entry) in entries.withLock({ $0 }) {
             guard let epoch = entry.epoch else { continue }
@@ -39,7 +38,7 @@ final class ActiveRules: Sendable {
             guard let row else { continue }
             let new = try Self.entry(row, insteadOf: entry.rules)
             entries.withLock { entries in
-                // Another caller may have taken over later ones meanwhile.
+                // A concurrent call may have loaded later ones.
                 guard let known = entries[app]?.epoch, let found = new.epoch, found > known else { return }
                 entries[app] = new
             }
@@ -51,10 +50,10 @@ final class ActiveRules: Sendable {
         WHERE app.bundle_id = ?1 AND app_rules.app = ?1 AND app_rules.epoch = app.rules_epoch
         """
 
-    /// Makes the rules of an app active when the database has never seen them, and returns those that are active.
+    /// Activates the rules of an app if they are new to the database, and returns the active rules.
     ///
-    /// Rules that were active once and are no more stay as they are, so that a server which starts late with an older file
-    /// undoes nothing. `isReturning` makes them active again.
+    /// Rules that were replaced stay replaced, so that a server with an older file reverts nothing. `isReturning`
+    /// activates them again.
     static func register(
         _ app: EntitlementService.Configuration.App, isReturning: Bool, _ connection: any SQLConnection
     ) throws -> (entry: Entry, isSuperseded: Bool) {
@@ -86,8 +85,8 @@ final class ActiveRules: Sendable {
         return (try entry(active, insteadOf: own), !isNew && !isActive)
     }
 
-    /// From the columns `epoch` and `rules`. Rules of a later program than this one are not known here: answers by `own`
-    /// rules then have no epoch that is ever active, and the later program computes them anew.
+    /// Reads the columns `epoch` and `rules`. If a later program wrote the rules, this one cannot read them. Answers by
+    /// its `own` rules then have no epoch, and the later program recomputes them.
     private static func entry(_ row: SQLRow, insteadOf own: AppRules) throws -> Entry {
         guard let rules = AppRules(text: try row["rules"]) else { return Entry(rules: own, epoch: -1) }
         return Entry(rules: rules, epoch: try row["epoch"])
@@ -95,7 +94,7 @@ final class ActiveRules: Sendable {
 }
 
 extension EntitlementService.Configuration.App {
-    /// All that answers and credits depend on beside the facts.
+    /// The text of everything beside the facts that answers and credits depend on.
     fileprivate var rulesText: [UInt8] {
         let features = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
@@ -116,7 +115,7 @@ extension EntitlementService.Configuration.App {
 }
 
 extension AppRules {
-    /// Goes up when the reducer decides otherwise than before.
+    /// The version of the reducer's decisions. It grows when they change.
     static let reducerNumber = 3
 
     init(_ app: EntitlementService.Configuration.App) {
@@ -124,7 +123,7 @@ extension AppRules {
             reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode, credits: app.credits)
     }
 
-    /// From what a server keeps for others; `nil` for what a later program wrote.
+    /// Parses the stored text; `nil` for the text of a later program.
     fileprivate init?(text: [UInt8]) {
         guard let json = try? JSONValue(parsing: text), json["reducer"]?.intValue == Self.reducerNumber,
             let mode = json["transferMode"]?.stringValue.flatMap(TransferMode.init(rawValue:)),
@@ -135,8 +134,10 @@ extension AppRules {
 }
 
 extension Ledger {
-    /// Marks answers of an epoch that is no longer active as overdue, from after `customer` on, so that what changed is
-    /// noticed although no client asks. Returns the last customer that was looked at; `nil` at the end.
+    /// Marks answers of a former epoch as overdue, after `customer`, so that their changes become events without a
+    /// request.
+    ///
+    /// - Returns: The last customer of this batch; `nil` at the end.
     func expireFormerAnswers(in ledgerID: LedgerID, after customer: String) async throws -> String? {
         guard let epoch = rules[ledgerID.app].epoch else { return nil }
         let page = try database.read { connection in

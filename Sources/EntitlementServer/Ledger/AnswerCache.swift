@@ -1,33 +1,33 @@
 import Primitives
 
-/// Answers lately read or written, so that a read costs no query. Bounded by what they take of memory: when a shard is full,
-/// those make room that nobody asked for since the last look at them (the CLOCK algorithm).
+/// A cache of recent answers, so that a read takes no query. Its size is limited by memory: a full shard evicts answers
+/// that were not read since the last pass (the CLOCK algorithm).
 ///
-/// Who brings an answer may be late: writes that share a commit come back in any order, and what a reader found may be
-/// older than what a writer just committed. So the newer answer of a customer stays, whoever brings it. Where there is none
-/// to compare with, it may have been here and made room meanwhile; everybody therefore takes a ticket before going to the
-/// database, and is turned away if a newer answer may have gone since.
+/// Answers can arrive late. Writes that share a commit return in any order, and a reader may have read an older answer
+/// than a writer committed. The newer of two answers stays. But the newer one may have been evicted meanwhile. So each
+/// caller takes a ticket before it reads the database, and its answer is rejected if a newer one may have been evicted
+/// since.
 final class AnswerCache: Sendable {
     struct Ticket: Sendable { fileprivate let departures: UInt64 }
 
-    /// What an answer takes beside its bytes: names, tag, instants and its place in the table, about. Measured with 10⁶.
+    /// The memory of an answer beside its bytes, about: names, tag, dates and its slot. Measured with 10⁶ answers.
     static let overhead = 290
-    /// A power of two.
+    /// The number of shards, a power of two.
     private static let shardCount = 64
 
     fileprivate struct Shard {
         let limit: Int
         var table = AnswerTable()
         var size = 0
-        /// The place that is looked at next when room is needed.
+        /// The slot at which the next eviction starts (the hand of CLOCK).
         var hand = 0
-        /// How many answers made room, or were turned away after their commit.
+        /// The number of answers that were evicted, or rejected after their commit.
         var departures: UInt64 = 0
     }
 
     private let shards: [Locked<Shard>]
 
-    /// Keeps answers up to about `bytes` of memory; 0 keeps none.
+    /// Creates a cache of about `bytes` of memory; 0 stores nothing.
     init(bytes: Int) {
         let limit = (bytes + Self.shardCount - 1) / Self.shardCount
         shards = (0..<Self.shardCount).map { _ in Locked(Shard(limit: limit)) }
@@ -35,31 +35,31 @@ final class AnswerCache: Sendable {
 
     func answer(for key: CustomerKey) -> StoredAnswer? {
         let (shard, hash) = shard(of: key)
-        // Copied when nobody waits for it.
+        // Copies the answer outside of the lock.
         return shard.withLock { $0.answer(for: key, hash) }?.answer
     }
 
-    /// To be taken before the database is asked.
+    /// Returns a ticket, to be taken before the database is read.
     func ticket(for key: CustomerKey) -> Ticket {
         shard(of: key).shard.withLock { Ticket(departures: $0.departures) }
     }
 
-    /// Keeps what a reader found, unless it is older than what is here or may have been.
+    /// Stores an answer that a reader found, unless a newer one is or may have been here.
     func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
         let (shard, hash) = shard(of: key)
         shard.withLock { _ = $0.keep(answer, for: key, hash, ticket: ticket) }
     }
 
-    /// Keeps what a writer committed, unless it is older than what is here or may have been.
+    /// Stores an answer that a writer committed, unless a newer one is or may have been here.
     func replace(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
         let (shard, hash) = shard(of: key)
         shard.withLock { shard in
-            // Turned away, it is as if it had been here and gone: readers on their way with an older one must know.
+            // A rejected answer counts as evicted, so that readers with an older one are rejected too.
             if !shard.keep(answer, for: key, hash, ticket: ticket) { shard.departures += 1 }
         }
     }
 
-    /// Forgets the answer of somebody who is no customer any more; who found it before may not bring it back.
+    /// Removes the answer of a merged or erased customer. A reader that found it before cannot store it again.
     func remove(_ key: CustomerKey) {
         let (shard, hash) = shard(of: key)
         shard.withLock { shard in
@@ -81,15 +81,15 @@ extension AnswerCache.Shard {
         return table[place]
     }
 
-    /// Whether the customer's answer is now this one or a newer one.
+    /// Stores an answer. Returns whether the cache now has it or a newer one.
     fileprivate mutating func keep(
         _ answer: StoredAnswer, for key: CustomerKey, _ hash: Int, ticket: AnswerCache.Ticket
     ) -> Bool {
         if let place = table.place(of: key, hash), let known = table[place] {
             guard known.isOlder(than: answer) else { return true }
             guard departures == ticket.departures else {
-                // The customer may have been erased and have come again since then, with a smaller revision. The database
-                // has the true answer.
+                // The customer may have been erased and returned with a smaller revision. Only the database has the
+                // current answer.
                 remove(at: place)
                 departures += 1
                 return false
@@ -101,7 +101,7 @@ extension AnswerCache.Shard {
         }
         let size = AnswerCache.overhead + answer.bytes.count
         guard departures == ticket.departures, size <= limit else { return false }
-        // Before it comes, or it might itself be who goes.
+        // Evicts first, so that the new answer is not evicted itself.
         makeRoom(for: size)
         table.insert(PackedAnswer(answer, of: key), hash)
         self.size += size

@@ -1,7 +1,8 @@
-/// Answers by whose they are. To look for one takes a line of memory here and the answer itself: a dictionary takes one
-/// for its map, one for the key and one for the value.
+/// A hash table of answers by customer. A lookup reads one cache line here and the answer itself; a dictionary reads
+/// one for its map, one for the key and one for the value.
 ///
-/// Linear probing; what is removed leaves no gap. The hash is cut to 32 bits, so who looks compares with the answer.
+/// It uses linear probing, and a removal leaves no gap. Slots keep 32 bits of the hash, so a lookup compares the answer
+/// too.
 struct AnswerTable {
     private struct Slot {
         let hash: UInt32
@@ -9,16 +10,16 @@ struct AnswerTable {
         var answer: PackedAnswer
     }
 
-    /// A power of two; at least a quarter is free.
+    /// The slots: a power of two, of which at least a quarter is free.
     private var slots = [Slot?](repeating: nil, count: 8)
     private(set) var count = 0
 
-    /// Places are below this.
+    /// The number of slots.
     var capacity: Int { slots.count }
 
     private var mask: Int { slots.count - 1 }
 
-    /// Where the answer of `key`, whose hash this is, lies until something is inserted or removed.
+    /// Returns the slot of a key with this hash. It is valid until the next insertion or removal.
     func place(of key: CustomerKey, _ hash: Int) -> Int? {
         let cut = Self.cut(hash)
         var place = Int(cut) & mask
@@ -29,7 +30,7 @@ struct AnswerTable {
         return nil
     }
 
-    /// The answer at a place, `nil` where there is none. To put one where there is none does nothing.
+    /// The answer in a slot, if any. Setting an empty slot does nothing.
     subscript(place: Int) -> PackedAnswer? {
         get { slots[place]?.answer }
         set {
@@ -37,26 +38,26 @@ struct AnswerTable {
         }
     }
 
-    /// Whether somebody asked for the answer at this place.
+    /// Returns whether the answer was read since the last pass.
     func isWanted(at place: Int) -> Bool { slots[place]?.isWanted ?? false }
 
     mutating func setWanted(_ isWanted: Bool, at place: Int) { slots[place]?.isWanted = isWanted }
 
-    /// Adds an answer of somebody who has none here.
+    /// Inserts the answer of a customer that has none here.
     mutating func insert(_ answer: PackedAnswer, _ hash: Int) {
         if (count + 1) * 4 > slots.count * 3 { grow() }
         put(Slot(hash: Self.cut(hash), answer: answer))
         count += 1
     }
 
-    /// Forgets the answer at this place, where another may lie afterwards.
+    /// Removes an answer. Another one may move into its slot.
     mutating func remove(at place: Int) {
         guard slots[place] != nil else { return }
         var (free, next) = (place, place)
         while true {
             next = (next + 1) & mask
             guard let slot = slots[next] else { break }
-            // It may come nearer to where it belongs, and not before that.
+            // Moves an entry closer to its home slot, but not before it.
             if (next - Int(slot.hash)) & mask >= (next - free) & mask {
                 slots[free] = slot
                 free = next

@@ -3,10 +3,10 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What is kept of an erasure, so that a restored backup does not bring the customer back: for each name that the customer
-/// had, SHA-256 of a salt and the name.
+/// The record of an erasure, with which a restored backup is amended: for each name of the customer, the SHA-256 of a
+/// salt and the name.
 ///
-/// Who has the ledger can try names; the digests say nothing to anybody else.
+/// The owner of the ledger can test names against it. The digests reveal nothing without the ledger.
 struct ErasedName: Sendable, Hashable {
     let ledgerID: LedgerID
     let salt: [UInt8]
@@ -24,7 +24,7 @@ struct ErasedName: Sendable, Hashable {
         self.erasedAt = erasedAt
     }
 
-    /// From a row of `erased_name`.
+    /// Reads a row of `erased_name`.
     init(_ row: SQLRow) throws {
         self.init(
             ledgerID: LedgerID(
@@ -34,7 +34,7 @@ struct ErasedName: Sendable, Hashable {
             erasedAt: Date(milliseconds: try row["erased_at"]))
     }
 
-    /// Keeps it, beside earlier erasures of the same name: a customer may come back and be erased again.
+    /// Stores the record, beside earlier erasures of the same name: a customer can return and be erased again.
     func keep(_ connection: any SQLConnection) throws {
         try connection.perform(
             """
@@ -49,8 +49,8 @@ struct ErasedName: Sendable, Hashable {
 }
 
 extension LedgerTransaction {
-    /// Keeps that the customer of these names was erased. An app has one salt, so that a restore computes one digest for
-    /// each name.
+    /// Records the erasure of a customer with these names. An app has one salt, so that a restore computes one digest
+    /// for each name.
     func keepErasure(of names: [CustomerID], leaving pseudonym: CustomerID) throws {
         let app = SQLValue.text(ledgerID.app.rawValue)
         try connection.perform(
@@ -61,8 +61,8 @@ extension LedgerTransaction {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a salt.")
         }
         try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
-        // A purchase may have waited for the customer's token when the customer was not known. A token that another customer
-        // has too is theirs.
+        // A purchase may have waited for the customer's token before the customer was known. A token that another
+        // customer has too stays with that customer.
         let tokens = try Set(names.map(\.appAccountToken)).filter { try bearer(of: $0) == nil }.map(\.wireText)
         for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
             try ErasedName(
@@ -73,13 +73,13 @@ extension LedgerTransaction {
         }
     }
 
-    /// The last erasure of a customer who had this token, and the pseudonym that is left; `nil` where another customer has the
-    /// token, or the same one came back.
+    /// Returns the last erasure of a customer with this token, and its pseudonym; `nil` if a customer has the token
+    /// now.
     func erasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         try bearer(of: token) == nil ? lastErasure(ofBearing: token) : nil
     }
 
-    /// The same, even where a customer has the token now.
+    /// Returns the last erasure of a customer with this token, even if a customer has the token now.
     func lastErasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         let app = try connection.first(
             "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(ledgerID.app.rawValue)])
@@ -94,8 +94,12 @@ extension LedgerTransaction {
 }
 
 extension EntitlementService {
-    /// Whether a ledger's file may still hold names of customers who were erased from it, because it was not written anew
-    /// since. A ledger of before erasures has none.
+    /// Returns whether the file of a ledger may still contain names of erased customers, because it was not compacted
+    /// since.
+    ///
+    /// - Parameter connection: A connection to the ledger. A ledger from before erasures contains none.
+    /// - Returns: Whether a compaction is due.
+    /// - Throws: The errors of the database.
     public static func holdsErased(_ connection: any SQLConnection) throws -> Bool {
         let table = try connection.first("SELECT 1 AS one FROM sqlite_schema WHERE name = 'compaction_due'")
         return try table != nil && Schema.erasureToCompact(connection) != nil
@@ -103,17 +107,17 @@ extension EntitlementService {
 }
 
 extension Schema {
-    /// The last erasure after which the database is to be written anew; `nil` where it was, after all of them.
+    /// Returns the last erasure after which a compaction is due; `nil` if there is none.
     static func erasureToCompact(_ connection: any SQLConnection) throws -> Int64? {
         try connection.first("SELECT MAX(number) AS last FROM compaction_due").flatMap { try $0["last"] }
     }
 
-    /// Notes that the database was written anew after an erasure. A later one may have been committed meanwhile.
+    /// Records a compaction after an erasure. A later erasure may have been committed meanwhile.
     static func noteCompaction(after erasure: Int64, _ connection: any SQLConnection) throws {
         try connection.perform("DELETE FROM compaction_due WHERE number <= ?1", [.integer(erasure)])
     }
 
-    /// Who was erased, by digests of their names. Of those who were erased before this there is none.
+    /// The digests of erased customers' names. Earlier erasures have none.
     static let erasures = SQLMigration(
         "0009 erasures",
         [
@@ -131,7 +135,7 @@ extension Schema {
             """
         ])
 
-    /// `is_erased` is 1 for an erased purchase, and 2 once it was claimed again: facts from before have no source then.
+    /// `is_erased` is 1 for an erased purchase, and 2 after it was claimed again: its earlier facts have no source.
     static let erasedBefore = SQLMigration(
         "0015 erased before",
         [
@@ -144,9 +148,9 @@ extension Schema {
             """
         ])
 
-    /// A name that was erased more than once keeps each pseudonym. A restore looks for all of them.
+    /// A name that was erased several times keeps each pseudonym, and a restore looks for all of them.
     ///
-    /// `compaction_due` has a row for each erasure until the database was written anew after it.
+    /// `compaction_due` has a row for each erasure until the next compaction.
     static let repeatedErasures = SQLMigration(
         "0013 repeated erasures",
         [

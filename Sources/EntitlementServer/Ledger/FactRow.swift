@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// The columns of a fact that are looked up by, and its summary.
+/// The indexed columns of a fact, and its summary.
 struct FactRow: Sendable {
     static let transaction = "transaction"
     static let renewal = "renewal"

@@ -2,10 +2,10 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What the ledger keeps of a fact in the clear: what state is computed from, so product, amounts and dates, and nothing
-/// that names a person. It stays when the customer is erased.
+/// The part of a fact that the ledger stores unencrypted: the product, amounts and dates from which state is computed,
+/// and nothing that identifies a person. It remains after an erasure.
 ///
-/// JSON with Apple's names, dates in milliseconds since 1970; what is false or absent is left out.
+/// JSON with Apple's names and dates in milliseconds since 1970. False and absent values are left out.
 enum FactSummary {
     static func text(of fact: TransactionFact) -> String {
         var members: JSONValue = [
@@ -39,39 +39,40 @@ enum FactSummary {
         return members.text()
     }
 
-    /// - Throws: `JSONError`, and `internalInconsistency` for a summary that nothing here wrote.
+    /// - Throws: `JSONError`, and `internalInconsistency` for an invalid summary.
     static func transaction(
         _ text: String, of original: TransactionID, source: PurchaseSource, signedAt: Date, digest: [UInt8]
     ) throws -> TransactionFact {
-        let said = try JSONValue(parsing: text)
-        guard let id = said["transactionId"]?.stringValue, let product = said["productId"]?.stringValue,
-            let kind = said["type"]?.stringValue, let purchasedAt = said.date("purchaseDate")
+        let summary = try JSONValue(parsing: text)
+        guard let id = summary["transactionId"]?.stringValue, let product = summary["productId"]?.stringValue,
+            let kind = summary["type"]?.stringValue, let purchasedAt = summary.date("purchaseDate")
         else { throw unreadable }
         var price: Price?
-        if let amount = said["price"]?.stringValue, let currency = said["currency"]?.stringValue {
+        if let amount = summary["price"]?.stringValue, let currency = summary["currency"]?.stringValue {
             guard let decimal = Decimal(string: amount, locale: nil) else { throw unreadable }
             price = Price(amount: decimal, currency: currency)
         }
         return TransactionFact(
             id: TransactionID(unchecked: id), originalID: original, productID: ProductID(unchecked: product),
             kind: ProductType(rawValue: kind), purchaseDate: purchasedAt,
-            originalPurchaseDate: said.date("originalPurchaseDate"), expiresDate: said.date("expiresDate"),
-            revocationDate: said.date("revocationDate"), quantity: said["quantity"]?.intValue ?? 1,
-            isUpgraded: said.holds("isUpgraded"), isFamilyShared: said.holds("isFamilyShared"),
-            groupID: said["subscriptionGroupIdentifier"]?.stringValue, price: price, isTrial: said.holds("isTrial"),
-            isIntroductory: said.holds("isIntroductory"), source: source,
-            isFromReceipt: said.holds("isFromReceipt"), signedDate: signedAt, digest: digest)
+            originalPurchaseDate: summary.date("originalPurchaseDate"), expiresDate: summary.date("expiresDate"),
+            revocationDate: summary.date("revocationDate"), quantity: summary["quantity"]?.intValue ?? 1,
+            isUpgraded: summary.holds("isUpgraded"), isFamilyShared: summary.holds("isFamilyShared"),
+            groupID: summary["subscriptionGroupIdentifier"]?.stringValue, price: price,
+            isTrial: summary.holds("isTrial"),
+            isIntroductory: summary.holds("isIntroductory"), source: source,
+            isFromReceipt: summary.holds("isFromReceipt"), signedDate: signedAt, digest: digest)
     }
 
     static func renewal(
         _ text: String, of original: TransactionID, signedAt: Date, digest: [UInt8]
     ) throws -> RenewalFact {
-        let said = try JSONValue(parsing: text)
+        let summary = try JSONValue(parsing: text)
         return RenewalFact(
-            originalID: original, autoRenews: said["autoRenewStatus"]?.boolValue,
-            renewsTo: said["autoRenewProductId"]?.stringValue.map { ProductID(unchecked: $0) },
-            gracePeriodExpiresDate: said.date("gracePeriodExpiresDate"),
-            isInBillingRetry: said.holds("isInBillingRetryPeriod"), signedDate: signedAt, digest: digest)
+            originalID: original, autoRenews: summary["autoRenewStatus"]?.boolValue,
+            renewsTo: summary["autoRenewProductId"]?.stringValue.map { ProductID(unchecked: $0) },
+            gracePeriodExpiresDate: summary.date("gracePeriodExpiresDate"),
+            isInBillingRetry: summary.holds("isInBillingRetryPeriod"), signedDate: signedAt, digest: digest)
     }
 
     private static let unreadable = EntitlementServerError(

@@ -2,10 +2,10 @@ import Foundation
 import SignedData
 import StoreModel
 
-/// The first answer of a customer: what follows from all that is known about them.
+/// The first answer of a customer, with all that depends on the answer.
 struct FirstAnswer: Sendable {
     let stored: StoredAnswer
-    /// Of its content.
+    /// The digest of the answer's content.
     let digest: [UInt8]
     let isEmpty: Bool
 
@@ -17,20 +17,20 @@ struct FirstAnswer: Sendable {
     }
 }
 
-/// What can be worked out for a customer's first purchases before the transaction that writes them, where only one thread
-/// works: the answer, and the sources under a key of their own.
+/// The precomputed parts of a customer's first purchases: the answer, and the encrypted sources. Only one thread works
+/// inside of a transaction, so these are computed before it.
 ///
-/// It rests on a guess: that nobody knows this customer, and nothing of these purchases. The transaction takes of it what
-/// its own look at the book confirms, and works out the rest itself; so a wrong guess costs time and nothing else.
+/// They are correct only if the customer and the purchases are new. The transaction checks that, and computes itself
+/// the parts that turn out wrong, so a wrong assumption costs time only.
 struct FirstPurchases: Sendable {
     private let customer: CustomerID
     private let token: UUID
     private let digests: Set<[UInt8]>
     private let answer: FirstAnswer
-    /// Of the rules that it follows from.
+    /// The epoch of the rules.
     private let epoch: Int64?
 
-    /// - Parameter facts: All that the request says in the book.
+    /// - Parameter facts: All facts of the request for this ledger.
     init(
         of customer: CustomerID, _ facts: [PresentedFact], in ledgerID: LedgerID, by entry: ActiveRules.Entry,
         at now: Date
@@ -44,10 +44,10 @@ struct FirstPurchases: Sendable {
         answer = FirstAnswer(entry.rules.reducer.customer(customer, in: ledgerID.environment, state, at: now))
     }
 
-    /// The token of purchases, if it is that of `customer`.
+    /// Returns the token of the purchases, if it is that of `customer`.
     func token(of customer: CustomerID) -> UUID? { customer == self.customer ? token : nil }
 
-    /// The answer, if it is that of `customer` with these facts, by the rules of this epoch, and still true.
+    /// Returns the answer, if it is that of `customer` with these facts and this epoch, and still valid.
     func answer(
         of customer: CustomerID, with facts: [PresentedFact.Content], in epoch: Int64?, at now: Date
     ) -> FirstAnswer? {
@@ -69,7 +69,7 @@ extension PresentedFact.Content {
 }
 
 extension CustomerState {
-    /// Folds in what has just been written: the same that its row says.
+    /// Applies a new fact, as if it were read from its row.
     mutating func apply(_ content: PresentedFact.Content) {
         switch content {
         case .transaction(let fact): apply(fact)

@@ -3,36 +3,35 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A request that its sender may repeat without its happening twice.
+/// A request with an idempotency key, which takes effect once however often it is repeated.
 struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
-    /// How many expired keys one write forgets; it keeps one.
+    /// The number of expired keys that each write deletes; it adds one.
     private static let batch = 100
-    /// How many bytes of answers to requests with the public key are kept for a customer at most, before one more.
+    /// The limit of stored answers per customer, in bytes, for requests with the public key. One answer may exceed it.
     static let mostBytes = 4 << 20
 
     let ledgerID: LedgerID
-    /// Whose keys these are: what an app on a device names a request must not meet what the app's server names one.
+    /// The kind of the sender: the keys of devices and of the app's server are separate.
     let sender: KeyKind
-    /// The customer whose token was presented, or whom a request with the public key alone is about: what one customer names
-    /// a request must not meet what another names one.
+    /// The customer of the token, or in the path of a request with the public key: the keys of customers are separate.
     let requester: CustomerID?
     let key: String
-    /// SHA-256 of method, path and body.
+    /// The SHA-256 of method, path and body.
     let digest: [UInt8]
-    /// Whom it is about, as its path names them or as it turned out: kept answers are erased with their customer.
+    /// The customer in the path or in the answer. The stored answer is erased with this customer.
     var customer: CustomerID?
-    /// Real time, not the store's: how long a key is kept has nothing to do with when subscriptions end.
+    /// The real time, which decides about the expiry of keys. The store's clock does not.
     let now: Date
 }
 
-/// An answer as it is kept for repetitions.
+/// An answer that is stored for repetitions.
 struct KeptAnswer: Sendable, Equatable {
     let status: Int
     let contentType: String
     let body: [UInt8]
-    /// How many bytes at the beginning and at the end of the body no other request gets, such as its time. They are kept
-    /// with the key, so that the rest is kept once.
+    /// The number of bytes at the beginning and end of the body that differ for each request, such as its time. They
+    /// are stored with the key, so that the rest is stored once.
     var own = (beginning: 0, ending: 0)
 
     static func == (left: KeptAnswer, right: KeptAnswer) -> Bool {
@@ -41,16 +40,16 @@ struct KeptAnswer: Sendable, Equatable {
 }
 
 extension IdempotentRequest {
-    /// The answer this key got before. Throws `Refusal.idempotencyMismatch` when it was for another request, and
-    /// `EntitlementServerError` with `damagedAnswer` when its bytes are not those that were kept.
+    /// Returns the stored answer of this key. Throws `Refusal.idempotencyMismatch` if the key was used for another
+    /// request, and `EntitlementServerError` with `damagedAnswer` if the stored bytes were changed.
     func kept(_ connection: any SQLConnection) throws -> KeptAnswer? {
         try connection.first(question.sql, question.values).map(answer(of:))
     }
 
-    /// The same, in one round trip with the question whether more answers may be kept for the customer. Throws
-    /// `Refusal.tooManyAnswers` when there is no answer, and they may not.
-    func keptOrMay(_ connection: any SQLConnection) throws -> KeptAnswer? {
-        // A secret key is the app's own. Without a customer the answer is about none.
+    /// Returns the stored answer, and checks the limit of stored answers in the same query. Throws
+    /// `Refusal.tooManyAnswers` if there is no answer and the limit is reached.
+    func keptCheckingLimit(_ connection: any SQLConnection) throws -> KeptAnswer? {
+        // A secret key is the app's own, and only customers have limits.
         guard sender == .public, let customer else { return try kept(connection) }
         let size = SQLQuery(
             """
@@ -101,12 +100,11 @@ extension IdempotentRequest {
         return answer
     }
 
-    /// Writes the key down without an answer, and forgets what is older than a day. `false` for a key that was used before:
-    /// the first request may run at the same time, and its end is waited for. `complete` adds the answer in the same
-    /// transaction.
+    /// Inserts the key without an answer, and deletes keys older than a day. Returns `false` if the key exists: if its
+    /// request is in progress, this waits for the end of it. `complete` adds the answer in the same transaction.
     func begin(_ connection: any SQLConnection) throws -> Bool {
-        // To read what is old makes conflicts with those who write at the same time: `Ledger.forgetExpiredKeys` does it.
-        if !connection.isConcurrent { try Self.forgetExpired(before: oldest, connection) }
+        // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
+        if !connection.isConcurrent { try Self.deleteExpired(before: oldest, connection) }
         if try insert(connection) { return true }
         let expired = try Self.forget(
             """
@@ -125,13 +123,12 @@ extension IdempotentRequest {
             """, identity + [.blob(digest), .integer(now.milliseconds), .text(customer?.rawValue ?? "")]) > 0
     }
 
-    /// Keeps the first answer; does nothing where the key has one.
+    /// Stores the first answer. Does nothing if the key has one.
     func keep(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
         if try begin(connection) { try complete(answer, connection) }
     }
 
-    /// Keeps the answer of a key that was begun. The bytes of an answer are kept once for a customer, however many keys
-    /// they answer.
+    /// Stores the answer of a key that was begun. Equal bytes are stored once per customer.
     func complete(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
         let (beginning, ending) = (answer.body.prefix(answer.own.beginning), answer.body.suffix(answer.own.ending))
         let rest = Array(answer.body[beginning.endIndex..<ending.startIndex])
@@ -150,23 +147,23 @@ extension IdempotentRequest {
             ])
     }
 
-    /// SHA-256 of all that is answered, and of what it answers.
+    /// Returns the SHA-256 of the answer and of the request that it answers.
     private func digest(of answer: KeptAnswer) -> [UInt8] {
         let names = [
             ledgerID.app.rawValue, ledgerID.environment.rawValue, requester?.rawValue ?? "", sender.rawValue, key,
             "\(answer.status)",
             answer.contentType,
         ]
-        // No name has U+0000.
+        // U+0000 separates names, because no name contains it.
         return SHA256.hash(digest + Array(names.joined(separator: "\0").utf8) + [0] + answer.body)
     }
 
-    /// `nil` for an answer of which nothing is the key's own.
+    /// Returns the digest of the key's own bytes; `nil` if there are none.
     private static func digest(ofOwn beginning: [UInt8], _ ending: [UInt8]) -> [UInt8]? {
         beginning.isEmpty && ending.isEmpty ? nil : SHA256.hash(beginning + [0] + ending)
     }
 
-    /// The row of these bytes, which are kept from now on.
+    /// Returns the row of these bytes, which is inserted if there is none.
     private func number(of body: [UInt8], _ connection: any SQLConnection) throws -> Int64 {
         let content: [SQLValue] = [
             .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer?.rawValue ?? ""),
@@ -178,7 +175,7 @@ extension IdempotentRequest {
                 content)
             if let known { return try known["id"] }
         }
-        // Locks a row that is there: the last other key that has it may be forgotten at the same time.
+        // Locks the row: its last other key may be deleted at the same time.
         let row = try connection.first(
             """
             INSERT INTO kept_answer (app, environment, customer, digest, body) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -190,9 +187,9 @@ extension IdempotentRequest {
         return try row["id"]
     }
 
-    /// Forgets the oldest expired keys. Returns whether there may be more.
+    /// Deletes the oldest expired keys. Returns whether there may be more.
     @discardableResult
-    static func forgetExpired(before instant: Int64, _ connection: any SQLConnection) throws -> Bool {
+    static func deleteExpired(before instant: Int64, _ connection: any SQLConnection) throws -> Bool {
         let expired = try connection.query(
             """
             SELECT app, environment, asker, key FROM idempotency_key WHERE created_at <= ?1
@@ -209,8 +206,8 @@ extension IdempotentRequest {
         return expired.count == batch
     }
 
-    /// Runs a statement that deletes keys and returns their answers, and deletes those that no other key has. Returns how
-    /// many keys were deleted.
+    /// Runs a statement that deletes keys and returns their answers. Deletes the answers that no other key has. Returns
+    /// the number of deleted keys.
     @discardableResult
     private static func forget(
         _ deleting: String, _ values: [SQLValue], _ connection: any SQLConnection
@@ -227,7 +224,7 @@ extension IdempotentRequest {
         return rows.count
     }
 
-    /// Forgets all that is kept about a customer, and what the customer's token asked. Returns how many keys that were.
+    /// Deletes all keys of a customer, and those that came with the customer's token. Returns their number.
     @discardableResult
     static func forget(_ customer: CustomerID, of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> Int {
         let values: [SQLValue] = [
@@ -254,19 +251,19 @@ extension IdempotentRequest {
 }
 
 extension Ledger {
-    /// Forgets keys older than a day, where a write does not. Returns whether there may be more.
+    /// Deletes keys older than a day, on engines where writes do not. Returns whether there may be more.
     ///
-    /// - Parameter now: real time.
-    func forgetExpiredKeys(at now: Date) async throws -> Bool {
+    /// - Parameter now: The real time.
+    func deleteExpiredKeys(at now: Date) async throws -> Bool {
         try await database.write { connection in
-            try IdempotentRequest.forgetExpired(before: IdempotentRequest.oldest(at: now), connection)
+            try IdempotentRequest.deleteExpired(before: IdempotentRequest.oldest(at: now), connection)
         }
     }
 }
 
 extension Schema {
-    /// Answers apart from the keys that name them, so that the same bytes are kept once for a customer; and whose token a
-    /// key came with. Answers of before have no digest; a day later there are none.
+    /// Stores answers apart from their keys, so that equal bytes are stored once per customer, and the token's customer
+    /// of each key. Older answers have no digest; they expire after a day.
     static let keptAnswers = SQLMigration(
         "0010 kept answers",
         [
@@ -307,7 +304,7 @@ extension Schema {
             """
         ])
 
-    /// The parts of an answer that only one key has.
+    /// The parts of an answer that belong to one key.
     static let ownParts = SQLMigration(
         "0012 own parts of answers",
         [
@@ -318,7 +315,7 @@ extension Schema {
             """
         ])
 
-    /// Shows whether a key leads to the answer that it got, whole. A program that does not know the column leaves it empty.
+    /// The digests that show whether a key's answer was changed. Older programs leave the column empty.
     static let answerDigests = SQLMigration(
         "0017 digests of answers",
         [

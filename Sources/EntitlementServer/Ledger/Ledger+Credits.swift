@@ -4,15 +4,15 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Why nothing was redeemed.
+    /// The credit does not cover a redemption.
     struct InsufficientCredit: Error {
         let balance: Int
         let cost: Int
     }
 
-    /// How much credit a customer has.
+    /// Returns a customer's credit.
     func balance(of key: CustomerKey, type: String, in credit: CreditTable.Credit) async throws -> CreditBalance {
-        // A purchase that waits for the customer counts.
+        // Attributes purchases that wait for this customer first.
         _ = try await answer(key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)
@@ -22,9 +22,9 @@ extension Ledger {
         }
     }
 
-    /// Redeems all items or none. What was redeemed before costs nothing.
+    /// Redeems all items or none. An item that was redeemed before costs nothing. Each item's type must have a price.
     ///
-    /// Throws `InsufficientCredit`. Each item's type has a price.
+    /// Throws `InsufficientCredit`.
     func redeem(
         _ items: [RedeemRequest.Item], of key: CustomerKey, type: String, in credit: CreditTable.Credit,
         as request: IdempotentRequest?, respond: @escaping @Sendable (RedeemAnswer) throws -> KeptAnswer
@@ -33,17 +33,17 @@ extension Ledger {
             var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [key.customer])
             let customer = try transaction.register(key.customer)
-            // Merged meanwhile, perhaps, so that other purchases count.
+            // The customer may have been merged meanwhile: other purchases count then.
             if customer != key.customer { try transaction.lock(holdingsOf: [customer]) }
             try transaction.lockSpent(by: customer, type)
             let response = try respond(try transaction.redeem(items, of: customer, type: type, in: credit))
-            try settle(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, asking: nil, &outcome)
             return response
         }
     }
 
-    /// Assigns redemptions from before the migration `spending` to purchases that their customers have or presented, the
-    /// oldest first. What no purchase gave stays the customer's debt. Can be interrupted and run again.
+    /// Assigns redemptions from before the migration `spending` to purchases that their customers have or presented,
+    /// oldest first. The uncovered rest remains the customer's debt. It can be interrupted and repeated.
     func assignOldRedemptions() async throws {
         for app in rules.apps { while try await assignSomeOldRedemptions(of: app) {} }
     }
@@ -65,7 +65,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Locks the purchases that a customer spent from and may not have any more: they count for the balance.
+    /// Locks purchases that a customer spent from but may no longer have: they count for the balance.
     fileprivate mutating func lockSpent(by customer: CustomerID, _ type: String) throws {
         guard connection.isConcurrent else { return }
         try lock(purchases: Set(spending(of: customer, type).keys))
@@ -102,7 +102,7 @@ extension LedgerTransaction {
         return CreditAccount(of: answer.purchases, in: credit, spent: spent, own: own, debt: debt)
     }
 
-    /// The units that a customer's redemptions took, by the purchase that paid.
+    /// Returns the units that a customer's redemptions took, by purchase.
     private func spending(of customer: CustomerID, _ type: String) throws -> [TransactionID: Int] {
         var own: [TransactionID: Int] = [:]
         try connection.each(
@@ -117,7 +117,7 @@ extension LedgerTransaction {
         return own
     }
 
-    /// The units that a customer spent of a purchase which is another customer's now, and which was refunded.
+    /// Returns the units that a customer spent of a purchase that was refunded and now belongs to another customer.
     private func refunded(
         _ original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
         in credit: CreditTable.Credit
@@ -158,7 +158,7 @@ extension LedgerTransaction {
                     .text(customer.rawValue), .text(type), .text(item.id), .text(item.type), .integer(Int64(price)),
                     .integer(now.milliseconds)))
             guard let row else {
-                // It was redeemed before, perhaps as another type: the answer says as which.
+                // It may have been redeemed as another type, which the answer then has.
                 let type = try self.type(of: item.id, redeemedBy: customer, type)
                 redeemed.append(.init(id: item.id, type: type ?? item.type, cost: 0))
                 continue
@@ -176,7 +176,7 @@ extension LedgerTransaction {
         return RedeemAnswer(type: type, balance: account.balance, items: redeemed)
     }
 
-    /// The type as which an item was redeemed.
+    /// Returns the type under which an item was redeemed.
     private func type(of item: String, redeemedBy customer: CustomerID, _ credit: String) throws -> String? {
         try connection.first(
             """
@@ -199,8 +199,8 @@ extension LedgerTransaction {
         }
     }
 
-    /// Moves all redemptions of one customer to another. An item that both redeemed keeps one redemption with both costs,
-    /// so that a merge never returns credit.
+    /// Moves all redemptions to another customer. An item that both redeemed keeps one redemption with both costs, so
+    /// that a merge never returns credit.
     func moveRedemptions(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         let doubles = try connection.query(
@@ -275,10 +275,10 @@ extension LedgerTransaction {
 }
 
 extension Schema {
-    /// Which purchases paid for each redemption. The `cost` of a redemption is the sum of its `spending` and its `debt`;
-    /// `given` is what the purchase gave when it paid.
+    /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending` and its
+    /// `debt`; `given` is the credit of the purchase when it paid.
     ///
-    /// Old redemptions start as debts; `Ledger.assignOldRedemptions` assigns them when the ledger is opened.
+    /// Old redemptions start as debts, which `Ledger.assignOldRedemptions` assigns when the ledger is opened.
     static let spending = SQLMigration(
         "0008 spending",
         [

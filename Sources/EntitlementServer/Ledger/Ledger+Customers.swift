@@ -4,17 +4,17 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Why two customers cannot be one, or a purchase cannot move.
+    /// The reason why customers cannot be merged or a purchase cannot move.
     enum CustomerRefusal: Error {
-        /// The alias is another customer's already.
+        /// The alias belongs to another customer.
         case aliasTaken
         /// The customer has no such purchase.
         case unknownPurchase
-        /// It is the pseudonym of a customer who was erased.
+        /// The name is the pseudonym of an erased customer.
         case erased
     }
 
-    /// Makes `alias` another name of a customer, to whom everything goes that it had. A repetition changes nothing.
+    /// Makes `alias` another name of a customer, and moves everything of the alias to it. A repetition changes nothing.
     ///
     /// Throws `CustomerRefusal.aliasTaken`.
     func merge(
@@ -30,7 +30,7 @@ extension Ledger {
         }
     }
 
-    /// Gives a purchase of one customer to another one, whoever presented it or will. Answers with the other one's answer.
+    /// Moves a purchase to another customer, independent of past and future claims. Returns the receiver's answer.
     ///
     /// Throws `CustomerRefusal.unknownPurchase`, and `erased` for a pseudonym.
     func transfer(
@@ -46,21 +46,21 @@ extension Ledger {
             guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
             let receiver = try transaction.register(receiver)
             try transaction.transfer(original, to: receiver)
-            // The answer names the receiver and not the giver, so it is kept and forgotten as the receiver's.
+            // The answer names the receiver only, so it is erased with the receiver.
             outcome.subject = receiver
             return try respond(try finish(transaction, asking: receiver, &outcome))
         }
     }
 
-    /// Makes a customer unknown: destroys what the source bytes of their purchases can be read with, and puts `pseudonym`
-    /// in the place of all their names. `nil` for a customer never seen; kept answers to requests under the name are
-    /// forgotten then, too.
+    /// Erases a customer: deletes the keys of its purchases' sources, and replaces all its names by `pseudonym`.
+    /// Returns `nil` for an unknown customer, whose stored answers are deleted too.
     ///
-    /// Afterwards no file of the database has the names, or `purge` takes them out as soon as nobody reads an older state.
+    /// Afterwards the database files no longer contain the names, or `purge` removes them once no reader uses an older
+    /// snapshot.
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
-        // A customer of whom nothing but a purchase is known becomes known, so that it can be erased.
+        // Registers a customer of which only a purchase is known, so that it can be erased.
         _ = try await answer(key)
-        // Read before the write, which would hold up others meanwhile.
+        // Read before the write, which would delay others meanwhile.
         let stating = try database.read { connection -> Set<TransactionID> in
             let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
@@ -77,34 +77,34 @@ extension Ledger {
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
             let count = try transaction.erase(customer, leaving: pseudonym, stating: stating)
-            try settle(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, asking: nil, &outcome)
             return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
         guard erased != nil || forgotten > 0 else { return nil }
-        erasureJob.withLock { $0 = true }
-        // Erased is erased: what fails here is tried again, and reported there.
+        needsPurge.withLock { $0 = true }
+        // The erasure is committed. The background job repeats a failed purge and reports it.
         try? await purge()
         return erased
     }
 
-    /// Takes what was erased out of the database's files, if anything was since the last time or since the start.
+    /// Removes erased data from the database files, if anything was erased since the last purge or the start.
     func purge() async throws {
-        guard erasureJob.withLock({ $0 }) else { return }
-        erasureJob.withLock { $0 = false }
+        guard needsPurge.withLock({ $0 }) else { return }
+        needsPurge.withLock { $0 = false }
         do {
             let isCompact = try await compactIfDue()
-            if try await !database.removeDeleted() || !isCompact { erasureJob.withLock { $0 = true } }
+            if try await !database.removeDeleted() || !isCompact { needsPurge.withLock { $0 = true } }
         } catch {
-            erasureJob.withLock { $0 = true }
+            needsPurge.withLock { $0 = true }
             throw error
         }
     }
 
-    /// The largest ledger that is written anew while writers wait, in bytes. The operator chooses the time for a larger one.
+    /// The largest ledger that is compacted automatically, in bytes. The operator chooses the time for a larger one.
     private static let compactedBytes: Int64 = 256 << 20
 
-    /// Writes the database anew after an erasure: SQLite moves rows, and their copies stay in free room. Returns `false` when
-    /// it is too early, so that many erasures spend a hundredth of the time on this.
+    /// Compacts the database after an erasure, because free pages of SQLite keep copies of moved rows. Returns `false`
+    /// if it is too early: compactions take at most a hundredth of the time.
     private func compactIfDue() async throws -> Bool {
         guard let erasure = try database.read(Schema.erasureToCompact) else { return true }
         let begun = ContinuousClock.now
@@ -115,15 +115,14 @@ extension Ledger {
         return try database.read(Schema.erasureToCompact) == nil
     }
 
-    /// Writes a ledger anew, of whatever size, so that nothing of what was erased is left in it. Writers wait; a server may
-    /// have it open.
+    /// Rewrites a ledger of any size, so that it contains no erased data. Writes wait. A server may have it open.
     static func compact(_ database: SQLiteDatabase) async throws {
         let erasure = try database.read(Schema.erasureToCompact)
         try await database.compact()
         if let erasure { try await database.write { try Schema.noteCompaction(after: erasure, $0) } }
     }
 
-    /// Customers by id, from after `cursor` on: all of them, or those that `query` names: the beginning of an id or of an
+    /// Returns customers by id after `cursor`: all, or those that match `query`, which is the beginning of an id or
     /// alias, or a whole transaction or order id.
     func customers(_ query: String?, in ledgerID: LedgerID, after cursor: String, limit: Int) throws -> CustomerList {
         try database.read { connection in
@@ -148,7 +147,7 @@ extension LedgerTransaction {
         let held = try connection.query(
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(alias.rawValue)))
-        // Those that were merged into the alias before follow it.
+        // Aliases of the alias follow it.
         try connection.perform(
             "UPDATE alias SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
         try connection.perform(
@@ -161,7 +160,7 @@ extension LedgerTransaction {
         try move(from: alias, to: customer)
         try connection.perform(
             "DELETE FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3", values(.text(alias.rawValue)))
-        // What waited for the customer of the alias's token is the customer's now, whether the alias was ever seen or not.
+        // Purchases that wait for the token of the alias now belong to the customer, also if the alias was never seen.
         let waiting = try connection.query(
             """
             SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
@@ -173,7 +172,7 @@ extension LedgerTransaction {
         departed.insert(alias)
     }
 
-    /// Everything that is kept under a customer's name but purchases; what both have is kept once.
+    /// Moves everything but purchases from one customer to another. What both have is kept once.
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
@@ -199,9 +198,9 @@ extension LedgerTransaction {
             """, values(.text(customer.rawValue))) != nil
     }
 
-    /// Returns of how many purchases the keys were destroyed.
+    /// Erases a customer. Returns the number of purchases whose keys were deleted.
     ///
-    /// - Parameter stating: The result of `purchasesStating(tokensOf:)`; `nil` looks for them here.
+    /// - Parameter stating: The result of `purchasesStating(tokensOf:)`; `nil` computes it here.
     mutating func erase(
         _ customer: CustomerID, leaving pseudonym: CustomerID, stating: Set<TransactionID>? = nil
     ) throws -> Int {
@@ -211,16 +210,16 @@ extension LedgerTransaction {
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
-        // What is shared with others is theirs as well: of that, only the name goes.
-        let alone = try purchases.filter { try living(holders(of: $0)) == [customer] }
-        // Customers, erased ones too, have the row of their token.
+        // Shared purchases remain with the other customers: only the name is removed.
+        let alone = try purchases.filter { try withoutErased(holders(of: $0)) == [customer] }
+        // All customers have a token row, including erased ones.
         try lock(tokens: [pseudonym.appAccountToken])
         var tokens = Set(names.map(\.appAccountToken))
         for original in alone {
             tokens.formUnion(try statedTokens(of: original))
             try eraseSources(of: original)
         }
-        // No webhook takes in an event of the customer meanwhile.
+        // Locks the webhooks, so that none reads an event of the customer meanwhile.
         try connection.lockRows(
             "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 ORDER BY webhook", values())
         for name in names {
@@ -241,7 +240,7 @@ extension LedgerTransaction {
             try connection.perform(
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
         }
-        // The reason is written by people about people, and so may be the names of items.
+        // Reasons and the names of items can contain personal data.
         try connection.perform(
             """
             UPDATE customer_grant SET customer = ?4, reason = 'erased'
@@ -274,13 +273,13 @@ extension LedgerTransaction {
         return alone.count
     }
 
-    /// Purchases of which a fact states the token of one of these names. Any customer may have them.
+    /// Returns the purchases with a fact that states the token of one of these names, whichever customer has them.
     ///
-    /// Walks through all facts, because no index has their tokens: an erasure is rare, and a fact is written often.
+    /// It reads all facts, because their tokens have no index: facts are written often and erasures are rare.
     fileprivate func purchasesStating(tokensOf names: [CustomerID]) throws -> Set<TransactionID> {
         let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
         let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
-        // The book last, and in a form that keeps SQLite from walking through an index and looking each row up.
+        // The order and form of the conditions keep SQLite from looking up each row through an index.
         let rows = try connection.query(
             """
             SELECT original_transaction_id FROM fact
@@ -290,13 +289,13 @@ extension LedgerTransaction {
         return Set(try rows.map { TransactionID(unchecked: try $0["original_transaction_id"]) })
     }
 
-    /// Puts the token of the pseudonym in the place of the tokens of its former names, in what others have now. Nothing
-    /// else about the purchases changes: a transfer still beats the token, and holders stay.
+    /// Replaces the tokens of the former names by the pseudonym's, in purchases that other customers have. Nothing else
+    /// changes: a transfer still precedes the token, and holders stay.
     private func replaceTokens(
         of names: [CustomerID], by pseudonym: CustomerID, in purchases: Set<TransactionID>
     ) throws {
         for token in Set(names.map(\.appAccountToken)) {
-            // A token that another customer has too is theirs.
+            // A token that another customer has too stays with that customer.
             guard try bearer(of: token) == nil else { continue }
             let tokens: [SQLValue] = [.text(token.wireText), .text(pseudonym.appAccountToken.wireText)]
             for original in purchases {
@@ -314,7 +313,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Claims an erased purchase for its pseudonym where the token, which is gone, decided who has it.
+    /// Claims an erased purchase for the pseudonym, if the deleted token decided about its customer.
     private mutating func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
         guard try Set(attributed(original)) != Set(holders(of: original)) else { return }
         try connection.perform(
@@ -370,7 +369,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Ids of customers in their order, at most `limit`.
+    /// Returns at most `limit` customer ids in their order.
     fileprivate func customers(_ query: String?, after cursor: String, limit: Int) throws -> [CustomerID] {
         let page: [SQLValue] = [.text(cursor), .integer(Int64(limit))]
         guard let query else {
@@ -378,7 +377,7 @@ extension LedgerTransaction {
                 "SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id > ?3 ORDER BY id LIMIT ?4",
                 values() + page)
         }
-        // Texts are compared by their bytes: nothing that begins with the query comes after this.
+        // Strings compare by bytes: this is greater than all strings that begin with the query.
         let end = query + "\u{10FFFF}"
         let found =
             try ids(

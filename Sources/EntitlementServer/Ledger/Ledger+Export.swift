@@ -4,9 +4,9 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Everything that is held about a customer, as JSON; `nil` for one never seen.
+    /// Returns all data about a customer as JSON; `nil` for an unknown one.
     func export(_ key: CustomerKey) async throws -> JSONValue? {
-        // What waits for the customer is held about them too.
+        // Includes purchases that wait for this customer.
         _ = try await answer(key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)
@@ -41,7 +41,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// A fact with what the store signed.
+    /// Returns a fact with the data that the store signed.
     fileprivate func exported(_ row: SQLRow) throws -> JSONValue {
         var fact = try fact(in: row)
         if let source = try source(in: row) {
@@ -57,7 +57,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// From which purchases the customer's redemptions were paid.
+    /// Returns the purchases that paid for the customer's redemptions.
     fileprivate func spending(of customer: CustomerID) throws -> [JSONValue] {
         try connection.query(
             """
@@ -76,7 +76,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Columns of a table's rows about a customer, instants as dates, under the names the wire would give them.
+    /// Returns columns of a table's rows about a customer, with dates and wire names.
     fileprivate func rows(_ table: String, _ columns: [String], _ customer: CustomerID) throws -> [JSONValue] {
         try connection.query(
             """

@@ -4,16 +4,16 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Why a code gives nothing.
+    /// The reason why a code cannot be redeemed or created.
     enum PromotionRefusal: Error {
         case unknown
-        /// Its time is over, or as many redeemed it as may.
+        /// The code has expired, or was redeemed as often as allowed.
         case over
-        /// Another promotion has this code, withdrawn or not.
+        /// Another promotion has this code, perhaps a withdrawn one.
         case taken
     }
 
-    /// Keeps a promotion; its code is there. Returns `answer`.
+    /// Stores a promotion under its code. Returns `answer`.
     ///
     /// Throws `PromotionRefusal.taken`.
     func add(
@@ -37,7 +37,7 @@ extension Ledger {
         }
     }
 
-    /// Those that were not withdrawn, by code, from after `cursor` on.
+    /// Returns promotions by code after `cursor`, without withdrawn ones.
     func promotions(in ledgerID: LedgerID, after cursor: String, limit: Int) throws -> PromotionList {
         let found = try database.read { connection in
             try connection.query(
@@ -52,7 +52,7 @@ extension Ledger {
             promotions: Array(found.prefix(limit)), nextCursor: found.count > limit ? found[limit - 1].code : nil)
     }
 
-    /// Ends a promotion; what it gave stays. `false` when there is none of this code.
+    /// Withdraws a promotion. Its grants remain. Returns `false` if there is none with this code.
     func withdrawPromotion(_ code: String, in ledgerID: LedgerID) async throws -> Bool {
         let now = clock.now().wholeMillisecond
         return try await database.write { connection in
@@ -64,7 +64,7 @@ extension Ledger {
         }
     }
 
-    /// Gives a customer what a code promises, once. Throws `PromotionRefusal`.
+    /// Gives a customer the feature of a code, once. Throws `PromotionRefusal`.
     func redeem(
         code: String, for key: CustomerKey, grantID: String, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer

@@ -3,26 +3,26 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The books of all apps: what was said, who claimed it, and what follows from it for each customer.
+/// The ledgers of all apps: facts, claims, and the answer of each customer that follows from them.
 ///
-/// Whatever a call returns is durable. Answers come from the cache or the stored row while they are true, and are
-/// computed anew when time has passed them. An alias is taken for the customer it was merged into.
+/// Everything that a call returns is durable. A valid answer comes from the cache or its row; otherwise it is
+/// recomputed. An alias counts as the customer that it was merged into.
 struct Ledger: Sendable {
     let database: any SQLDatabase
     let clock: any WallClock
     let cache: AnswerCache
     let headers: SignedHeaders
-    /// Whether the files may hold what was erased. True at the start: a process that was killed may have left it.
-    let erasureJob = Locked(true)
-    /// When the database may be written anew again; `nil` at once.
+    /// Whether the files may contain erased data. True at the start, because a killed process may have left some.
+    let needsPurge = Locked(true)
+    /// The time of the next compaction; `nil` allows it at once.
     let compacted = Locked<ContinuousClock.Instant?>(nil)
     private let metrics: ServerMetrics
     private let changes: ChangeSignal
     let rules: ActiveRules
-    /// A copy of the database that can be read instead.
+    /// A replica that can be read instead.
     let standby: Standby?
 
-    /// Whether other servers write the same database.
+    /// Whether other servers write to the same database.
     var isShared: Bool { database.dialect != .sqlite }
 
     init(
@@ -42,7 +42,7 @@ struct Ledger: Sendable {
 
     private var skew: TimeInterval { isShared ? StoredAnswer.clockSkew : 0 }
 
-    /// What a write of this ledger returns: the caller's result, and what the cache is to know.
+    /// The result of a write, with the changes for the cache.
     private struct Settled<Result: Sendable>: Sendable {
         let result: Result
         let answers: [(key: CustomerKey, answer: StoredAnswer, ticket: AnswerCache.Ticket)]
@@ -50,30 +50,30 @@ struct Ledger: Sendable {
         let appended: [String: Int]
     }
 
-    /// What a write found out about customers.
+    /// The changes of a write, by customer.
     struct Outcome: Sendable {
         var answers: [CustomerKey: StoredAnswer] = [:]
-        /// Who is no customer any more.
+        /// Customers that were merged or erased.
         var departed: Set<CustomerKey> = []
-        /// How many facts were new, by kind.
+        /// The number of new facts, by kind.
         var appended: [String: Int] = [:]
-        /// The customer whom the answer names, where that is not the one in the request's path.
+        /// The customer in the answer, if it differs from the one in the path.
         var subject: CustomerID?
     }
 
-    /// The one way to write: `body` settles its transactions into the outcome, and readers see it after the commit.
+    /// Runs a write. `body` adds its transactions to the outcome, which readers see after the commit.
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> Result
     ) async throws -> Result {
         let settled = try await database.write { [cache] connection in
             var outcome = Outcome()
             let result = try body(connection, &outcome)
-            // Nobody else writes at this moment, so whatever is newer than these answers comes after the tickets.
+            // No other write runs now, so all newer answers get later tickets.
             return Settled(
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
                 departed: outcome.departed, appended: outcome.appended)
         }
-        // Others who wrote after us may have come this far before us; the cache sees to that.
+        // Later writers may have come here first; the cache keeps the newer answer.
         for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in settled.departed { cache.remove(key) }
         for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
@@ -81,10 +81,10 @@ struct Ledger: Sendable {
         return settled.result
     }
 
-    /// `write` for what its sender may repeat: `body` makes the answer, which is kept in the same commit. A repetition gets
-    /// the kept answer and changes nothing; with `nil` every call counts.
+    /// Runs a write that is safe to repeat: `body` returns the answer, which is stored in the same commit. A repetition
+    /// returns the stored answer and changes nothing. Without a request, each call counts.
     ///
-    /// Throws `Refusal.idempotencyMismatch` when the key was used for another request.
+    /// Throws `Refusal.idempotencyMismatch` if the key was used for another request.
     func write(
         once request: IdempotentRequest?,
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> KeptAnswer
@@ -106,8 +106,8 @@ struct Ledger: Sendable {
                 return answer
             }
         } catch let error as SQLError {
-            // The request that has the key is not answered yet, on another server. A transaction that could not even begin waited
-            // for something else.
+            // Another server still answers the request with this key. If the transaction did not begin, it waited for
+            // something else.
             guard error.code == .busy, waitsForKey.withLock(\.self) else { throw error }
             throw Refusal.idempotencyInProgress
         }
@@ -119,14 +119,14 @@ struct Ledger: Sendable {
 
     // MARK: - Reading
 
-    /// What can be said about a customer without writing.
+    /// The result of reading a customer without writing.
     enum Reading: Sendable {
         case answer(StoredAnswer)
-        /// Time has passed the stored answer, or a purchase waits for this customer.
+        /// The stored answer has expired, or a purchase waits for this customer.
         case needsRefresh
     }
 
-    /// The answer of a customer, from the cache or one row; an empty one for a customer never seen.
+    /// Returns a customer's answer from the cache or one row. An unknown customer has an empty answer.
     func read(_ key: CustomerKey) throws -> Reading {
         let now = clock.now().wholeMillisecond
         if let answer = cache.answer(for: key) {
@@ -138,7 +138,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// The answer that a database has of a customer. `keep` is called with a stored answer that is true.
+    /// Returns a customer's answer in a database. `keep` receives a stored answer that is valid.
     func reading(
         of key: CustomerKey, at now: Date, _ connection: any SQLConnection, keep: (StoredAnswer) -> Void
     ) throws -> Reading {
@@ -151,7 +151,7 @@ struct Ledger: Sendable {
             return try transaction.continued(stored, of: key.customer).map { .answer($0) } ?? .needsRefresh
         }
         if let customer = try transaction.customer(named: key.customer) {
-            // Kept under one name only, so that no name's answer outlives its truth.
+            // Caches one name only, because aliases would not be invalidated.
             guard let stored = try transaction.stored(customer) else { return .needsRefresh }
             if stored.isValid(at: now, skew: skew) { return .answer(stored) }
             return try transaction.continued(stored, of: customer).map { .answer($0) } ?? .needsRefresh
@@ -160,7 +160,7 @@ struct Ledger: Sendable {
         return .answer(StoredAnswer(ofUnknown: key.customer, in: key.ledgerID.environment, at: now))
     }
 
-    /// Computes the answer of a customer anew where it has to be, and keeps it.
+    /// Recomputes and stores a customer's answer if necessary.
     func refresh(_ key: CustomerKey) async throws -> StoredAnswer {
         try await rules.refresh(from: database)
         return try await write { connection, outcome in
@@ -171,7 +171,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// The answer, computed anew if it has to be.
+    /// Returns a customer's answer, recomputed if necessary.
     func answer(_ key: CustomerKey) async throws -> StoredAnswer {
         switch try read(key) {
         case .answer(let answer): answer
@@ -181,20 +181,21 @@ struct Ledger: Sendable {
 
     // MARK: - Writing
 
-    /// What became of facts that were presented.
+    /// The result of presented facts.
     struct Recorded: Sendable {
         var acknowledged: [TransactionID] = []
         var rejected: [RejectedTransaction] = []
     }
 
-    /// Appends facts, notes that `asking` claims the purchases among them, and answers with what `respond` makes of the
-    /// result and the customer's answer. Facts go to the book of their own environment. A customer who is new is
-    /// registered only with a fact that is acknowledged.
+    /// Appends facts, adds the claim of `customer` to their purchases, and returns what `respond` makes of the result.
+    ///
+    /// Facts go to the ledger of their own environment. A new customer is registered only with an acknowledged fact.
     ///
     /// - Parameters:
-    ///   - document: what they were taken out of; kept when any of them is.
-    ///   - customer: who presents them; `nil` for what nobody claims.
-    ///   - respond: makes the response, which is kept for repetitions of `request` in the same transaction. Throws to undo
+    ///   - document: The document with the facts. It is stored if one of them is.
+    ///   - customer: The customer that presents the facts; `nil` for facts without a claim.
+    ///   - respond: Makes the response, which is stored for repetitions of `request` in the same transaction. An error
+    ///     undoes
     ///     everything.
     func record(
         _ facts: [PresentedFact], from document: PresentedDocument? = nil, of app: BundleID, by customer: CustomerID?,
@@ -202,14 +203,14 @@ struct Ledger: Sendable {
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         let answered = LedgerID(app: app, environment: environment)
-        let (foreseen, facts) = try foresee(try headers.numbered(facts), by: customer, in: answered)
+        let (precomputed, facts) = try precompute(try headers.numbered(facts), by: customer, in: answered)
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
         return try await write(once: request) { connection, outcome in
             var recorded = Recorded()
             var answer: StoredAnswer?
             for ledgerID in environments.map({ LedgerID(app: app, environment: $0) }) {
                 var transaction = transaction(connection, on: ledgerID)
-                if ledgerID == answered { transaction.foreseen = foreseen }
+                if ledgerID == answered { transaction.precomputed = precomputed }
                 let own = facts.filter { $0.environment == ledgerID.environment }
                 try transaction.lock(forAppending: own, by: customer)
                 let known = try customer.map { (asked: $0, customer: try transaction.register($0, isPresenting: true)) }
@@ -219,11 +220,11 @@ struct Ledger: Sendable {
                 if let document, document.environment == ledgerID.environment, !recorded.acknowledged.isEmpty {
                     try transaction.keep(document, about: Set(facts.map(\.original)))
                 }
-                // A request of which nothing was true leaves no customer behind.
+                // A request without a valid fact registers no customer.
                 var isUnknown = false
                 if recorded.acknowledged.isEmpty, let known { isUnknown = transaction.unregister(known.customer) }
                 let asked = ledgerID.environment == environment ? known?.customer : nil
-                try settle(transaction, asking: isUnknown ? nil : asked, &outcome)
+                try computeAnswers(transaction, asking: isUnknown ? nil : asked, &outcome)
                 if let asked {
                     answer =
                         isUnknown
@@ -235,24 +236,24 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Works out what somebody who may be new here presents, on whatever thread this is.
-    private func foresee(
+    /// Precomputes the purchases of a customer that may be new, on the caller's thread.
+    private func precompute(
         _ facts: [PresentedFact], by customer: CustomerID?, in ledgerID: LedgerID
     ) throws -> (FirstPurchases?, [PresentedFact]) {
         guard let customer, cache.answer(for: CustomerKey(ledgerID: ledgerID, customer: customer)) == nil,
             facts.allSatisfy({ $0.environment == ledgerID.environment })
         else { return (nil, facts) }
-        let foreseen = FirstPurchases(
+        let precomputed = FirstPurchases(
             of: customer, facts, in: ledgerID, by: rules[ledgerID.app], at: clock.now().wholeMillisecond)
         let sealed = try facts.map { fact in
             var fact = fact
             fact.sealedSource = try SealedSource(fact.sourceBehindHeader, authenticating: fact.row.digest)
             return fact
         }
-        return (foreseen, sealed)
+        return (precomputed, sealed)
     }
 
-    /// Appends one fact, as `customer` presents it; `asked` is the name they were called by.
+    /// Appends one fact that `customer` presents; `asked` is the name in the request.
     static func record(
         _ fact: PresentedFact, by known: (asked: CustomerID, customer: CustomerID)?,
         in transaction: inout LedgerTransaction, _ recorded: inout Recorded
@@ -281,7 +282,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Gives a feature by hand.
+    /// Adds a grant.
     func add(
         _ grant: Grant, to key: CustomerKey, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
@@ -294,7 +295,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Takes a grant back; `nil` when the customer has no such grant.
+    /// Withdraws a grant; `nil` if the customer has no such grant.
     func withdrawGrant(_ id: String, of key: CustomerKey) async throws -> StoredAnswer? {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: key.ledgerID)
@@ -305,11 +306,11 @@ struct Ledger: Sendable {
     }
 
     /// Computes the answers that a transaction changed, for the outcome of its write.
-    func settle(
+    func computeAnswers(
         _ transaction: LedgerTransaction, asking asked: CustomerID?, _ outcome: inout Outcome
     ) throws {
         var transaction = transaction
-        for (customer, answer) in try transaction.settle(asking: asked) {
+        for (customer, answer) in try transaction.computeAnswers(asking: asked) {
             outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: customer)] = answer
         }
         outcome.appended.merge(transaction.appended, uniquingKeysWith: +)
@@ -318,11 +319,11 @@ struct Ledger: Sendable {
         }
     }
 
-    /// `settle`, and the answer of `asked`.
+    /// Computes the changed answers and returns that of `asked`.
     func finish(
         _ transaction: LedgerTransaction, asking asked: CustomerID, _ outcome: inout Outcome
     ) throws -> StoredAnswer {
-        try settle(transaction, asking: asked, &outcome)
+        try computeAnswers(transaction, asking: asked, &outcome)
         guard let answer = outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: asked)] else {
             throw EntitlementServerError(.internalInconsistency, "The customer's answer was not computed.")
         }

@@ -6,20 +6,20 @@ import SQLStorage
 ///
 ///     let copy = LedgerCopy(from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named: "postgres://…")
 ///     try await copy.begin()
-///     let counts = try await copy.run { print($0) }   // as often as you like, beside a server
+///     let counts = try await copy.run { print($0) }   // repeatable, while a server runs
 ///     try await copy.finish()                         // the server is stopped
 ///
-/// Each run compares the two row by row and writes what differs, so a copy that was interrupted goes on, and a second one
-/// costs as much as what changed. Neither ledger is served from in between: the target is marked as unfinished until `finish`
-/// has marked the source as moved.
+/// Each run compares both ledgers row by row and writes the differences. So an interrupted copy continues, and a second
+/// run costs only as much as what changed. The target is marked as unfinished, and no server accepts it, until `finish`
+/// has marked the source as moved. has marked the source as moved.
 package struct LedgerCopy: Sendable {
-    /// How many rows there are, in both.
+    /// The numbers of rows, which are equal in both.
     package struct Counts: Sendable {
-        /// Customers, erased ones too.
+        /// Customers, including erased ones.
         package var customers = 0
         /// Facts.
         package var facts = 0
-        /// Events that are kept.
+        /// Events that are still kept.
         package var events = 0
         /// Rows that were written, in all tables.
         package var written = 0
@@ -28,12 +28,12 @@ package struct LedgerCopy: Sendable {
     private struct Table: Sendable {
         let name: String
         let columns: [String]
-        /// In its order.
+        /// The columns of the key, in their order.
         let key: [String]
 
         private var list: String { columns.joined(separator: ", ") }
 
-        /// Rows from after `first` on, up to `last`, at most `limit`.
+        /// Returns a query for rows after `first` up to `last`, at most `limit`.
         func page(after first: [SQLValue]?, upTo last: [SQLValue]?, limit: Int?) -> SQLQuery {
             let keys = key.joined(separator: ", ")
             var values: [SQLValue] = []
@@ -75,8 +75,8 @@ package struct LedgerCopy: Sendable {
     private let targetName: String
 
     /// - Parameters:
-    ///   - sourceName: what the SQLite ledger is called in messages.
-    ///   - targetName: the URL that the source names once it was moved, without a password.
+    ///   - sourceName: The name of the SQLite ledger in messages.
+    ///   - targetName: The URL that the source stores after the move, without a password.
     package init(
         from source: any SQLDatabase, named sourceName: String, to target: any SQLDatabase, named targetName: String
     ) {
@@ -88,10 +88,10 @@ package struct LedgerCopy: Sendable {
 
     // MARK: - Steps
 
-    /// Checks both ends, and makes the tables of the target.
+    /// Checks both databases, and creates the tables of the target.
     ///
-    /// Throws `EntitlementServerError` with `invalidConfiguration` when the source is no ledger of this program's schema or was
-    /// moved elsewhere, and when the target holds a ledger that is no unfinished copy.
+    /// Throws `EntitlementServerError` with `invalidConfiguration` if the source is no ledger of this program's schema
+    /// or was moved already, or if the target holds a ledger that is no unfinished copy.
     package func begin() async throws {
         var applied = try source.read(AppliedMigration.ofLedger)
         if let moved = applied.last?.name, moved.hasPrefix(AppliedMigration.movedTo) {
@@ -124,12 +124,12 @@ package struct LedgerCopy: Sendable {
         try await target.write { try AppliedMigration.mark(AppliedMigration.unfinishedCopy, $0) }
     }
 
-    /// Makes the target equal to the source as it is read now. `progress` hears the share that is done, from 0 to 1.
+    /// Makes the target equal to the current source. `progress` receives the finished share, from 0 to 1.
     package func run(progress: @Sendable (Double) -> Void = { _ in }) async throws -> Counts {
         var counts = Counts()
         let tables = try tables()
-        // What refers to others goes first. A row that went is not in the way of one that takes its place.
-        for table in tables.reversed() { try await deleteWhatIsGone(from: table) }
+        // Referring rows are deleted first. Deletions precede insertions, which may reuse unique values.
+        for table in tables.reversed() { try await deleteMissingRows(from: table) }
         for (index, table) in tables.enumerated() {
             let rows = try await write(table, &counts.written)
             switch table.name {
@@ -145,10 +145,10 @@ package struct LedgerCopy: Sendable {
         return counts
     }
 
-    /// Moves the ledger: from here on the source is refused and the target is served from. To be called after a `run` during
-    /// which nothing wrote to the source, and after both were verified.
+    /// Finishes the move: from now on the source is refused and the target is used. Call it after a `run` without
+    /// concurrent writes to the source, and after both were verified.
     ///
-    /// Throws `internalInconsistency` when the two differ.
+    /// Throws `internalInconsistency` if the two differ.
     package func finish() async throws {
         for table in try tables() {
             var last: [SQLValue]?
@@ -180,7 +180,7 @@ package struct LedgerCopy: Sendable {
 
     // MARK: - Rows
 
-    /// The tables of the source, each behind those that it refers to.
+    /// Returns the tables of the source, each after those that it refers to.
     private func tables() throws -> [Table] {
         try source.read { connection in
             let names = try connection.query(
@@ -207,7 +207,7 @@ package struct LedgerCopy: Sendable {
         return try database.read { try $0.query(query.sql, query.values).map(\.values) }
     }
 
-    private func deleteWhatIsGone(from table: Table) async throws {
+    private func deleteMissingRows(from table: Table) async throws {
         var last: [SQLValue]?
         repeat {
             let page = try rows(of: table, in: target, after: last, limit: Self.pageSize).map(table.key)
@@ -224,7 +224,7 @@ package struct LedgerCopy: Sendable {
         } while last != nil
     }
 
-    /// Writes the rows that the target lacks or has otherwise. Returns how many there are.
+    /// Writes the rows that are missing or different in the target. Returns the number of rows in the source.
     private func write(_ table: Table, _ written: inout Int) async throws -> Int {
         var last: [SQLValue]?
         var count = 0
@@ -260,7 +260,7 @@ package struct LedgerCopy: Sendable {
         }
     }
 
-    /// Goes on counting where the source does, so that no number is given twice, of rows that are gone either.
+    /// Continues the source's sequences, so that no number is used twice, not even of deleted rows.
     private func setCounters() async throws {
         let counters = try source.read { connection in
             try connection.query("SELECT name, seq FROM sqlite_sequence").map {
@@ -289,7 +289,7 @@ package struct LedgerCopy: Sendable {
 }
 
 extension AppliedMigration {
-    /// Those of a database on either engine; none where it is empty.
+    /// Returns the applied migrations of a ledger on either engine; none if it is empty.
     fileprivate static func ofLedger(_ connection: any SQLConnection) throws -> [AppliedMigration] {
         let catalogue =
             connection.isConcurrent

@@ -2,44 +2,45 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// One ledger of the many in a database: facts, customers and answers of different books never meet.
+/// The identity of a ledger: an app and an environment. A database holds many ledgers, whose facts, customers and
+/// answers never mix.
 struct LedgerID: Hashable, Sendable {
     let app: BundleID
     let environment: StoreEnvironment
 
-    /// For the columns `app` and `environment`, with which the key of nearly every table begins.
+    /// The values of the columns `app` and `environment`, with which nearly every key begins.
     var values: [SQLValue] { [.text(app.rawValue), .text(environment.rawValue)] }
 }
 
-/// A customer of one book.
+/// A customer of one ledger.
 struct CustomerKey: Hashable, Sendable {
     let ledgerID: LedgerID
     let customer: CustomerID
 
-    /// By what tells most of them apart.
+    /// Hashes the id only, which differs for most customers.
     func hash(into hasher: inout Hasher) { hasher.combine(customer) }
 }
 
-/// A customer's answer as it is kept: the bytes to send, and from when until when they are true.
+/// A customer's stored answer: the bytes to send, and the time in which they are valid.
 struct StoredAnswer: Hashable, Sendable {
-    /// Goes up by one with every change of the customer's answer in the ledger; 0 for a customer never seen.
+    /// The number of changes of the answer in the ledger; 0 for an unknown customer.
     let revision: Int64
     let bytes: [UInt8]
     let etag: String
     let validFrom: Date
-    /// Exclusive; `nil` when nothing changes by itself.
+    /// The end of the validity, exclusive; `nil` if time alone does not change the answer.
     let validUntil: Date?
 
-    /// - Parameter skew: by how many seconds the clock of another server that computed the answer may be ahead of ours.
+    /// - Parameter skew: The number of seconds by which the clock of the server that computed the answer may be ahead.
     func isValid(at instant: Date, skew: TimeInterval = 0) -> Bool {
         instant.addingTimeInterval(skew) >= validFrom && validUntil.map { instant < $0 } ?? true
     }
 
-    /// How far the clocks of servers that share a database may differ, in seconds.
+    /// The greatest difference between the clocks of servers that share a database, in seconds.
     static let clockSkew: TimeInterval = 10
 }
 
-/// How a fact's source bytes are to be read.
+/// The format of a fact's source bytes.
 enum FactFormat: String, Sendable {
     /// The compact JWS that Apple signed.
     case jws
@@ -49,7 +50,7 @@ enum FactFormat: String, Sendable {
     case web
 }
 
-/// A verified fact on its way into a book.
+/// A verified fact that is about to be appended.
 struct PresentedFact: Sendable {
     enum Content: Sendable {
         case transaction(TransactionFact)
@@ -59,19 +60,19 @@ struct PresentedFact: Sendable {
     let content: Content
     let environment: StoreEnvironment
     let format: FactFormat
-    /// What was verified, byte for byte, to be read by `format`.
+    /// The verified bytes, in the format `format`.
     let source: [UInt8]
-    /// All of a JWS that comes before its first dot.
+    /// The part of a JWS before its first dot.
     let header: ArraySlice<UInt8>?
-    /// The order that the customer's invoice or the store names, where it is known.
+    /// The order id from the customer's invoice or the store, if known.
     let orderID: String?
-    /// Its place in the request.
+    /// The position in the request.
     let index: Int
-    /// What is written of it.
+    /// The columns of the fact.
     let row: FactRow
-    /// The ledger's number of the header of `source`, where it is known to have it.
+    /// The number of the source's header in the ledger, if it is known.
     var headerNumber: Int64?
-    /// `sourceBehindHeader` under a new key, where it is likely to be needed.
+    /// The encrypted `sourceBehindHeader` with a new key, if it is likely to be needed.
     var sealedSource: SealedSource?
 
     init(
@@ -88,9 +89,9 @@ struct PresentedFact: Sendable {
         row = FactRow(content, format)
     }
 
-    /// The first transaction of the purchase it is about.
+    /// The original transaction of the purchase.
     var original: TransactionID { row.original }
 
-    /// What is kept of `source` itself.
+    /// The part of `source` that is stored with the fact.
     var sourceBehindHeader: [UInt8] { header.map { Array(source[$0.endIndex...]) } ?? source }
 }

@@ -36,7 +36,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Returns whether an error is about what a row holds. Other errors are about reading the database.
+    /// Returns whether an error is about the content of a row. Other errors are about reading the database.
     static func isAboutContent(_ error: any Error) -> Bool {
         guard let error = error as? SQLError else { return true }
         return error.code == .unexpectedValue
@@ -44,24 +44,24 @@ extension LedgerReplay {
 }
 
 extension LedgerTransaction {
-    /// Returns in what a row of facts differs from what its source says. `nil` if it does not differ.
+    /// Returns the difference between a row of facts and its source; `nil` if there is none.
     fileprivate func fault(of row: SQLRow, sealing source: [UInt8]) throws -> String? {
         let readings = try PresentedFact.readings(of: source, in: row, of: ledgerID)
         guard let fact = readings.first, try row["digest"] == fact.row.digest else { return "is not what was signed" }
         var columns: [String] = []
-        func compare(_ column: String, _ said: String?) throws {
+        func compare(_ column: String, _ expected: String?) throws {
             let stored: String? = try row[column]
-            if !Self.isSame(stored, said) { columns.append(column) }
+            if !Self.isSame(stored, expected) { columns.append(column) }
         }
         try compare("kind", fact.row.kind)
         try compare("source", fact.row.source.rawValue)
         try compare("environment", fact.environment.rawValue)
         try compare("transaction_id", fact.row.transactionID)
         try compare("original_transaction_id", fact.row.original.rawValue)
-        // The first ledgers did not keep the order.
+        // Early versions did not store the order.
         let order: String? = try row["order_id"]
         if order != nil { try compare("order_id", fact.orderID) }
-        if try !bears(row, fact.row.token) { columns.append("app_account_token") }
+        if try !hasToken(row, fact.row.token) { columns.append("app_account_token") }
         if try !isSigned(fact, as: row) { columns.append("signed_at") }
         guard columns.isEmpty else {
             return "has another \(columns.joined(separator: ", ")) than was signed"
@@ -80,20 +80,20 @@ extension LedgerTransaction {
             """, values(.text(original.rawValue))) != nil
     }
 
-    private static func isSame(_ stored: String?, _ said: String?) -> Bool {
-        guard let said else { return stored == nil }
-        return stored.hasSameBytes(as: said)
+    private static func isSame(_ stored: String?, _ expected: String?) -> Bool {
+        guard let expected else { return stored == nil }
+        return stored.hasSameBytes(as: expected)
     }
 
-    /// Returns whether a fact has the token that was signed. In a purchase that others have, the token of an erased customer
-    /// is not kept, or the pseudonym's is in its place.
-    private func bears(_ row: SQLRow, _ said: UUID?) throws -> Bool {
+    /// Returns whether a row has the signed token. In purchases of other customers, the token of an erased customer is
+    /// deleted or replaced by the pseudonym's.
+    private func hasToken(_ row: SQLRow, _ expected: UUID?) throws -> Bool {
         let stored: String? = try row["app_account_token"]
-        guard let said else { return stored == nil }
-        guard stored.flatMap({ UUID(text: $0) }) != said else { return true }
-        guard let stored else { return try lastErasure(ofBearing: said) != nil }
+        guard let expected else { return stored == nil }
+        guard stored.flatMap({ UUID(text: $0) }) != expected else { return true }
+        guard let stored else { return try lastErasure(ofBearing: expected) != nil }
         // After a restore the pseudonym may be no customer.
-        if try lastErasure(ofBearing: said)?.pseudonym.appAccountToken.wireText == stored { return true }
+        if try lastErasure(ofBearing: expected)?.pseudonym.appAccountToken.wireText == stored { return true }
         return try connection.first(
             """
             SELECT 1 AS one FROM customer
@@ -101,8 +101,8 @@ extension LedgerTransaction {
             """, values(.text(stored))) != nil
     }
 
-    /// Returns whether a fact is dated as it was signed. One purchase of a receipt has no date of its own, and so must have
-    /// that of a receipt about it.
+    /// Returns whether a fact has the date of its signature. A purchase in a receipt has no date of its own, so it must
+    /// have the date of a receipt about it.
     private func isSigned(_ fact: PresentedFact, as row: SQLRow) throws -> Bool {
         let signedAt: Int64 = try row["signed_at"]
         guard fact.format == .receipt else { return signedAt == fact.row.signedAt.milliseconds }
@@ -118,10 +118,10 @@ extension LedgerTransaction {
 }
 
 extension PresentedFact {
-    /// Reads a source as `StoreReader` and `WebPurchaseRoute` read it. Any of the readings may have been written:
-    /// the first ledgers also took names that are not in Unicode's form NFC.
+    /// Parses a source as `StoreReader` and `WebPurchaseRoute` do, in all ways that may have been written: early
+    /// versions also accepted names that are not in Unicode's form NFC.
     ///
-    /// Throws for a source that cannot be read in the format of its row.
+    /// Throws if the source cannot be read in the format of its row.
     fileprivate static func readings(of source: [UInt8], in row: SQLRow, of ledgerID: LedgerID) throws
         -> [PresentedFact]
     {
@@ -133,7 +133,7 @@ extension PresentedFact {
         case .receipt:
             guard isTransaction else { throw unreadable }
             let purchase = try AppReceipt.InAppPurchase(readFrom: JSONValue(parsing: source))
-            // The digest is that of a place in a receipt, and so is bound to the source by its seal only.
+            // The digest covers the position in a receipt; only the encryption binds it to the source.
             let fact = try TransactionFact(
                 purchase, creationDate: Date(milliseconds: try row["signed_at"]), digest: try row["digest"])
             return [
@@ -147,7 +147,7 @@ extension PresentedFact {
     private static let unreadable = EntitlementServerError(
         .internalInconsistency, "The source of a fact in the ledger cannot be read.")
 
-    /// A name that any rule allows, in the place of one that today's rules refuse.
+    /// A valid name, to replace one that today's rules refuse.
     private static let anyName = "product"
 
     private static func signed(_ source: [UInt8], _ isTransaction: Bool, of ledgerID: LedgerID) throws
@@ -160,28 +160,29 @@ extension PresentedFact {
         if isTransaction, product != nil { json["productId"] = .string(anyName) }
         guard case .object(let members) = json else { throw unreadable }
         if isTransaction || json["transactionId"] != nil {
-            let said = JWSTransactionDecodedPayload(unchecked: members)
-            var fact = try TransactionFact(said, digest: digest)
+            let expected = JWSTransactionDecodedPayload(unchecked: members)
+            var fact = try TransactionFact(expected, digest: digest)
             if let product { fact.productID = ProductID(unchecked: product) }
             return [
                 PresentedFact(
-                    content: .transaction(fact), environment: storeEnvironment(said.environment, of: ledgerID),
-                    source: source, orderID: said.webOrderLineItemId, index: 0)
+                    content: .transaction(fact), environment: storeEnvironment(expected.environment, of: ledgerID),
+                    source: source, orderID: expected.webOrderLineItemId, index: 0)
             ]
         }
-        let said = JWSRenewalInfoDecodedPayload(unchecked: members)
-        let fact = try RenewalFact(said, digest: digest)
+        let expected = JWSRenewalInfoDecodedPayload(unchecked: members)
+        let fact = try RenewalFact(expected, digest: digest)
         var former = fact
-        former.renewsTo = said.autoRenewProductId.map { ProductID(unchecked: $0) }
+        former.renewsTo = expected.autoRenewProductId.map { ProductID(unchecked: $0) }
         return [fact, former].map {
             PresentedFact(
-                content: .renewal($0), environment: storeEnvironment(said.environment, of: ledgerID), source: source,
+                content: .renewal($0), environment: storeEnvironment(expected.environment, of: ledgerID),
+                source: source,
                 index: 0)
         }
     }
 
-    private static func storeEnvironment(_ said: AppStoreEnvironment?, of ledgerID: LedgerID) -> StoreEnvironment {
-        said.map { StoreEnvironment(apple: $0.rawValue) } ?? ledgerID.environment
+    private static func storeEnvironment(_ expected: AppStoreEnvironment?, of ledgerID: LedgerID) -> StoreEnvironment {
+        expected.map { StoreEnvironment(apple: $0.rawValue) } ?? ledgerID.environment
     }
 
     private static func web(_ source: [UInt8], _ isTransaction: Bool, of ledgerID: LedgerID) throws -> [PresentedFact] {
@@ -207,7 +208,7 @@ extension PresentedFact {
 }
 
 extension AppReceipt.InAppPurchase {
-    /// From what `json` wrote. Attributes without a member of their own are left out.
+    /// Parses the output of `json`. Attributes without a member of their own are left out.
     fileprivate init(readFrom json: JSONValue) {
         func text(_ name: String) -> String? { json[name]?.stringValue }
         func date(_ name: String) -> Date? { text(name).flatMap { RFC3339.date(from: $0) } }

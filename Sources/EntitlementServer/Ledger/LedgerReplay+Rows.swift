@@ -1,10 +1,9 @@
 import SQLStorage
 import StoreModel
 
-/// Checks of rows that no walk through the purchases, the customers or the facts comes by.
+/// Checks of rows that are not reached from purchases, customers or facts.
 extension LedgerReplay {
-    /// Finds what is about a purchase that has no row. Whatever is written about a purchase, its row is written first, and
-    /// it is never deleted.
+    /// Finds rows about a purchase that has no row itself. The row of a purchase is written first, and never deleted.
     func checkOrphans(_ report: inout Report) throws {
         for table in ["fact", "claim", "holder", "spending"] {
             try database.read { connection in
@@ -27,7 +26,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds purchases and grants of customers who have no row.
+    /// Finds purchases and grants of customers without a row.
     func checkCustomers(_ report: inout Report) throws {
         for table in ["holder", "customer_grant"] {
             try database.read { connection in
@@ -49,7 +48,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds customers who were erased, and whose row does not say so.
+    /// Finds erased customers whose row is not marked as erased.
     func checkErasures(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each(
@@ -66,7 +65,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds other names of customers who have no row, and those with another token than that of the name.
+    /// Finds aliases of customers without a row, and aliases whose token is not that of their name.
     func checkAliases(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each("SELECT app, environment, alias, app_account_token FROM alias") { row in
@@ -89,7 +88,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds what was spent for a redemption that has no row, and redeemed codes whose customer or grant has none.
+    /// Finds spending for a redemption without a row, and redeemed codes without a customer or grant.
     func checkSpenders(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each(
@@ -134,7 +133,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds a document that cannot be opened.
+    /// Finds documents that cannot be decrypted.
     func check(document row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         do {
@@ -145,8 +144,8 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds codes that were redeemed more often than they count. A merge deletes one of two redemptions of a code and
-    /// leaves the count, so a count may be larger.
+    /// Finds codes with more redemptions than counted. A count may be larger than the number of redemptions, because a
+    /// merge deletes one of two redemptions of a code and keeps the count.
     func checkPromotions(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each(

@@ -3,33 +3,33 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Reads a ledger from its beginning, and compares what follows from it with what stands in it: facts with what was
-/// signed, holders with claims and tokens, answers with facts.
+/// Verifies a ledger: recomputes its state from the facts and compares it with the stored state. It compares facts with
+/// their signed sources, holders with claims and tokens, and answers with facts.
 ///
 ///     let report = try LedgerReplay(database: database, apps: apps).run()
 ///     print(report.differences)
 ///
-/// Changes nothing, and may run beside a server: each customer is looked at in one snapshot.
+/// It changes nothing, and can run beside a server: each customer is checked in one snapshot.
 package struct LedgerReplay: Sendable {
-    /// Where the ledger does not say what follows from it.
+    /// A stored state that does not follow from the facts.
     package struct Difference: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment
-        /// A customer, a purchase or a fact, in words.
+        /// The customer, purchase or fact, in words.
         package let subject: String
         package let reason: String
 
         package var description: String { "\(app), \(environment): \(subject) \(reason)" }
     }
 
-    /// What a customer redeemed that no purchase gave.
+    /// Redemptions of a customer that no purchase covers.
     package struct Debt: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment
         package let customer: CustomerID
         /// The type of credit.
         package let credit: String
-        /// In units of the credit.
+        /// The uncovered units.
         package let amount: Int
 
         package var description: String {
@@ -41,15 +41,15 @@ package struct LedgerReplay: Sendable {
         package var facts = 0
         package var purchases = 0
         package var customers = 0
-        /// Facts whose source was erased; their summary stays.
+        /// The number of facts whose source was erased; their summary remains.
         package var factsWithoutSource = 0
-        /// Answers that the server computes anew before it gives them, because its rules changed.
+        /// The number of answers that the server recomputes before it sends them, because its rules changed.
         package var staleAnswers = 0
-        /// Customers who redeemed more than their purchases gave, in a ledger of before, which allowed that. The first
-        /// hundred. No difference: what they owe is taken from what they buy next.
+        /// The first hundred customers that redeemed more than their purchases gave, which early versions allowed. They
+        /// are no differences: the debt is deducted from the next purchases.
         package var debts: [Debt] = []
         package var debtCount = 0
-        /// The first hundred.
+        /// The first hundred differences.
         package var differences: [Difference] = []
         package var differenceCount = 0
 
@@ -71,8 +71,8 @@ package struct LedgerReplay: Sendable {
     private let apps: [EntitlementService.Configuration.App]
 
     /// - Parameters:
-    ///   - apps: with the feature maps that the server has.
-    ///   - clock: the server's.
+    ///   - apps: The apps, with the feature maps of the server.
+    ///   - clock: The clock of the server.
     package init(
         database: any SQLDatabase, apps: [EntitlementService.Configuration.App], clock: any WallClock = SystemClock()
     ) {
@@ -84,7 +84,7 @@ package struct LedgerReplay: Sendable {
             rules: ActiveRules(AppRules.of(apps)))
     }
 
-    /// The apps that a ledger keeps.
+    /// Returns the apps of a ledger.
     package static func apps(in database: any SQLDatabase) throws -> [BundleID] {
         try database.read { connection in
             try connection.query("SELECT bundle_id FROM app ORDER BY bundle_id").map {
@@ -93,7 +93,7 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// How much there is to look at, for `progress`.
+    /// Returns the number of rows to check, for `progress`.
     package func size() throws -> Int {
         try database.read { connection in
             try ["fact", "purchase", "customer", "redemption"].reduce(0) { sum, table in
@@ -103,10 +103,10 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Reads everything; `progress` is told how many rows were looked at.
+    /// Checks the whole ledger. `progress` receives the number of checked rows.
     ///
-    /// Throws `EntitlementServerError` with `invalidConfiguration` when the ledger's answers were computed by other feature
-    /// maps than those of `apps`, or for an app that is not among them.
+    /// Throws `EntitlementServerError` with `invalidConfiguration` if the stored answers were computed with other
+    /// feature maps than those of `apps`, or for an app that is not among them.
     package func run(progress: (Int) -> Void = { _ in }) throws -> Report {
         try checkRules()
         var report = Report()
@@ -166,7 +166,7 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Calls `body` with each row of a table, in the order of its key, a page of them in one snapshot.
+    /// Calls `body` with each row of a table, in the order of its key, one page per snapshot.
     private func pages(
         of table: String, by key: [String], from start: [SQLValue],
         _ body: (any SQLConnection, SQLRow) throws -> Void
@@ -220,7 +220,7 @@ package struct LedgerReplay: Sendable {
     private func check(redemption row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         let (sequence, cost, debt): (Int64, Int64, Int64) = (try row["sequence"], try row["cost"], try row["debt"])
-        // What was spent from a purchase that the ledger does not have was not bought.
+        // Spending from a purchase that the ledger does not have is not covered.
         let paid = try connection.first(
             """
             SELECT CAST(COALESCE(SUM(spending.amount), 0) AS BIGINT) AS paid FROM spending JOIN purchase
@@ -248,7 +248,7 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Whether the answer of a customer follows from rules that the servers have replaced.
+    /// Returns whether a customer's answer was computed with rules that were replaced.
     private func isOfFormerRules(_ row: SQLRow, _ connection: any SQLConnection) throws -> Bool {
         guard database.dialect != .sqlite else { return false }
         let app = try connection.first(
@@ -284,7 +284,7 @@ package struct LedgerReplay: Sendable {
             report.add(transaction.difference("customer \(customer)", "has another stored answer than was written"))
             return
         }
-        // An instant for which the stored answer claims to be true: now, or the last one before it ended.
+        // An instant at which the stored answer claims to be valid: now, or its last one.
         let instant =
             stored.isValid(at: transaction.now)
             ? transaction.now

@@ -5,13 +5,13 @@ import SignedData
 import StoreModel
 
 extension LedgerTransaction {
-    /// The answer of a customer as it stands in the book, valid or not; `nil` for one never seen. One whose bytes are not
-    /// those that were written is not valid, and so computed anew.
+    /// Returns the stored answer of a customer, even if it has expired; `nil` for an unknown customer. An answer with
+    /// damaged bytes counts as expired, so that it is recomputed.
     func stored(_ customer: CustomerID) throws -> StoredAnswer? {
         try written(customer).map { $0.isWhole ? $0.answer : StoredAnswer.none }
     }
 
-    /// The answer of a customer as it stands in the book, and whether its bytes are those that were written.
+    /// Returns the stored answer of a customer, and whether its bytes are intact.
     func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isWhole: Bool)? {
         try connection.first(
             """
@@ -29,20 +29,20 @@ extension LedgerTransaction {
         }
     }
 
-    /// A column that says whether an answer follows from rules that are no longer active.
+    /// A column that shows whether an answer was computed with former rules.
     private var isFormer: String {
         epoch == nil
             ? ""
             : ", rules_epoch <> (SELECT rules_epoch FROM app WHERE bundle_id = ?1) AS is_former"
     }
 
-    /// By how many seconds the clock of another server may be ahead.
+    /// The number of seconds by which the clock of another server may be ahead.
     private var skew: TimeInterval { epoch == nil ? 0 : StoredAnswer.clockSkew }
 
-    /// The epoch of an answer that is written, for the list of an `UPDATE`. A number of our own.
+    /// The assignment of the epoch in an `UPDATE`. It is a number, so it needs no placeholder.
     private var withEpoch: String { epoch.map { ", rules_epoch = \($0)" } ?? "" }
 
-    /// Whether there is a purchase that becomes this customer's, never seen before, as soon as they are.
+    /// Returns whether a purchase waits for this unknown customer.
     func hasPurchaseWaiting(for customer: CustomerID) throws -> Bool {
         try connection.first(
             """
@@ -51,11 +51,11 @@ extension LedgerTransaction {
             """, values(.text(customer.appAccountToken.wireText))) != nil
     }
 
-    /// Writes the answers of all customers this transaction affected and of `asked`, and returns them.
+    /// Computes and stores the answers of all affected customers and of `asked`, and returns them.
     ///
-    /// An answer that says the same as the stored one leaves it as it is, bytes and ETag, so that repetition changes
+    /// If the content is equal to the stored one, the stored bytes and ETag remain, so that a repetition changes
     /// nothing.
-    mutating func settle(asking asked: CustomerID?) throws -> [CustomerID: StoredAnswer] {
+    mutating func computeAnswers(asking asked: CustomerID?) throws -> [CustomerID: StoredAnswer] {
         var answers: [CustomerID: StoredAnswer] = [:]
         let affected = affected.subtracting(departed)
         if connection.isConcurrent {
@@ -83,7 +83,7 @@ extension LedgerTransaction {
             SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
-        // A customer's answers do not go back in time because the server's clock is behind that of another.
+        // The time of an answer does not go back when this server's clock is behind another's.
         let from: Date? = try row.map { Date(milliseconds: try $0["valid_from"]) }
         let isAhead = from.map { $0 > now && $0 <= now.addingTimeInterval(skew) } ?? false
         let end: Int64? = try row.flatMap { try $0["valid_until"] }
@@ -119,19 +119,19 @@ extension LedgerTransaction {
             values(
                 .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
                 .blob(digest), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
-        // Somebody who was only asked about has nothing that could have changed, nor has an answer that was damaged.
+        // Not for a customer that was only read, nor for an answer that was only damaged.
         if saysTheSame != true, revision > 0 || !answer.isEmpty { try addEvent(.updated, of: customer, fresh.bytes) }
         return fresh
     }
 
-    /// Whether the answer of a customer changes by the passing of time alone, and is the same on every server.
+    /// Returns whether time alone changes a customer's answer, equally on every server.
     private func isContinuing(_ customer: CustomerID) -> Bool { epoch != nil && continuing.contains(customer) }
 
-    /// The last instant up to now at which a customer's answer changed by itself, from one such on. `nil` where that is
-    /// none, as of an answer that was marked as former.
+    /// Returns the last instant up to now at which time alone changed a customer's answer, at or after `first`; `nil`
+    /// if there is none, as for an answer of former rules.
     private func lastEnd(after first: Date?, _ customer: CustomerID, _ state: CustomerState) -> Date? {
         guard var instant = first, instant > Date(milliseconds: 0), instant <= now else { return nil }
-        // A bound, in case facts say ends without end.
+        // Limits the steps, in case the facts have endless ends.
         for _ in 0..<1000 {
             let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
             guard let next = answer.validUntil, next > instant, next <= now else { return instant }
@@ -140,9 +140,8 @@ extension LedgerTransaction {
         return nil
     }
 
-    /// The answer that follows a stored one whose time has passed, computed without writing: every server and every copy
-    /// of a database that servers share computes the same bytes, and so does who writes it down later. `nil` where
-    /// something has to be written first.
+    /// Returns the successor of an expired answer, computed without writing. Every server and replica of a shared
+    /// database computes the same bytes, and so does a later write. Returns `nil` if something must be written first.
     func continued(_ stored: StoredAnswer, of customer: CustomerID) throws -> StoredAnswer? {
         guard epoch != nil, stored.revision > 0 else { return nil }
         let state = try state(of: customer)
@@ -160,21 +159,21 @@ extension LedgerTransaction {
     }
 
     private func firstAnswer(of customer: CustomerID) throws -> FirstAnswer {
-        if let foreseen, let facts = factsOfNewcomer(customer),
-            let answer = foreseen.answer(of: customer, with: facts, in: epoch, at: now)
+        if let precomputed, let facts = factsOfNewcomer(customer),
+            let answer = precomputed.answer(of: customer, with: facts, in: epoch, at: now)
         {
             return answer
         }
         return FirstAnswer(try answer(of: customer, at: now))
     }
 
-    /// What others are told about customers, in the transaction that made it so.
+    /// The types of events, which are stored in the transaction of their change.
     enum EventType: String {
-        /// The answer is another one than before; the body is the answer.
+        /// The answer changed; the body is the answer.
         case updated = "customer.updated"
         /// Another id was merged into this customer; the body names both.
         case merged = "customer.merged"
-        /// Nothing that names the customer is held any more; the body has the pseudonym.
+        /// The customer was erased; the body has the pseudonym.
         case erased = "customer.erased"
     }
 
@@ -190,8 +189,8 @@ extension LedgerTransaction {
         )
     }
 
-    /// All that the book holds about a customer, folded. The cross join keeps SQLite from starting at the facts: it knows
-    /// no sizes, and to begin with every fact of the book looks as cheap to it as the purchases of one customer.
+    /// Returns the state of a customer from all its facts. The cross join makes SQLite begin with the customer's
+    /// purchases: without statistics it would sometimes begin with all facts of the ledger.
     func state(of customer: CustomerID) throws -> CustomerState {
         var state = CustomerState()
         if let facts = factsOfNewcomer(customer) {
@@ -212,7 +211,7 @@ extension LedgerTransaction {
         return state
     }
 
-    /// All that the book holds about a newcomer, where all of it was written just now.
+    /// Returns the facts of a new customer, if all of them were written in this transaction.
     private func factsOfNewcomer(_ customer: CustomerID) -> [PresentedFact.Content]? {
         guard newcomers[customer] != nil else { return nil }
         var facts: [PresentedFact.Content] = []
@@ -237,7 +236,7 @@ extension LedgerTransaction {
         affected.insert(customer)
     }
 
-    /// Takes a grant back; `false` when the customer has no such grant.
+    /// Withdraws a grant; `false` if the customer has no such grant.
     mutating func withdrawGrant(_ id: String, of customer: CustomerID) throws -> Bool {
         let count = try connection.execute(
             """
@@ -248,7 +247,7 @@ extension LedgerTransaction {
         return count > 0
     }
 
-    /// Those that were not taken back.
+    /// Returns the grants that were not withdrawn.
     func grants(of customer: CustomerID) throws -> [Grant] {
         try connection.query(
             """
@@ -265,7 +264,7 @@ extension LedgerTransaction {
 }
 
 extension CustomerState {
-    /// Folds one row of facts in: its columns source, kind, digest, original_transaction_id, signed_at and summary.
+    /// Applies one fact, from its columns source, kind, digest, original_transaction_id, signed_at and summary.
     mutating func apply(factIn row: SQLRow) throws {
         let original = TransactionID(unchecked: try row["original_transaction_id"])
         let signedAt = Date(milliseconds: try row["signed_at"])
@@ -285,17 +284,17 @@ extension CustomerState {
 extension Customer {
     var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
 
-    /// Equal for answers that say the same, whenever they were computed.
+    /// The digest of the content without its time: equal for equal content.
     var contentDigest: [UInt8] { MessageDigest.sha256(wireContent()) }
 }
 
 extension StoredAnswer {
-    /// Of a customer whose answer was not computed yet.
+    /// The answer of a customer before the first computation.
     static let none = StoredAnswer(
         revision: 0, bytes: [], etag: "", validFrom: Date(milliseconds: 0), validUntil: Date(milliseconds: 0))
 
-    /// What is answered about a customer never seen, and kept nowhere. Its bytes differ by their `asOf` each time, so the
-    /// ETag is a weak one (RFC 9110 section 8.8.1): the same for whatever says the same.
+    /// The answer about an unknown customer, which is not stored. Its bytes differ by `asOf`, so its ETag is weak (RFC
+    /// 9110 section 8.8.1).
     init(ofUnknown customer: CustomerID, in environment: StoreEnvironment, at instant: Date) {
         let empty = Customer(customer: customer, environment: environment, asOf: instant)
         let tag = Base64.encodeURL(empty.contentDigest.prefix(16))
@@ -304,8 +303,8 @@ extension StoredAnswer {
             validUntil: nil)
     }
 
-    /// An answer as it goes over the wire, true from its `asOf`; `content` is its own, and `digest` the content's. These
-    /// and the instant are all there is in its bytes, so that they make the ETag.
+    /// Creates an answer in its wire format, valid from its `asOf`. `content` is the customer's and `digest` the
+    /// content's. The bytes depend on these and the time only, so they make the ETag.
     init(_ customer: Customer, around content: [UInt8], _ digest: [UInt8], revision: Int64) {
         let validFrom = Date(milliseconds: customer.asOf.milliseconds)
         self.init(
@@ -318,15 +317,15 @@ extension StoredAnswer {
         return "\"\(Base64.encodeURL(tag))\""
     }
 
-    /// Whether bytes, ETag and end are those of an answer with a content of this digest, as they were written. The end may
-    /// be 0, which marks an answer to compute anew.
+    /// Returns whether bytes, ETag and end belong to content with this digest. An end of 0 marks an answer to
+    /// recompute.
     fileprivate func isWhole(around digest: [UInt8]) -> Bool {
         let start = Array("{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8)
         return bytes.starts(with: start) && MessageDigest.sha256(Array(bytes[start.count...])) == digest
             && etag == Self.etag(digest, from: validFrom) && saysItsEnd
     }
 
-    /// Whether the bytes name this customer, behind their instant.
+    /// Returns whether the bytes, after their time, name this customer.
     fileprivate func isAbout(_ customer: String, _ environment: String) -> Bool {
         guard validUntil != Date(milliseconds: 0) else { return true }
         var names = JSONWriter()
@@ -338,26 +337,26 @@ extension StoredAnswer {
         return bytes.dropFirst(start).starts(with: names.bytes)
     }
 
-    /// Whether the bytes say until when they are true, as the row does. It is the last member of an answer that has an end.
+    /// Whether the bytes have the same end as the row. It is the last member of an answer with an end.
     private var saysItsEnd: Bool {
         guard validUntil != Date(milliseconds: 0) else { return true }
         let end = validUntil.map { ",\"validUntil\":\"\(RFC3339.string(from: $0))\"}" } ?? "]}"
         return bytes.suffix(end.utf8.count).elementsEqual(end.utf8)
     }
 
-    /// The same answer, true until then.
+    /// Returns the same answer with another end.
     fileprivate func ending(at validUntil: Date?) -> StoredAnswer {
         StoredAnswer(revision: revision, bytes: bytes, etag: etag, validFrom: validFrom, validUntil: validUntil)
     }
 
-    /// The one row that a read asks for where servers share a database.
+    /// The query of the one row that a read needs in a shared database.
     static let sharedQuery = """
         SELECT revision, answer, etag, content_digest, valid_from, valid_until, id, environment,
             rules_epoch <> (SELECT rules_epoch FROM app WHERE bundle_id = ?1) AS is_former
         FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3
         """
 
-    /// From a row of `sharedQuery`; `nil` for an answer that follows from former rules or is damaged.
+    /// Reads a row of `sharedQuery`; `nil` for an answer of former rules or with damaged bytes.
     init?(shared row: SQLRow) throws {
         guard try !row["is_former"] else { return nil }
         let answer = try StoredAnswer(row)

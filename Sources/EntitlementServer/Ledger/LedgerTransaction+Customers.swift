@@ -2,34 +2,34 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// Who somebody is: customers, the names they go by, and the tokens of their purchases.
+/// The identity of customers: their ids, aliases and tokens.
 extension LedgerTransaction {
-    /// Remembers a customer and the token of its purchases; what bears that token becomes theirs, whoever claimed it.
-    /// Returns whom an alias stands for.
+    /// Registers a customer and the token of its purchases. The customer gets all purchases with this token, even if
+    /// others claimed them. Returns the customer that an alias belongs to.
     ///
-    /// Throws `CustomerRefusal.erased` for the pseudonym of a customer who was erased: whatever is done under it could never
-    /// be erased again.
+    /// Throws `CustomerRefusal.erased` for the pseudonym of an erased customer, whose data could not be erased again.
     ///
     /// - Parameters:
-    ///   - isPresenting: they came with facts, and nothing else is done for them in this transaction. Their row is then
-    ///     written once, with their answer.
-    ///   - isReading: nothing is done for them.
+    ///   - isPresenting: Whether the customer presents facts, and nothing else is done for it in this transaction. Its
+    ///     row is
+    ///     then written once, with the answer.
+    ///   - isReading: Whether nothing is done for the customer.
     @discardableResult
     mutating func register(
         _ asked: CustomerID, isPresenting: Bool = false, isReading: Bool = false
     ) throws -> CustomerID {
-        let token = foreseen?.token(of: asked) ?? asked.appAccountToken
+        let token = precomputed?.token(of: asked) ?? asked.appAccountToken
         try lock(tokens: [token])
         let isNew = locked.newTokens.contains(token)
         if !isNew { try lock(customers: [asked]) }
-        let place = try isNew ? place(ofNew: asked, bearing: token) : place(of: asked, bearing: token)
-        guard !place.isErased || isReading else { throw Ledger.CustomerRefusal.erased }
-        if place.isKnown { return asked }
-        if let customer = place.customer {
+        let nameState = try isNew ? nameState(ofNew: asked, bearing: token) : nameState(of: asked, bearing: token)
+        guard !nameState.isErased || isReading else { throw Ledger.CustomerRefusal.erased }
+        if nameState.isKnown { return asked }
+        if let customer = nameState.customer {
             return connection.isConcurrent ? try lockedCustomer(named: asked) : customer
         }
-        // Where nobody bears the token, now they do.
-        bearers = place.isTokenBorne ? [:] : [token: Attribution.Bearer(asked)]
+        // Now this customer has the token.
+        bearers = nameState.isTokenUsed ? [:] : [token: Attribution.Bearer(asked)]
         if isPresenting {
             newcomers[asked] = token
         } else {
@@ -37,7 +37,7 @@ extension LedgerTransaction {
             locked.newTokens.remove(token)
         }
         affected.insert(asked)
-        guard place.isAwaited else { return asked }
+        guard nameState.isAwaited else { return asked }
         let bound = try connection.query(
             """
             SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
@@ -48,8 +48,8 @@ extension LedgerTransaction {
         return asked
     }
 
-    /// Takes the registration of a customer back who came with facts and got nothing: no row of theirs is written. Returns
-    /// `false` for a customer who was known before or has a purchase now.
+    /// Reverts the registration of a customer that presented facts but got nothing: its row is not written. Returns
+    /// `false` if the customer was known before or has a purchase now.
     mutating func unregister(_ customer: CustomerID) -> Bool {
         guard newcomers[customer] != nil, heldByNewcomers[customer, default: []].isEmpty else { return false }
         newcomers[customer] = nil
@@ -58,25 +58,26 @@ extension LedgerTransaction {
         return true
     }
 
-    /// What the book knows of a name that somebody asks under.
-    private struct Place {
+    /// The state of a customer name in the ledger.
+    private struct NameState {
         var isKnown = false
         var isErased = false
-        /// Whom the name stands for.
+        /// The customer that the name belongs to.
         var customer: CustomerID?
-        /// Whether there is a customer or an alias with the same token, and a purchase with it.
-        var isTokenBorne = false
+        /// Whether a customer or alias has the same token, and a purchase states it.
+        var isTokenUsed = false
         var isAwaited = false
     }
 
-    /// Of a name whose token is new. To look for what is not there would make a conflict with those who insert beside it.
-    private func place(ofNew asked: CustomerID, bearing token: UUID) -> Place {
-        Place(isKnown: newcomers[asked] != nil, isTokenBorne: newcomers.values.contains(token))
+    /// Returns the state of a name whose token is new. Querying missing rows would conflict with concurrent inserts.
+    private func nameState(ofNew asked: CustomerID, bearing token: UUID) -> NameState {
+        NameState(isKnown: newcomers[asked] != nil, isTokenUsed: newcomers.values.contains(token))
     }
 
-    /// Asked at once, because each question costs more than its answer; and of a customer who is known nothing more.
-    private func place(of asked: CustomerID, bearing token: UUID) throws -> Place {
-        guard newcomers[asked] == nil else { return Place(isKnown: true) }
+    /// Reads everything in one query, because each round trip costs more than the rows. A known customer needs nothing
+    /// else.
+    private func nameState(of asked: CustomerID, bearing token: UUID) throws -> NameState {
+        guard newcomers[asked] == nil else { return NameState(isKnown: true) }
         let row = try connection.first(
             """
             SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited,
@@ -90,15 +91,15 @@ extension LedgerTransaction {
                     THEN 1 ELSE 0 END, 0
             LIMIT 1
             """, values(.text(asked.rawValue), .text(token.wireText)))
-        guard let row else { return Place() }
+        guard let row else { return NameState() }
         let customer: String? = try row["customer"]
-        return Place(
+        return NameState(
             isKnown: try row["known"], isErased: try row["erased"],
             customer: customer.map { CustomerID(unchecked: $0) },
-            isTokenBorne: try row["borne"] || newcomers.values.contains(token), isAwaited: try row["awaited"])
+            isTokenUsed: try row["borne"] || newcomers.values.contains(token), isAwaited: try row["awaited"])
     }
 
-    /// Writes the row of a customer who has none.
+    /// Inserts the row of a new customer.
     func insert(_ customer: CustomerID, with answer: StoredAnswer, _ digest: [UInt8]) throws {
         try connection.perform(
             """
@@ -121,7 +122,7 @@ extension LedgerTransaction {
                 values(.text(customer.rawValue))) != nil
     }
 
-    /// Whom an alias stands for; `nil` for what is no alias.
+    /// Returns the customer of an alias; `nil` if the name is no alias.
     func customer(named alias: CustomerID) throws -> CustomerID? {
         try connection.first(
             "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3",
@@ -129,7 +130,7 @@ extension LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
-    /// Whose purchases bear this token, asked of the database once.
+    /// Returns the customer that has a token. Reads the database once per token.
     mutating func customer(bearing token: UUID) throws -> Attribution.Bearer? {
         if let known = bearers[token] { return known }
         try lock(tokens: [token])
@@ -139,8 +140,8 @@ extension LedgerTransaction {
         return bearer
     }
 
-    /// A name before a UUID, a customer before an alias, the first who was seen, and by name among equals: sorted here,
-    /// since there is hardly ever more than one.
+    /// Returns the customer that has a token. Prefers a name to a UUID, a customer to an alias, the first that was
+    /// seen, and otherwise the first by name. Sorts here, since there is hardly ever more than one.
     func bearer(of token: UUID) throws -> Attribution.Bearer? {
         var bearers = newcomers.filter { $0.value == token }
             .map { (name: $0.key, customer: $0.key, since: now.milliseconds) }

@@ -2,32 +2,32 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// The rows that decide between transactions which run at the same time.
+/// Row locks of concurrent transactions.
 ///
-/// A transaction locks what it decides about before it reads any of it: tokens, then purchases, then customers, each in
-/// the order of their bytes, so that two transactions do not wait for each other. A name whose meaning is known only
-/// later is locked later; the database ends one of two that wait for each other, and it runs again.
+/// A transaction locks rows before it reads them: tokens, then purchases, then customers, each in the order of their
+/// bytes, so that two transactions do not deadlock. A name that is resolved only later is locked later; if that causes
+/// a deadlock, the database ends one of the two transactions, which runs again.
 ///
-/// Where transactions run one at a time, nothing is locked.
+/// If transactions run one at a time, nothing is locked.
 extension LedgerTransaction {
     /// Locks tokens of purchases.
     ///
-    /// A customer becomes known by a token while a purchase that states it arrives. The second of the two waits for the
-    /// first at the token's row, and then finds it. Each customer, each alias and each purchase that waits has the row of
-    /// its token, so a new row means that there are none.
+    /// A customer can become known by a token while a purchase with the token arrives. The second of the two waits at
+    /// the token's row and then finds the first. Each customer, alias and waiting purchase has a token row, so a new
+    /// row means that there are none.
     mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, entering: []) }
 
-    /// Locks purchases of which facts are about to be appended, and their tokens. One that is not in the ledger gets its row
-    /// here, and loses it in `settle` when no fact of it was appended.
+    /// Locks purchases that facts will be appended to, and their tokens. An unknown purchase gets its row here, and
+    /// `computeAnswers` deletes it if no fact was appended.
     mutating func lock(forAppending facts: [PresentedFact], by customer: CustomerID? = nil) throws {
         guard connection.isConcurrent else { return }
-        let asked = customer.map { foreseen?.token(of: $0) ?? $0.appAccountToken }
+        let asked = customer.map { precomputed?.token(of: $0) ?? $0.appAccountToken }
         try lock(
             tokens: Set(facts.compactMap(\.row.token) + facts.compactMap(\.webPayment) + (asked.map { [$0] } ?? [])),
             entering: Set(facts.map(\.original)))
     }
 
-    /// Each statement locks the row where there is one, and does not write it. The database is asked once for all of them.
+    /// Locks rows without writing existing ones, in one round trip.
     private mutating func lock(tokens: Set<UUID>, entering purchases: Set<TransactionID>) throws {
         guard connection.isConcurrent else { return }
         let missing = tokens.subtracting(locked.tokens).map(\.wireText).sorted()
@@ -71,7 +71,7 @@ extension LedgerTransaction {
         locked.purchases.formUnion(purchases)
     }
 
-    /// Locks customers before anything of theirs is read to be changed.
+    /// Locks customers, before their data is read for a change.
     mutating func lock(customers: Set<CustomerID>) throws {
         guard connection.isConcurrent else { return }
         for customer in customers.subtracting(locked.customers).sorted() {
@@ -82,7 +82,7 @@ extension LedgerTransaction {
         locked.customers.formUnion(customers)
     }
 
-    /// Locks all that customers have and what waits for them, then the customers.
+    /// Locks all purchases that customers have or that wait for them, and then the customers.
     mutating func lock(holdingsOf names: [CustomerID], and more: Set<TransactionID> = []) throws {
         guard connection.isConcurrent else { return }
         let customers = Set(try names.map { try customer(named: $0) ?? $0 })
@@ -90,7 +90,7 @@ extension LedgerTransaction {
         try lock(tokens: Set(tokens + names.map(\.appAccountToken)))
         try lock(purchases: more.union(try holdings(of: customers, tokens)))
         try lock(customers: customers)
-        // Before they were locked, they may have got more.
+        // They may have got more before the lock.
         try lock(purchases: holdings(of: customers, tokens))
     }
 
@@ -114,19 +114,19 @@ extension LedgerTransaction {
             })
     }
 
-    /// The customer whom a name belongs to, locked; the name itself where there is none.
+    /// Locks and returns the customer of a name; the name itself if there is none.
     mutating func lockedCustomer(named name: CustomerID) throws -> CustomerID {
         guard connection.isConcurrent else { return try customer(named: name) ?? name }
         try lock(customers: [name])
         while let customer = try customer(named: name) {
             guard !locked.customers.contains(customer) else { return customer }
-            // Before the lock, that customer may have been merged into another.
+            // The customer may have been merged before the lock.
             try lock(customers: [customer])
         }
         return name
     }
 
-    /// Deletes the rows of tokens that are nothing any more but a name of somebody.
+    /// Deletes the rows of tokens that no customer, alias or waiting purchase has.
     mutating func deleteTokens(_ tokens: Set<UUID>) throws {
         guard connection.isConcurrent else { return }
         try lock(tokens: tokens)
@@ -144,7 +144,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// The tokens that facts about a purchase state, where their rows are to be deleted.
+    /// Returns the tokens in the facts of a purchase, if their rows are to be deleted.
     func statedTokens(of original: TransactionID) throws -> Set<UUID> {
         guard connection.isConcurrent else { return [] }
         return Set(
@@ -156,8 +156,7 @@ extension LedgerTransaction {
             ).compactMap { UUID(text: try $0["app_account_token"]) })
     }
 
-    /// Deletes the rows that were made for a lock alone: of purchases of which no fact was appended, and of tokens by which
-    /// no customer became known.
+    /// Deletes rows that were inserted for a lock only: purchases without a fact, and tokens without a customer.
     mutating func deleteUnused() throws {
         for original in unwritten.sorted() {
             try connection.perform(
@@ -170,8 +169,8 @@ extension LedgerTransaction {
 }
 
 extension PresentedFact {
-    /// The token that is locked for a payment on the web: which purchase a payment is of is read, and written only then. No
-    /// customer has a name with U+0000.
+    /// The lock of a web payment: the purchase of a payment is read first and written later. No customer name contains
+    /// U+0000.
     fileprivate var webPayment: UUID? {
         guard case .transaction(let fact) = content, fact.source == .web else { return nil }
         return CustomerID(unchecked: "\u{0}payment \(fact.id.rawValue)").appAccountToken
@@ -181,9 +180,9 @@ extension PresentedFact {
 /// The rows that a transaction has locked.
 struct LockedRows {
     var tokens: Set<UUID> = []
-    /// Tokens of no known customer or alias, with which no purchase waited.
+    /// Tokens without a customer, an alias or a waiting purchase.
     var newTokens: Set<UUID> = []
-    /// Tokens that a purchase waits with now.
+    /// Tokens that a purchase waits for now.
     var usedTokens: Set<UUID> = []
     var purchases: Set<TransactionID> = []
     var customers: Set<CustomerID> = []

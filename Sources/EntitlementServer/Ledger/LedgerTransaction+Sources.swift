@@ -5,21 +5,20 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// What stores signed, word for word, names persons. So it lies sealed (AES-256-GCM) under a key of its purchase; erasing a
-/// customer destroys the keys of their purchases, and what was sealed under them is noise from then on, in every copy of
-/// the row that anybody still has without the key.
+/// Signed sources contain personal data, so they are encrypted (AES-256-GCM) with a key per purchase. The erasure of a
+/// customer deletes the keys of its purchases, which makes every copy of the encrypted rows unreadable.
 extension LedgerTransaction {
     struct Sealed {
         let key: Int64
         let bytes: [UInt8]
     }
 
-    /// Seals a fact's source under the key of its purchase; makes the key, and the purchase, where there is none. `nil` when
-    /// the customer was erased: then nothing of the source is kept.
+    /// Encrypts a fact's source with the key of its purchase. Creates the key and the purchase if necessary. Returns
+    /// `nil` if the customer was erased: the source is not stored then.
     ///
     /// - Parameters:
-    ///   - awaited: the token of the purchase, if whoever bears it is to have it, whenever they come.
-    ///   - prepared: the source under a key of its own, which becomes the purchase's where it has none.
+    ///   - awaited: The token of the purchase, if the customer with this token gets the purchase when it becomes known.
+    ///   - prepared: The source encrypted with a new key, which becomes the key of a purchase without one.
     mutating func seal(
         _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?, awaiting awaited: UUID?,
         or prepared: SealedSource? = nil
@@ -40,7 +39,7 @@ extension LedgerTransaction {
         return sealed
     }
 
-    /// Keeps the key of a sealed source until it is destroyed.
+    /// Stores the key of an encrypted source.
     func keep(_ sealed: SealedSource) throws -> Sealed {
         let row = try connection.first(
             "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3) RETURNING id", values(.blob(sealed.key)))
@@ -50,13 +49,14 @@ extension LedgerTransaction {
         return Sealed(key: try row["id"], bytes: sealed.bytes)
     }
 
-    /// The key of this number; `nil` once it was destroyed.
+    /// Returns the key with this number; `nil` after its deletion.
     func key(_ id: Int64) throws -> AES256GCM? {
         try connection.first("SELECT key FROM data_key WHERE id = ?1", [.integer(id)])
             .map { try AES256GCM(key: try $0["key"]) }
     }
 
-    /// The source of a fact, from its columns data_key, digest, header and source_bytes; `nil` once it was erased.
+    /// Returns the source of a fact, from its columns data_key, digest, header and source_bytes; `nil` after an
+    /// erasure.
     func source(in row: SQLRow) throws -> [UInt8]? {
         let id: Int64? = try row["data_key"]
         guard let id, let key = try key(id) else { return nil }
@@ -66,7 +66,7 @@ extension LedgerTransaction {
     }
 }
 
-/// A source under a new key, which is not kept yet.
+/// A source encrypted with a new key that is not stored yet.
 struct SealedSource: Sendable {
     let key: [UInt8]
     let bytes: [UInt8]
@@ -78,7 +78,7 @@ struct SealedSource: Sendable {
 }
 
 extension FactFormat {
-    /// What a source says, as JSON: a JWS's second segment, everything else is JSON already.
+    /// Returns the JSON of a source: the second segment of a JWS, or the source itself.
     func payload(of source: [UInt8]) throws -> [UInt8] {
         guard self == .jws else { return source }
         let segments = source.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -90,8 +90,8 @@ extension FactFormat {
 }
 
 extension Ledger {
-    /// Gives facts of a ledger from before summaries theirs, and seals their sources. Does nothing to others; may be ended
-    /// at any point and goes on from there.
+    /// Adds summaries to facts of early versions, and encrypts their sources. It changes no other facts, and can be
+    /// interrupted.
     func sealOpenFacts() async throws {
         while try await sealSomeOpenFacts() {}
     }

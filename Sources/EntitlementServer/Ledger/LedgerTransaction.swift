@@ -3,36 +3,36 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// One transaction on one book: everything that happens between the first statement and the commit.
+/// One database transaction on one ledger.
 ///
-/// Collects the customers whose answer changes; `settle` computes those answers once, at the end.
+/// It collects the customers whose answers change; `computeAnswers` computes these answers once, at the end.
 struct LedgerTransaction {
     let connection: any SQLConnection
     let ledgerID: LedgerID
     let rules: AppRules
-    /// Of the rules; `nil` where one server alone has the database.
+    /// The epoch of the rules; `nil` if the database is not shared.
     let epoch: Int64?
     let now: Date
     var affected: Set<CustomerID> = []
-    /// Customers of whom nothing new is known, so that their answer changes by the passing of time alone.
+    /// Customers without new facts: only time changes their answers.
     var continuing: Set<CustomerID> = []
-    /// Customers that are none any more: merged into another one, or erased.
+    /// Customers that were merged or erased.
     var departed: Set<CustomerID> = []
-    /// How many facts were new, by kind.
+    /// The number of new facts, by kind.
     private(set) var appended: [String: Int] = [:]
-    /// Customers whose row is not written yet, because it is only whole with their answer, and the token of their purchases.
+    /// New customers, with their token. Their row is written at the end, with the answer.
     var newcomers: [CustomerID: UUID] = [:]
-    /// Every fact about the purchases of which nothing was known before this transaction.
+    /// The facts of purchases that were unknown before this transaction.
     private(set) var newPurchases: [TransactionID: [PresentedFact.Content]] = [:]
-    /// What was given to newcomers: all that they hold.
+    /// All purchases of the new customers.
     private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
-    /// Whom tokens belong to, as far as somebody asked since the customers changed last.
+    /// A cache of the customers that have tokens, valid until the customers change.
     var bearers: [UUID: Attribution.Bearer?] = [:]
-    /// What was worked out before for whoever presents here.
-    var foreseen: FirstPurchases?
-    /// Empty where transactions run one at a time.
+    /// The precomputed values of the presenting customer.
+    var precomputed: FirstPurchases?
+    /// The locked rows; empty if transactions run one at a time.
     var locked = LockedRows()
-    /// Purchases that have a row for the lock alone: nothing of them is in the book yet.
+    /// Purchases whose row exists for the lock only.
     var unwritten: Set<TransactionID> = []
 
     init(_ connection: any SQLConnection, ledgerID: LedgerID, rules: ActiveRules.Entry, now: Date) {
@@ -43,20 +43,20 @@ struct LedgerTransaction {
         self.now = now
     }
 
-    /// The two placeholders every statement begins with, `?1` and `?2`.
+    /// The values of `?1` and `?2`, with which each statement begins, and further ones.
     func values(_ more: SQLValue...) -> [SQLValue] {
         [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)] + more
     }
 
     // MARK: - Facts
 
-    /// What is kept of a purchase as a whole.
+    /// The row of a purchase.
     struct Purchase {
         let dataKey: Int64?
         let isErased: Bool
     }
 
-    /// `nil` for a purchase of which nothing is in the book: no fact, no claim, and so no holder.
+    /// Returns a purchase; `nil` if the ledger has no fact, claim or holder of it.
     func purchase(_ original: TransactionID) throws -> Purchase? {
         guard !unwritten.contains(original) else { return nil }
         return try connection.first(
@@ -67,7 +67,7 @@ struct LedgerTransaction {
         ).map { Purchase(dataKey: try $0["data_key"], isErased: try $0["is_erased"] as Int64 == 1) }
     }
 
-    /// Appends a fact unless the same one is there already, and notes who presents its purchase beside those who did.
+    /// Appends a fact unless it exists, and adds the claim of its presenter.
     mutating func append(_ fact: PresentedFact, claimedBy claimant: Claimant? = nil) throws {
         let row = fact.row
         let purchase = try claimant.map(\.purchase) ?? purchase(row.original)
@@ -90,20 +90,20 @@ struct LedgerTransaction {
     private static let insertionOfNew =
         "\(insertion) ON CONFLICT (app, environment, original_transaction_id, source, digest) DO NOTHING"
 
-    /// Writes a fact down; `false` for one that is there already.
+    /// Inserts a fact; `false` if it exists.
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        // One transaction at a time: to look costs less than to seal. Otherwise the insertion decides, since to look for
-        // what is not there makes a conflict with those who insert beside it; but a key is not made for nothing.
+        // One transaction at a time: looking first is cheaper than encrypting. Otherwise the insertion decides, because
+        // looking for a missing row conflicts with concurrent inserts. But no key is created in vain.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
             if let known = try known(row) {
-                try bringBack(row, known, presentedBy: claimant)
+                try restoreToken(row, known, presentedBy: claimant)
                 return false
             }
         }
         let header = try number(ofHeaderOf: fact)
-        // Who presents what bears their own token claims it for good.
+        // A customer that presents a purchase with its own token claims it for good.
         let kept = try keptToken(of: row, in: purchase, presentedBy: claimant)
         let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : kept
         let sealed = try seal(
@@ -115,12 +115,12 @@ struct LedgerTransaction {
             SQLValue(kept?.wireText), .integer(row.signedAt.milliseconds),
             .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
             SQLValue(sealed == nil ? nil : header))
-        // Of a purchase that is new, none is there: the count is not asked for.
+        // A new purchase has no other facts, so counting is skipped.
         if purchase == nil {
             try connection.perform(Self.insertion, columns)
         } else {
             guard try connection.execute(Self.insertionOfNew, columns) > 0 else {
-                if let known = try known(row) { try bringBack(row, known, presentedBy: claimant) }
+                if let known = try known(row) { try restoreToken(row, known, presentedBy: claimant) }
                 return false
             }
         }
@@ -134,9 +134,10 @@ struct LedgerTransaction {
         return true
     }
 
-    /// The token that a new fact keeps. Beside a source that is not kept, only the token of who presents it is. The token of
-    /// an erased customer is not kept in a purchase that was in the ledger before the erasure: who has it now would lose it
-    /// to the pseudonym. Where it was given by hand, the pseudonym's token takes its place, so that the gift still binds it.
+    /// Returns the token that a new fact stores. If the source is not stored, only the presenter's token is. In
+    /// purchases from before an erasure, the token of the erased customer is not stored, because the pseudonym would
+    /// get the purchase. If the purchase was transferred to that customer, the pseudonym's token replaces it, so that
+    /// the transfer remains valid.
     private func keptToken(
         of row: FactRow, in purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> UUID? {
@@ -157,7 +158,7 @@ struct LedgerTransaction {
         return begun.map { $0 > erased.at.milliseconds } ?? true ? token : nil
     }
 
-    /// The row of a fact that is there already, with its number and token.
+    /// Returns the row of an existing fact, with its number and token.
     private func known(_ row: FactRow) throws -> SQLRow? {
         try connection.first(
             """
@@ -166,9 +167,10 @@ struct LedgerTransaction {
             """, values(.text(row.original.rawValue), .text(row.source.rawValue), .blob(row.digest)))
     }
 
-    /// Gives a known fact its token again, which went with its customer, when that customer came back and presents it.
-    /// Otherwise a receipt about the purchase, which has no token, would take it from them.
-    private func bringBack(_ row: FactRow, _ known: SQLRow, presentedBy claimant: Claimant?) throws {
+    /// Restores the token of an existing fact, which was deleted with its customer, when that customer returns and
+    /// presents it. Without it, a receipt about the purchase, which has no token, would give the purchase to another
+    /// customer.
+    private func restoreToken(_ row: FactRow, _ known: SQLRow, presentedBy claimant: Claimant?) throws {
         guard let claimant, let token = row.token, self.token(of: claimant.asked) == token else { return }
         let stored: String? = try known["app_account_token"]
         guard stored != token.wireText else { return }
@@ -177,7 +179,7 @@ struct LedgerTransaction {
             [.integer(try known["sequence"]), .text(token.wireText)])
     }
 
-    /// Whether the transaction is known under another original transaction. Its units would count once for each.
+    /// Returns whether the transaction exists under another original transaction. Its units would count twice.
     func isOfAnotherPurchase(_ fact: TransactionFact) throws -> Bool {
         let transaction = SQLValue.text(fact.id.rawValue)
         if fact.id != fact.originalID {
@@ -197,10 +199,10 @@ struct LedgerTransaction {
 
     // MARK: - Whose a purchase is
 
-    /// A claim that was accepted, with the name its presenter was called by.
+    /// An accepted claim, with the name of its presenter.
     typealias StatedClaim = (presenter: CustomerID, claim: Attribution.Claim)
 
-    /// Who presents a purchase, by the name they were called by, and what was known of it before.
+    /// The presenter of a purchase, by the name in the request, and the earlier claims.
     struct Claimant {
         let asked: CustomerID
         let customer: CustomerID
@@ -216,54 +218,54 @@ struct LedgerTransaction {
             others: try purchase == nil ? [] : claims(of: original))
     }
 
-    /// Whether a transaction may not be presented by the claimant, because it is bound to somebody else or others keep it.
+    /// Returns whether the claimant may not present a transaction, because it is bound to another customer or others
+    /// keep it.
     mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token =
             try claimant.purchase == nil ? fact.appAccountToken : newestToken(of: fact.originalID, with: fact)
         let bearer = try token.flatMap { try customer(bearing: $0) }
         let isExcluded = Attribution.excludes(
             claimant.customer, as: claimant.asked, token: token,
-            claims: try withoutGiftsToErased(claimant.others).map(\.claim),
+            claims: try withoutTransfersToErased(claimant.others).map(\.claim),
             bearer: try bearer.flatMap { bearer in
-                // Who presents is not erased, and costs no question.
+                // The presenter is not erased, so this needs no query.
                 try bearer.customer != claimant.customer && isErased(bearer.customer) ? nil : bearer
             })
         if let isExcluded { return isExcluded }
-        // Where every claim is accepted, nobody needs to be asked.
+        // These modes accept all claims without a query.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
         let accepted = try Attribution.accepts(
-            claimant.customer, holders: try living(holders(of: fact.originalID)), mode: rules.transferMode,
+            claimant.customer, holders: try withoutErased(holders(of: fact.originalID)), mode: rules.transferMode,
             isActive: { try isActive(fact.originalID) })
         return !accepted
     }
 
-    /// Notes that a purchase was presented. Returns the claims on it with this one, `nil` when the claimant has it by their
-    /// own claim already.
+    /// Stores a claim. Returns all claims on the purchase, or `nil` if the claimant has it by an own claim already.
     private func claim(_ original: TransactionID, by claimant: Claimant) throws -> [StatedClaim]? {
         let asked = claimant.asked
         guard claimant.others.last?.presenter != asked else { return nil }
         let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
-        // A claim that was not shared took the place of those before it.
+        // A claim that is not shared replaces those before it.
         let joined = claimant.others[(claimant.others.lastIndex { $0.claim.kind != .shared } ?? 0)...]
         let isKnown = joined.contains { $0.presenter == asked && $0.claim.kind == .shared }
         guard kind == .presented || !isKnown else { return nil }
-        var others = try withoutGiftsToErased(claimant.others)
-        if others.count < claimant.others.count { try forgetGifts(claimant.others, except: others, of: original) }
+        var others = try withoutTransfersToErased(claimant.others)
+        if others.count < claimant.others.count { try deleteTransfers(claimant.others, except: others, of: original) }
         if kind == .shared { others = try withoutFirstSharers(others, for: asked, on: original) }
         try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
-        if kind == .presented { try forgetOvertaken(claimant, on: original) }
+        if kind == .presented { try deleteSupersededClaims(claimant, on: original) }
         let claim = Attribution.Claim(by: claimant.customer, as: asked, token: token(of: asked), kind)
         return others + [(asked, claim)]
     }
 
-    /// Claims without what was given by hand to customers who were erased since: it keeps a purchase with their pseudonym,
-    /// and keeps no customer from presenting it.
-    private func withoutGiftsToErased(_ claims: [StatedClaim]) throws -> [StatedClaim] {
+    /// Removes transfers to customers that were erased since. Such a transfer keeps the purchase with the pseudonym,
+    /// but does not keep other customers from presenting it.
+    private func withoutTransfersToErased(_ claims: [StatedClaim]) throws -> [StatedClaim] {
         guard claims.contains(where: { $0.claim.kind == .transferred }) else { return claims }
         return try claims.filter { try $0.claim.kind != .transferred || !isErased($0.claim.customer) }
     }
 
-    private func forgetGifts(
+    private func deleteTransfers(
         _ claims: [StatedClaim], except others: [StatedClaim], of original: TransactionID
     ) throws {
         let left = Set(others.filter { $0.claim.kind == .transferred }.map(\.presenter))
@@ -279,14 +281,14 @@ struct LedgerTransaction {
         }
     }
 
-    /// How many customers share a purchase at most: each new fact about it changes the answers of all of them.
+    /// The most customers that share a purchase: each new fact changes the answers of all of them.
     static var maximumSharers: Int { 100 }
 
-    /// Makes room for one more who shares a purchase: those who presented it first lose it. Returns the other claims.
+    /// Makes room for one more customer that shares a purchase: the first ones lose it. Returns the other claims.
     private func withoutFirstSharers(
         _ claims: [StatedClaim], for asked: CustomerID, on original: TransactionID
     ) throws -> [StatedClaim] {
-        // Each has one claim: an earlier one of the same presenter goes too.
+        // Each presenter has one claim: an earlier one of the same presenter is removed too.
         let shared = claims.filter { $0.claim.kind == .shared }.map(\.presenter)
         let leaving = Set(shared.dropLast(Self.maximumSharers - 1) + shared.filter { $0 == asked })
         for presenter in leaving {
@@ -301,11 +303,11 @@ struct LedgerTransaction {
         return claims.filter { $0.claim.kind != .shared || !leaving.contains($0.presenter) }
     }
 
-    /// Forgets the claims that a new one takes the place of. Otherwise two customers who present a purchase in turn would make
-    /// its claims grow without end, and each claim reads all others.
+    /// Deletes the claims that a new one supersedes. Otherwise the claims would grow without limit when two customers
+    /// present a purchase in turn, and each claim reads all others.
     ///
-    /// What was given by hand stays, and the last claim of each name that bears the purchase's token: they bind it.
-    private func forgetOvertaken(_ claimant: Claimant, on original: TransactionID) throws {
+    /// Transfers remain, and so does the last claim of each name with the purchase's token: they bind the purchase.
+    private func deleteSupersededClaims(_ claimant: Claimant, on original: TransactionID) throws {
         guard !claimant.others.isEmpty else { return }
         let token = try newestToken(of: original)
         var known: Set<CustomerID> = []
@@ -323,7 +325,7 @@ struct LedgerTransaction {
         }
     }
 
-    /// Gives a purchase to `customer`, whoever presented it or will.
+    /// Transfers a purchase to `customer`, independent of past and future claims.
     mutating func transfer(_ original: TransactionID, to customer: CustomerID) throws {
         try add(.transferred, on: original, by: customer, isErased: try purchase(original)?.isErased ?? false)
         try attribute(original)
@@ -340,7 +342,7 @@ struct LedgerTransaction {
             values(
                 .text(original.rawValue), .text(customer.rawValue), .text(kind.rawValue), .integer(now.milliseconds)))
         guard isErased else { return }
-        // What is claimed again after its customer was erased is somebody's again, and so are its next facts.
+        // A purchase that is claimed after its customer's erasure stores its next facts again.
         try connection.perform(
             """
             UPDATE purchase SET is_erased = 2
@@ -348,15 +350,15 @@ struct LedgerTransaction {
             """, values(.text(original.rawValue)))
     }
 
-    /// Whose a purchase is by its claims and its token, the one the store stated last.
+    /// Returns the customers of a purchase by its claims and its newest token.
     func attributed(_ original: TransactionID) throws -> [CustomerID] {
         let token = try newestToken(of: original)
         return Attribution.holders(
             token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(bearer(of:)))
     }
 
-    /// The token whose customer a purchase waits for: `nil` where a claim of that customer binds it, or a transfer by hand,
-    /// and where that customer was erased.
+    /// Returns the token that a purchase waits for; `nil` if a claim of that token's customer or a transfer binds the
+    /// purchase, or if that customer was erased.
     func awaitedToken(of original: TransactionID) throws -> UUID? {
         guard let token = try newestToken(of: original) else { return nil }
         guard Attribution.bound(token: token, claims: try claims(of: original).map(\.claim), bearer: nil) == nil,
@@ -365,9 +367,9 @@ struct LedgerTransaction {
         return token
     }
 
-    /// Decides anew whose a purchase is, by its `claims` where they are known. Returns its holders.
+    /// Determines the holders of a purchase from its claims, stores and returns them.
     ///
-    /// - Parameter first: the one fact about the purchase, where there was none before this.
+    /// - Parameter first: The only fact of the purchase, if it is new.
     @discardableResult
     mutating func attribute(
         _ original: TransactionID, by claims: [StatedClaim]? = nil, first: FactRow? = nil
@@ -378,7 +380,7 @@ struct LedgerTransaction {
         let after = Attribution.holders(
             token: token, claims: claims.map(\.claim), bearer: try token.flatMap { try customer(bearing: $0) })
         if let token, first == nil {
-            // Once somebody claims it under that token, or is given it, it no longer matters who bears the token.
+            // A claim with that token, or a transfer, binds the purchase: later customers with the token do not matter.
             let isAwaited = Attribution.bound(token: token, claims: claims.map(\.claim), bearer: nil) == nil
             try connection.perform(
                 """
@@ -415,8 +417,8 @@ struct LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
-    /// Without those who were erased: what they leave behind keeps nobody else out.
-    func living(_ customers: [CustomerID]) throws -> [CustomerID] {
+    /// Removes erased customers, which keep no other customer out.
+    func withoutErased(_ customers: [CustomerID]) throws -> [CustomerID] {
         try customers.filter { customer in
             try connection.first(
                 """
@@ -426,7 +428,7 @@ struct LedgerTransaction {
         }
     }
 
-    /// The accepted claims on a purchase, oldest first.
+    /// Returns the accepted claims on a purchase, oldest first.
     func claims(of original: TransactionID) throws -> [StatedClaim] {
         try connection.query(
             """
@@ -446,7 +448,7 @@ struct LedgerTransaction {
         }
     }
 
-    /// The token the store stated last for any transaction of the purchase, or for one that is presented now.
+    /// Returns the newest token that the store stated for the purchase, including a transaction that is presented now.
     private func newestToken(of original: TransactionID, with presented: TransactionFact? = nil) throws -> UUID? {
         var newest: (signedAt: Int64, digest: [UInt8], token: String)?
         if let presented, let token = presented.appAccountToken {
@@ -468,7 +470,7 @@ struct LedgerTransaction {
         return newest.flatMap { UUID(text: $0.token) }
     }
 
-    /// Whether a purchase gives access to anything now.
+    /// Returns whether a purchase gives access now.
     private func isActive(_ original: TransactionID) throws -> Bool {
         var state = CustomerState()
         try fold(original, into: &state)
@@ -476,7 +478,7 @@ struct LedgerTransaction {
             where: \.isActive)
     }
 
-    /// Folds all that was said about a purchase.
+    /// Applies all facts of a purchase to a state.
     func fold(_ original: TransactionID, into state: inout CustomerState) throws {
         try connection.each(
             """
@@ -487,7 +489,7 @@ struct LedgerTransaction {
     }
 }
 
-/// What an app decided about its customers.
+/// The configured rules of an app: features, credits and transfer mode.
 struct AppRules: Sendable {
     var reducer = EntitlementReducer()
     var transferMode = TransferMode.transfer
@@ -499,7 +501,7 @@ struct AppRules: Sendable {
 }
 
 extension UUID {
-    /// As the App Store writes UUIDs.
+    /// The UUID in the spelling of the App Store.
     var wireText: String {
         withUnsafeBytes(of: uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in

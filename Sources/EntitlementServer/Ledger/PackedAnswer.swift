@@ -1,18 +1,19 @@
 import Foundation
 import StoreModel
 
-/// An answer and whose it is, as one piece of memory.
+/// An answer and its customer in one block of memory.
 ///
-/// Of a million answers none is near a processor, and a read waits for each piece it looks at: as values with names, tag
-/// and bytes of their own they were five. So this refers to nothing, and what is asked for is copied out of it.
+/// Among a million answers none is in the processor's cache, and a read waits for each block. As separate values with
+/// names, tag and bytes an answer would have five blocks. So this one has no references, and a read copies the part
+/// that it needs.
 ///
-/// Sendable: its memory is never written again once it is made.
+/// It is `Sendable` because its memory is never written after its creation.
 struct PackedAnswer: @unchecked Sendable {
     private struct Head {
         let revision: Int64
         let validFrom: Date
         let validUntil: Date?
-        /// How many bytes each part has: customer, app, environment, tag, answer, which lie behind one another.
+        /// The lengths of the parts in bytes, in the order of the parts: customer, app, environment, tag, answer.
         let counts: (customer: Int32, app: Int32, environment: Int32, tag: Int32, answer: Int32)
     }
 
@@ -56,14 +57,14 @@ struct PackedAnswer: @unchecked Sendable {
         }
     }
 
-    /// Whether the next `count` bytes are this text.
+    /// Returns whether the next `count` bytes are this string.
     private static func skip(_ text: String, _ count: Int32, _ next: inout UnsafePointer<UInt8>) -> Bool {
         defer { next += Int(count) }
         var text = text
         return text.withUTF8 { $0.elementsEqual(UnsafeBufferPointer(start: next, count: Int(count))) }
     }
 
-    /// How many bytes are sent.
+    /// The length of the answer in bytes.
     var count: Int { Int(memory.header.counts.answer) }
 
     var answer: StoredAnswer {
@@ -78,7 +79,7 @@ struct PackedAnswer: @unchecked Sendable {
         }
     }
 
-    /// Whether `answer` of the same customer was computed after this one.
+    /// Returns whether `answer` of the same customer is newer.
     func isOlder(than answer: StoredAnswer) -> Bool {
         (memory.header.revision, memory.header.validFrom) < (answer.revision, answer.validFrom)
     }

@@ -3,28 +3,28 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What a restored backup must not undo: the keys that were made and revoked, and the customers who were erased, since the
-/// backup was made. Read from the ledger that is replaced, and applied to the copy that replaces it.
+/// The changes since a backup that its restore must not undo: created and revoked keys, and erased customers. They are
+/// read from the replaced ledger and applied to the copy that replaces it.
 ///
 ///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment in
 ///         changes = try await amendment?.apply(to: copy, at: Date())
 ///     }
 package struct RestoreAmendment: Sendable {
-    /// What a restored backup would otherwise have undone.
+    /// The result of an amendment.
     package struct Changes: Sendable {
         /// Keys that the backup does not have.
         package fileprivate(set) var added: [APIKeys.Entry] = []
         /// Keys that are valid in the backup.
         package fileprivate(set) var revoked: [APIKeys.Entry] = []
-        /// How many customers of the backup are erased in it now.
+        /// The number of customers that were erased from the backup.
         package fileprivate(set) var erasedCustomers = 0
-        /// How many erasures since the backup could not be repeated: earlier versions kept no digests of names.
+        /// The number of erasures that could not be repeated, because earlier versions stored no digests of names.
         package fileprivate(set) var unknownErasures = 0
-        /// Whether the ledger that was read is not the one of the backup: it was founded anew, or belongs to another
-        /// server. It does not know what happened since the backup.
+        /// Whether the replaced ledger is a different one than the backup's: it was created anew, or belongs to another
+        /// server. It has no record of what happened since the backup.
         package fileprivate(set) var isOfAnotherLedger = false
-        /// Whether the ledger that was read does not know all that happened since the backup: it is an older state of the
-        /// same ledger, it was restored over one that was lost, or it is damaged.
+        /// Whether the replaced ledger lacks changes since the backup: it is an older state of the same ledger, it was
+        /// restored over a lost one, or it is damaged.
         package fileprivate(set) var isIncomplete = false
 
         package init() {}
@@ -43,13 +43,13 @@ package struct RestoreAmendment: Sendable {
         let entry: APIKeys.Entry
     }
 
-    /// A customer who was erased.
+    /// An erased customer.
     private struct Erased: Hashable {
         let ledgerID: LedgerID
         let pseudonym: CustomerID
     }
 
-    /// Of an event what two states of a ledger are compared by.
+    /// The parts of an event that two states of a ledger are compared by.
     private struct NumberedEvent: Sendable {
         let sequence: Int64
         let hash: Int
@@ -79,18 +79,18 @@ package struct RestoreAmendment: Sendable {
     private let erased: Set<Erased>
     private let lastEvent: Int64
     private let lastHorizon: Int64
-    /// The last event that is still there of before the last restore that gave ids beyond a time.
+    /// The last event from before the last restore that skipped ids.
     private let lastBefore: Int64
     private let events: [NumberedEvent]
     private let ledgerIDs: [LedgerID]
     private let isWhole: Bool
 
-    /// Whether customers were erased from the ledger that was read.
+    /// Whether customers were erased from the replaced ledger.
     package var hasErasures: Bool { !erased.isEmpty }
 
-    /// Of a ledger that has every migration.
+    /// Reads a migrated ledger.
     ///
-    /// - Parameter isWhole: whether nothing in the file of the ledger is damaged.
+    /// - Parameter isWhole: Whether the file of the ledger is undamaged.
     package init(of connection: any SQLConnection, isWhole: Bool = true) throws {
         self.isWhole = isWhole
         apps = try connection.query("SELECT * FROM app").map { row in
@@ -112,9 +112,9 @@ package struct RestoreAmendment: Sendable {
         ledgerIDs = try Self.ledgerIDs(connection)
     }
 
-    /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
+    /// Amends a backup, after its migrations. Keys that only the backup has remain unchanged.
     ///
-    /// - Parameter now: the real time. Events get ids beyond it where the ledger that was read is another one.
+    /// - Parameter now: The real time. Events get ids beyond it if the replaced ledger is a different one.
     package func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
         try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
@@ -124,10 +124,10 @@ package struct RestoreAmendment: Sendable {
         let (changes, hasForgotten) = try await database.write { connection in
             var changes = Changes()
             changes.isOfAnotherLedger = try !isOfLedger(connection)
-            changes.isIncomplete = try !isWhole || !knowsWhatFollowed(connection)
+            changes.isIncomplete = try !isWhole || !hasAllChanges(connection)
             let isUnknown = changes.isOfAnotherLedger || changes.isIncomplete
             let last = isUnknown ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
-            // First, so that no event of an erasure gets an id that another event had.
+            // First, so that no event of an erasure reuses an id.
             try Self.skipEvents(after: last, of: ledgerIDs, connection)
             try mergeKeys(connection, &changes)
             let hasForgotten = try repeatErasures(connection, &changes)
@@ -137,8 +137,8 @@ package struct RestoreAmendment: Sendable {
         return changes
     }
 
-    /// Whether the ledger that was read and this backup were founded as one. Each app gets a random secret when it is
-    /// first served, which does not change. Backups of the first version have none, only the time.
+    /// Returns whether the replaced ledger and this backup have the same origin. Each app gets a random secret when it
+    /// is first served, which does not change. Backups of the first version have only the time.
     private func isOfLedger(_ backup: any SQLConnection) throws -> Bool {
         return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
             let name = ExactString(try row["bundle_id"])
@@ -148,13 +148,13 @@ package struct RestoreAmendment: Sendable {
         }
     }
 
-    /// Whether the ledger that was read knows everything that happened since the backup.
+    /// Returns whether the replaced ledger has all changes since the backup.
     ///
-    /// It is an older one if the backup has an event, a key, a revocation or an erasure that it has not. A ledger that was
-    /// restored while that was unknown gave its next event an id beyond the time of then. A backup without such an id was
-    /// made before, and is unknown to it unless it has no later event than the backup that was restored then. And if it has
-    /// another event under an id of the backup, it went on from an older state.
-    private func knowsWhatFollowed(_ backup: any SQLConnection) throws -> Bool {
+    /// It is an older one if it lacks an event, key, revocation or erasure of the backup. A ledger that was restored
+    /// while that was unknown gave its next event an id beyond the time of the restore. A backup without such an id was
+    /// made before. Its changes are unknown unless it has no later event than the backup that was restored then. If an
+    /// id of the backup belongs to another event in the ledger, the ledger continued from an older state.
+    private func hasAllChanges(_ backup: any SQLConnection) throws -> Bool {
         let last = try Self.lastEvent(backup)
         if last > lastEvent { return false }
         if lastEvent >= Self.firstAssumedEvent, last < max(Self.firstAssumedEvent, lastHorizon), last > lastBefore {
@@ -180,13 +180,13 @@ package struct RestoreAmendment: Sendable {
 
     // MARK: - Events
 
-    /// The least id that `assumedLastEvent` gives: milliseconds of 2001. No ledger has that many events.
+    /// The least result of `assumedLastEvent`: milliseconds in 2001. No ledger has that many events.
     private static let firstAssumedEvent: Int64 = 1_000_000_000_000
 
-    /// Prepares a backup, after its migrations, for the place of a ledger that cannot be read: events of the two must not
-    /// have the same ids.
+    /// Prepares a backup, after its migrations, to replace a ledger that cannot be read: the events of both must not
+    /// share ids.
     ///
-    /// - Parameter now: the real time. Events get ids beyond it, in milliseconds since 1970.
+    /// - Parameter now: The real time. Events get ids beyond it, in milliseconds since 1970.
     package static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
         try database.migrate(Schema.migrations(for: database.dialect))
         try await database.write { connection in
@@ -194,11 +194,11 @@ package struct RestoreAmendment: Sendable {
         }
     }
 
-    /// An id that no event has got by now, where it is unknown which ones were given out: milliseconds since 1970. A ledger
-    /// gets far fewer events than one in a millisecond, also after an earlier restore of this kind.
+    /// Returns an unused event id if the used ones are unknown: milliseconds since 1970. A ledger has far fewer events
+    /// than one per millisecond, also after an earlier restore of this kind.
     private static func assumedLastEvent(at now: Date) -> Int64 { now.milliseconds }
 
-    /// The id that the last event got, even if that event was thrown away.
+    /// Returns the id of the last event, even if that event was deleted.
     private static func lastEvent(_ connection: any SQLConnection) throws -> Int64 {
         let row = try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
         return try row?["seq"] ?? 0
@@ -212,8 +212,8 @@ package struct RestoreAmendment: Sendable {
         }
     }
 
-    /// Gives the next event an id beyond `last`, and marks all before it as thrown away, so that streams which name a lost
-    /// one learn of it. Changes nothing where no event was lost.
+    /// Makes the next event id follow `last`, and marks all earlier events as deleted, so that streams which continue
+    /// after a lost event are notified. Changes nothing if no event was lost.
     private static func skipEvents(after last: Int64, of ledgerIDs: [LedgerID], _ connection: any SQLConnection) throws
     {
         let present = try lastEvent(connection)
@@ -291,7 +291,7 @@ package struct RestoreAmendment: Sendable {
             })
     }
 
-    /// Erases from the backup who was erased since it was made. Returns whether anything was taken out of it.
+    /// Erases from the backup the customers that were erased since it was made. Returns whether any data was removed.
     private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws -> Bool {
         let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
         let since = erasedNames.filter { !before.contains($0) }
@@ -304,13 +304,13 @@ package struct RestoreAmendment: Sendable {
                 try Self.erase(customer, as: name, connection)
                 changes.erasedCustomers += 1
             }
-            // A purchase that waits for a customer whom the backup does not know.
+            // A purchase can wait for a customer that the backup does not have.
             for (token, name) in try index.tokens(in: ledgerID, connection) {
                 var transaction = LedgerTransaction(
                     connection, ledgerID: ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
                 guard try transaction.bearer(of: token) == nil else { continue }
                 let customer = try transaction.register(CustomerID(unchecked: token.wireText))
-                // Who had it by a claim has it no more. The server computes their answers anew.
+                // Other holders by a claim lose the purchase. The server recomputes their answers.
                 for other in transaction.affected where other != customer {
                     try connection.execute(
                         "UPDATE customer SET valid_until = 0 WHERE app = ?1 AND environment = ?2 AND id = ?3",
@@ -319,7 +319,7 @@ package struct RestoreAmendment: Sendable {
                 try Self.erase(customer, as: name, connection)
                 changes.erasedCustomers += 1
             }
-            for customer in try index.askers(in: ledgerID, connection) {
+            for customer in try index.requesters(in: ledgerID, connection) {
                 forgotten += try IdempotentRequest.forget(customer, of: ledgerID, connection)
             }
             for name in names { try name.keep(connection) }
@@ -332,7 +332,7 @@ package struct RestoreAmendment: Sendable {
         var transaction = LedgerTransaction(
             connection, ledgerID: name.ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
         _ = try transaction.erase(customer, leaving: pseudonym)
-        // The answer names the customer. The server computes it anew when it is asked for.
+        // The answer contains the customer. The server recomputes it on demand.
         try connection.execute(
             """
             UPDATE customer SET answer = ?4, etag = '', content_digest = ?4, valid_from = 0, valid_until = 0
@@ -340,7 +340,8 @@ package struct RestoreAmendment: Sendable {
             """, transaction.values(.text(pseudonym.rawValue), .blob([])))
     }
 
-    /// The pseudonym, or one that begins so: two customers of a backup may have become one before they were erased.
+    /// Returns the pseudonym, or one with a suffix if it is used: two customers of a backup may have been merged before
+    /// their erasure.
     private static func unused(
         _ pseudonym: CustomerID, in ledgerID: LedgerID, _ connection: any SQLConnection
     ) throws -> CustomerID {
@@ -356,7 +357,7 @@ package struct RestoreAmendment: Sendable {
     }
 }
 
-/// Names by which customers were erased, found again by their digests.
+/// The names of erased customers, found by their digests.
 private struct ErasedNames {
     private let bySalt: [[UInt8]: [[UInt8]: ErasedName]]
 
@@ -373,7 +374,7 @@ private struct ErasedNames {
         return nil
     }
 
-    /// The customers who have one of the names, each once.
+    /// Returns the customers with one of the names, each once.
     func customers(of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [(CustomerID, ErasedName)] {
         var found: [CustomerID: ErasedName] = [:]
         for names in [
@@ -388,7 +389,7 @@ private struct ErasedNames {
         return found.sorted { $0.key < $1.key }
     }
 
-    /// The tokens of facts that an erased customer had.
+    /// Returns the tokens of facts that an erased customer had.
     func tokens(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [(UUID, ErasedName)] {
         var found: [(UUID, ErasedName)] = []
         try connection.each(
@@ -403,8 +404,8 @@ private struct ErasedNames {
         return found
     }
 
-    /// The names under which answers are kept.
-    func askers(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [CustomerID] {
+    /// Returns the names for which answers are stored.
+    func requesters(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [CustomerID] {
         var found: [CustomerID] = []
         try connection.each(
             """

@@ -1,9 +1,9 @@
 import SQLStorage
 
 extension Schema {
-    /// Customers with aliases, several holders of a purchase, sealed source bytes, credits, promotions and events.
+    /// Customers with aliases, several holders of a purchase, encrypted sources, credits, promotions and events.
     ///
-    /// Facts of before have no summary and lie open; the ledger gives them one and seals them when it is opened next.
+    /// Earlier facts have no summary and are not encrypted; that is done when the ledger is opened next.
     static let customers = SQLMigration(
         "0002 customers",
         [
@@ -138,7 +138,7 @@ extension Schema {
             """
         ])
 
-    /// The kinds of a claim one by one: for a list of three SQLite makes a table, for each row that is written.
+    /// Compares the kinds of a claim one by one: for an `IN` list, SQLite would build a table for each inserted row.
     static let claims = SQLMigration(
         "0006 claims",
         [
@@ -161,8 +161,8 @@ extension Schema {
             """
         ])
 
-    /// Fewer places for each purchase that is written: what is looked for by its purchase lies with it. A digest has no
-    /// index of its own, since the same fact is of the same purchase; and what belongs to a purchase is of its app.
+    /// Fewer index writes per purchase: rows are clustered by purchase. A digest needs no index, since equal facts are
+    /// of the same purchase, and rows of a purchase need no reference to its app.
     static let places = SQLMigration(
         "0007 places",
         [

@@ -1,10 +1,10 @@
 import SQLStorage
 
 extension Schema {
-    /// The tables as they are on PostgreSQL, which begins with this step: what SQLite has after `0016 status statusPoller`.
+    /// The baseline of PostgreSQL: the tables that SQLite has after the migration "0016 status pulls".
     ///
-    /// Strings compare by bytes, as on SQLite. Two tables exist only here: `token`, see `LedgerTransaction.lock(tokens:)`,
-    /// and `feed`, see `FeedSequencer`.
+    /// Strings compare by bytes, as on SQLite. Two tables exist only here: `token`, see
+    /// `LedgerTransaction.lock(tokens:)`, and `feed`, see `FeedSequencer`.
     static let baseline = SQLMigration(
         "0016 baseline",
         [
@@ -370,10 +370,11 @@ extension Schema {
             """
         ])
 
-    /// The database refuses a step that a running server does not bear, see `SQLMigration.minimumProgram`.
+    /// Makes the database refuse a migration that a running server does not support, see `SQLMigration.minimumProgram`.
     ///
-    /// A server first says which steps it knows, and then looks which ones there are (`ServerRegistry`). The lock makes a step
-    /// wait for a server that says so, and the server for the step. Numbers make names of steps comparable.
+    /// A server first registers its newest migration, and then reads the applied ones (`ServerRegistry`). The lock
+    /// makes a migration wait for a registering server and the server for the migration. Names of migrations compare by
+    /// number.
     static let programs = SQLMigration(
         "0016 programs",
         [

@@ -1,11 +1,11 @@
 import Foundation
 import SQLStorage
 
-/// The tables, as a list that only grows at its end. Instants are milliseconds since 1970; identifiers are texts as the
-/// wire spells them; every table is keyed by app and environment, but for what belongs to an app as a whole.
+/// The migrations of the ledger. New ones are only appended. Dates are milliseconds since 1970, identifiers are strings
+/// in their wire format, and tables are keyed by app and environment, except those of a whole app.
 enum Schema {
-    /// The steps of a dialect. Those of SQLite begin with the first ledger, those of PostgreSQL with one baseline. A step
-    /// after these has a text for both.
+    /// Returns the migrations of a dialect. SQLite has all since the first ledger, PostgreSQL begins with a baseline.
+    /// Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
         dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests] : history
     }
@@ -137,18 +137,18 @@ enum Schema {
 }
 
 extension Date {
-    /// As the ledger keeps instants.
+    /// The date as the ledger stores it.
     var milliseconds: Int64 { Self.clamped((timeIntervalSince1970 * 1000).rounded()) }
 
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-    /// The millisecond this instant lies in: stores date to the millisecond, so nothing is decided more finely. An instant
-    /// that is a millisecond but for the error of a binary fraction counts as that millisecond.
+    /// The millisecond of this date, which is the precision of the stores. A date that is a millisecond except for the
+    /// error of a binary fraction counts as that millisecond.
     var wholeMillisecond: Date {
         Date(milliseconds: Self.clamped((timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
     }
 
-    /// The nearest integer that has a place in 64 bits. A column can hold an instant that a `Date` rounds beyond them.
+    /// Converts to the nearest 64-bit integer. A `Date` can round a stored value beyond the range.
     private static func clamped(_ milliseconds: Double) -> Int64 {
         Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
     }

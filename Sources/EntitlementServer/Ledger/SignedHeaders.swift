@@ -1,18 +1,17 @@
 import Primitives
 import SQLStorage
 
-/// The headers of what stores signed. A header names the certificates, is most of the text, says nothing about anybody and
-/// is the same in thousands of them; so each is kept once, and the sources of facts without it.
+/// The JWS headers of signed sources. A header has the certificates, which make up most of a source, and thousands of
+/// sources share it. It contains no personal data. So each header is stored once, apart from the sources.
 struct SignedHeaders: Sendable {
     private let database: any SQLDatabase
-    /// Those that are in the ledger for good. A header that a transaction has only just written may be undone with it. A few,
-    /// which are compared faster than one is hashed.
+    /// Committed headers. A header of the current transaction may still be rolled back. There are so few that comparing
+    /// them is faster than hashing one.
     private let committed = Locked<[(bytes: [UInt8], number: Int64)]>([])
 
     init(database: any SQLDatabase) { self.database = database }
 
-    /// The facts, with the number of their header where the ledger has it. To be asked before a transaction, so that the
-    /// transaction need not look.
+    /// Returns the facts with the numbers of known headers, so that the transaction need not look these up.
     func numbered(_ facts: [PresentedFact]) throws -> [PresentedFact] {
         try facts.map { fact in
             guard let header = fact.header else { return fact }
@@ -29,8 +28,8 @@ struct SignedHeaders: Sendable {
         return number
     }
 
-    /// There are as many headers as the stores have certificates to sign with: a few. A row whose bytes were changed does not
-    /// count.
+    /// Returns the number of a header. There are only as many as the stores have certificates: a few. Damaged rows do
+    /// not count.
     static func number(of header: [UInt8], in connection: any SQLConnection) throws -> Int64? {
         let row = try connection.first(
             "SELECT number, bytes FROM signed_header WHERE digest = ?1", [.blob(SHA256.hash(header))])
@@ -40,14 +39,14 @@ struct SignedHeaders: Sendable {
 }
 
 extension LedgerTransaction {
-    /// The number of the header of a fact's source, if it has one; the header is kept from now on.
+    /// Returns the number of the header of a fact's source, if it has one, and stores a new header.
     func number(ofHeaderOf fact: PresentedFact) throws -> Int64? {
         try fact.headerNumber ?? fact.header.map { try number(of: Array($0)) }
     }
 
     private func number(of header: [UInt8]) throws -> Int64 {
         if let known = try SignedHeaders.number(of: header, in: connection) { return known }
-        // Another transaction was first, or the bytes were changed: then these are the right ones.
+        // Another transaction stored it first, or its row was damaged: these bytes replace it.
         let row = try connection.first(
             """
             INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2)
@@ -59,7 +58,7 @@ extension LedgerTransaction {
         return try row["number"]
     }
 
-    /// The bytes of the header of this number. Throws `internalInconsistency` where they do not have their digest.
+    /// Returns the header with this number. Throws `internalInconsistency` if its bytes are damaged.
     func header(_ number: Int64) throws -> [UInt8] {
         let row = try connection.first("SELECT bytes, digest FROM signed_header WHERE number = ?1", [.integer(number)])
         guard let row else {
@@ -74,7 +73,7 @@ extension LedgerTransaction {
 }
 
 extension Schema {
-    /// Headers apart from sources, and no entries in an index for what a row does not have.
+    /// Stores headers apart from sources, and removes index entries of empty columns.
     static let headers = SQLMigration(
         "0005 headers",
         [

@@ -3,14 +3,13 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A copy of the database that follows it a moment behind, and can be read while the database itself cannot.
+/// A replica of the database that can be read if the database is unreachable.
 ///
-/// How far it is behind is seen in the rows by which servers say that they are there: each is dated by the clock of the
-/// database that was written.
+/// Its lag follows from the heartbeats of the servers, which have the time of the primary's clock.
 final class Standby: Sendable {
-    /// How often is looked how far the copy is behind, in seconds.
+    /// The interval of lag measurements, in seconds.
     static let pause: TimeInterval = 0.5
-    /// After how many seconds without a look nothing is known any more.
+    /// The time after a measurement for which its result is used.
     private static let memory = Duration.seconds(3)
 
     let database: any SQLDatabase
@@ -18,14 +17,14 @@ final class Standby: Sendable {
     private let clock: MonotonicClock
     private let seen = Locked<(seconds: Double, at: ContinuousClock.Instant)?>(nil)
 
-    /// - Parameter limit: by how many seconds the copy may be behind to be read.
+    /// - Parameter limit: The greatest lag in seconds at which the standby is read.
     init(_ database: any SQLDatabase, limit: TimeInterval, clock: MonotonicClock) {
         self.database = database
         self.limit = limit
         self.clock = clock
     }
 
-    /// Looks how far the copy is behind.
+    /// Measures the lag.
     func update() async throws {
         do {
             let row = try await database.lookup(
@@ -41,7 +40,7 @@ final class Standby: Sendable {
         }
     }
 
-    /// By how many seconds the copy is behind at most; `nil` where that is unknown or too much.
+    /// The greatest possible lag in seconds; `nil` if it is unknown or above the limit.
     var staleness: Double? {
         guard let seen = seen.withLock(\.self) else { return nil }
         let since = clock.now - seen.at
@@ -52,17 +51,17 @@ final class Standby: Sendable {
 }
 
 extension Ledger {
-    /// An answer, and by how many seconds it may be behind.
+    /// An answer with its possible staleness.
     struct Found: Sendable {
         let answer: StoredAnswer
-        /// `nil` for an answer of the database itself.
+        /// The staleness in seconds; `nil` for an answer of the database itself.
         var staleness: Double?
     }
 
-    /// The answer of a customer in a database that servers share: one look-up of one row as a rule, which holds no thread.
+    /// Returns a customer's answer in a shared database: usually one query of one row, which blocks no thread.
     ///
-    /// - Parameter revision: the copy is asked first, and its answer is taken when it has this revision or a later one. With
-    ///   `nil` the copy is asked only when the database cannot be.
+    /// - Parameter revision: If given, the standby is read first, and its answer is used if it has at least this
+    ///   revision. With `nil` the standby is read only if the database is unreachable.
     func find(_ key: CustomerKey, atLeast revision: Int64?) async throws -> Found {
         if let revision, let found = try? await findInCopy(key, atLeast: revision) { return found }
         do {
@@ -81,7 +80,7 @@ extension Ledger {
         return Found(answer: answer, staleness: staleness)
     }
 
-    /// An answer that can be given without writing; `nil` where there is none.
+    /// Returns a stored answer that is valid without writing; `nil` if there is none.
     private func storedAnswer(for key: CustomerKey, in database: any SQLDatabase) async throws -> StoredAnswer? {
         let row = try await database.lookup(
             StoredAnswer.sharedQuery, key.ledgerID.values + [.text(key.customer.rawValue)])

@@ -30,7 +30,8 @@ final class Counter: Sendable {
     }
 }
 
-/// What became of the requests to one endpoint, and how long they took. Counting one takes a lock of its own and no memory.
+/// What became of the requests to one endpoint, and how long they took. Counting one takes a lock of its own and no
+/// memory.
 final class EndpointMetrics: Sendable {
     /// Upper bounds in nanoseconds; a read takes tens of microseconds, a durable write milliseconds.
     private static let bounds: [UInt64] = [

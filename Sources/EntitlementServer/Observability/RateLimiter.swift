@@ -8,10 +8,10 @@ public struct RateLimit: Hashable, Sendable {
     public var perSecond: Double
     public var burst: Int
 
-    /// The default for one customer: 50 requests a second after 1000 at once. An app asks a few times when it is opened and
-    /// once for every hundred purchases that it restores, so no person comes near it. A server answers hundreds of times
-    /// as many, so no single device in a loop keeps it from the others. Each name of a customer counts for itself. A
-    /// request to judge a receipt names no customer: it counts for the receipt.
+    /// The default for one customer: 50 requests a second after 1000 at once. An app asks a few times when it is opened
+    /// and once for every hundred purchases that it restores, so no person comes near it. A server answers hundreds of
+    /// times as many, so no single device in a loop keeps it from the others. Each name of a customer counts for
+    /// itself. A request to judge a receipt names no customer: it counts for the receipt.
     public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
     /// The least rate, about one request a day. No client waits longer, and `1 / perSecond` stays a finite number.
@@ -31,8 +31,8 @@ public struct RateLimit: Hashable, Sendable {
         }
     }
 
-    /// Takes a token from a bucket that is full again at `fullAgain`, in seconds of a monotonic clock. Returns after how
-    /// many seconds there is a token, if there is none at `now`.
+    /// Takes a token from a bucket that is full again at `fullAgain`, in seconds of a monotonic clock. Returns after
+    /// how many seconds there is a token, if there is none at `now`.
     fileprivate func take(from fullAgain: inout Double, at now: Double) -> Double? {
         let whole = Double(burst) / perSecond
         let next = max(fullAgain, now) + 1 / perSecond
@@ -124,8 +124,8 @@ private final class SubjectBuckets: Sendable {
     }
 
     private static let ways = 4
-    /// Powers of two; 16384 places in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a request,
-    /// so that many serve 800 000 requests a second of as many customers.
+    /// Powers of two; 16384 places in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a
+    /// request, so that many serve 800 000 requests a second of as many customers.
     private static let (shardCount, setCount) = (64, 64)
 
     private let shards = (0..<shardCount).map { _ in Locked([Slot](repeating: Slot(), count: setCount * ways)) }

@@ -1,8 +1,8 @@
 import HTTPCore
 import Primitives
 
-/// Which trace a request belongs to (W3C Trace Context, `traceparent`): written into the log and passed on to whoever is
-/// asked because of the request. A header that is not of the form is as good as none, as the standard says.
+/// Which trace a request belongs to (W3C Trace Context, `traceparent`): written into the log and passed on to whoever
+/// is asked because of the request. A header that is not of the form is as good as none, as the standard says.
 struct Traceparent: Sendable, Equatable {
     static let field = "traceparent"
     /// The trace of the request that the current task works on.

@@ -11,7 +11,8 @@ public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameters:
     ///   - key: The private key.
-    ///   - id: The id: visible ASCII characters without quotation marks. By default it is derived from the public key, so
+    ///   - id: The id: visible ASCII characters without quotation marks. By default it is derived from the public key,
+    ///     so
     ///     that the same key has the same id everywhere.
     public init(_ key: Ed25519.PrivateKey, id: String? = nil) {
         self.key = key

@@ -2,8 +2,8 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// What has to be delivered to one webhook, as the ledger holds it. Every step is one transaction, so that a crash between
-/// two of them repeats a delivery and loses none.
+/// What has to be delivered to one webhook, as the ledger holds it. Every step is one transaction, so that a crash
+/// between two of them repeats a delivery and loses none.
 struct DeliveryQueue: Sendable {
     /// A delivery that was taken out to be attempted.
     struct Claimed: Sendable {

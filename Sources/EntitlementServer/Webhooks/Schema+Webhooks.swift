@@ -3,8 +3,9 @@ import SQLStorage
 extension Schema {
     /// Which events each webhook was told of, and up to which event a book's events were thrown away.
     ///
-    /// Of each line, that is a webhook and a customer, at most one delivery is `due`; those behind it are `waiting`, so that
-    /// a line keeps its order and a receiver that is down fills no list of what could be sent. Instants are real time.
+    /// Of each line, that is a webhook and a customer, at most one delivery is `due`; those behind it are `waiting`, so
+    /// that a line keeps its order and a receiver that is down fills no list of what could be sent. Instants are real
+    /// time.
     static let webhooks = SQLMigration(
         "0004 webhooks",
         [

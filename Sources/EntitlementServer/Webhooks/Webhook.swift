@@ -4,8 +4,8 @@ import StoreModel
 
 /// Where an app's events are posted to.
 public struct Webhook: Sendable {
-    /// Tells it from the app's others. Which events were delivered is kept under this name, so that the address may change;
-    /// under a new name, delivery begins with what happens from then on.
+    /// Tells it from the app's others. Which events were delivered is kept under this name, so that the address may
+    /// change; under a new name, delivery begins with what happens from then on.
     public var name: String
     public var app: BundleID
     /// An absolute http or https URL. Redirects are not followed: a redirection is a failed attempt.

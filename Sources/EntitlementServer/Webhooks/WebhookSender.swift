@@ -2,10 +2,11 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Posts an app's events to one webhook: each at least once, those of a customer in their order, again with growing pauses
-/// while the receiver fails, until the last attempt makes a delivery dead.
+/// Posts an app's events to one webhook: each at least once, those of a customer in their order, again with growing
+/// pauses while the receiver fails, until the last attempt makes a delivery dead.
 struct WebhookSender: Sendable {
-    /// Attempts under way at once that have not waited for a second yet, each for another customer; more while more hang.
+    /// Attempts under way at once that have not waited for a second yet, each for another customer; more while more
+    /// hang.
     private static let width = 16
     /// Attempts under way at once, however long they have waited.
     private static let mostHanging = 512
@@ -34,16 +35,16 @@ struct WebhookSender: Sendable {
 
     /// Takes in what is new and attempts what is due. Returns whether there may be more to do at once.
     ///
-    /// Whoever answers makes room for the next: while one attempt hangs, the events of other customers are posted, those
-    /// that are written meanwhile too.
+    /// Whoever answers makes room for the next: while one attempt hangs, the events of other customers are posted,
+    /// those that are written meanwhile too.
     func step() async throws -> Bool {
         var isMoreNew = try await queue.takeIn(at: clock.now())
         var claimed = try await queue.claim(upTo: Self.width, at: clock.now())
         let hasBegun = !claimed.isEmpty
         try await withThrowingTaskGroup(of: Ended.self) { group in
             var (running, failure, isLooking) = (0, nil as (any Error)?, false)
-            // Attempts that were under way at the last mark, a second ago at most. They make room, so that a receiver which
-            // hangs for some customers keeps no others waiting.
+            // Attempts that were under way at the last mark, a second ago at most. They make room, so that a receiver
+            // which hangs for some customers keeps no others waiting.
             var (hanging, mark) = (0, changes.now)
             while true {
                 for delivery in claimed {

@@ -6,8 +6,8 @@ import SignedData
 public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     fileprivate let hmac: HMACSHA256
 
-    /// The text's bytes are the key. Throws `invalidConfiguration` for a text of fewer than 16 bytes; 32 random bytes in
-    /// hexadecimal are right.
+    /// The text's bytes are the key. Throws `invalidConfiguration` for a text of fewer than 16 bytes; 32 random bytes
+    /// in hexadecimal are right.
     public init(_ text: String) throws(EntitlementServerError) {
         guard text.utf8.count >= 16, let hmac = try? HMACSHA256(key: Array(text.utf8)) else {
             throw EntitlementServerError(
@@ -21,8 +21,9 @@ public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectabl
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The header that proves who sent a webhook and when: `t=<unix seconds>,v1=<hex>`, where v1 is HMAC-SHA256 under a shared
-/// secret over the text of `t`, a dot and the body. While a secret is exchanged for another there is one v1 for each.
+/// The header that proves who sent a webhook and when: `t=<unix seconds>,v1=<hex>`, where v1 is HMAC-SHA256 under a
+/// shared secret over the text of `t`, a dot and the body. While a secret is exchanged for another there is one v1 for
+/// each.
 ///
 ///     let header = WebhookSignature.header(for: body, at: now, secrets: [new, old])
 ///     try WebhookSignature.check(header, of: body, at: now, secrets: [secret])
@@ -55,8 +56,8 @@ public enum WebhookSignature {
         return (["t=" + time] + secrets.map { "v1=" + Hex.encode($0.hmac.code(for: message)) }).joined(separator: ",")
     }
 
-    /// Throws unless one v1 of the header is by one of the secrets. The signature is judged before the time: who does not
-    /// have the secret does not learn how our clock stands.
+    /// Throws unless one v1 of the header is by one of the secrets. The signature is judged before the time: who does
+    /// not have the secret does not learn how our clock stands.
     public static func check(
         _ header: String?, of body: [UInt8], at instant: Date, secrets: [WebhookSecret]
     ) throws(VerificationError) {
@@ -71,7 +72,8 @@ public enum WebhookSignature {
 
     private static func message(_ time: String, _ body: [UInt8]) -> [UInt8] { Array((time + ".").utf8) + body }
 
-    /// The time as it stands there, which is what was signed, and as a number. Unknown parts are left to later versions.
+    /// The time as it stands there, which is what was signed, and as a number. Unknown parts are left to later
+    /// versions.
     private static func parts(of header: String) -> (time: String, seconds: Int64, codes: [[UInt8]])? {
         var time: String?
         var codes: [[UInt8]] = []

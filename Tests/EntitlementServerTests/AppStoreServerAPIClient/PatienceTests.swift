@@ -7,8 +7,8 @@ import StoreModel
 import StoreTestSupport
 import Testing
 
-/// What is asked again, when, and how often.
-/// The limit ends a test that stands still. Under Thread Sanitizer all tests of the target wait for a processor meanwhile.
+/// What is asked again, when, and how often. The limit ends a test that stands still. Under Thread Sanitizer all tests
+/// of the target wait for a processor meanwhile.
 @Suite(.timeLimit(.minutes(5))) struct PatienceTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 
