@@ -16,20 +16,21 @@ extension AppStoreServerAPI.NotificationHistoryResponse {
     public var items: [AppStoreServerAPI.NotificationHistoryResponseItem] { self.notificationHistory ?? [] }
 }
 
-/// All pages of an answer, each asked for when it is read.
+/// The pages of a list, each of which is requested when it is read.
 ///
 ///     for try await page in client.refundHistoryPages(of: "2000000012", after: keptRevision) {
 ///         try take(page.items, andKeep: page.revision)
 ///     }
 ///
-/// ``items`` are the contents of all pages, one by one. Reading throws what the client throws; `malformedAnswer` also
-/// when a page announces another and does not say which.
+/// ``items`` are the contents of all pages. Reading throws the errors of the client, and `malformedAnswer` if a page
+/// announces another one without naming it.
 public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    /// The type of a page.
     public typealias Element = Page
 
     let ask: @Sendable (_ page: String?) async throws -> Page
     let content: @Sendable (Page) -> [Item]
-    /// Whether there is a next page, and what it is asked for with.
+    /// Whether there is a next page, and its name.
     let following: @Sendable (Page) -> (exists: Bool, name: String?)
     private var next: String?
     private var isOver = false
@@ -45,6 +46,10 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
         next = first
     }
 
+    /// Requests the next page.
+    ///
+    /// - Returns: The page; `nil` after the last one.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled.
     public mutating func next() async throws -> Page? {
         guard !isOver else { return nil }
         isOver = true
@@ -61,6 +66,7 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
         return page
     }
 
+    /// Returns this sequence.
     public func makeAsyncIterator() -> Self { self }
 
     /// The contents of all pages, one by one.
@@ -68,11 +74,16 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
 
     /// The contents of all pages, one by one.
     public struct Items: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        /// The type of an item.
         public typealias Element = Item
 
         var pages: AppStorePages
         var rest: ArraySlice<Item> = []
 
+        /// Returns the next item, and requests the next page if necessary.
+        ///
+        /// - Returns: The item; `nil` after the last one.
+        /// - Throws: ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled.
         public mutating func next() async throws -> Item? {
             while rest.isEmpty {
                 guard let page = try await pages.next() else { return nil }
@@ -81,12 +92,19 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
             return rest.removeFirst()
         }
 
+        /// Returns this sequence.
         public func makeAsyncIterator() -> Self { self }
     }
 }
 
 extension AppStoreServerAPIClient {
-    /// Get Transaction History, page by page, from the first or from the one that a kept `revision` names.
+    /// Gets a customer's transaction history, page by page (Get Transaction History).
+    ///
+    /// - Parameters:
+    ///   - transaction: Any transaction of the customer.
+    ///   - request: The filter and order of the transactions.
+    ///   - revision: The revision of a stored page, after which the history continues; `nil` starts at the beginning.
+    /// - Returns: The pages.
     public func transactionHistoryPages(
         of transaction: TransactionID, _ request: AppStoreServerAPI.TransactionHistoryRequest = .init(),
         after revision: String? = nil
@@ -96,7 +114,12 @@ extension AppStoreServerAPIClient {
             ask: { try await transactionHistory(of: transaction, request, revision: $0) })
     }
 
-    /// Get Refund History, page by page, from the first or from the one that a kept `revision` names.
+    /// Gets a customer's refund history, page by page (Get Refund History).
+    ///
+    /// - Parameters:
+    ///   - transaction: Any transaction of the customer.
+    ///   - revision: The revision of a stored page, after which the history continues; `nil` starts at the beginning.
+    /// - Returns: The pages.
     public func refundHistoryPages(
         of transaction: TransactionID, after revision: String? = nil
     ) -> AppStorePages<AppStoreServerAPI.RefundHistoryResponse, String> {
@@ -105,7 +128,10 @@ extension AppStoreServerAPIClient {
             ask: { try await refundHistory(of: transaction, revision: $0) })
     }
 
-    /// Get Notification History, page by page.
+    /// Gets the notification history, page by page (Get Notification History).
+    ///
+    /// - Parameter request: The period and filter of the notifications.
+    /// - Returns: The pages.
     public func notificationHistoryPages(
         _ request: AppStoreServerAPI.NotificationHistoryRequest
     ) -> AppStorePages<AppStoreServerAPI.NotificationHistoryResponse, AppStoreServerAPI.NotificationHistoryResponseItem>

@@ -5,7 +5,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Apple's App Store Server API, asked over any `HTTPTransport`: the App Store, its sandbox or a simulator.
+/// A client of Apple's App Store Server API over any `HTTPTransport`, for the App Store, its sandbox or a simulator.
 ///
 ///     let client = AppStoreServerAPIClient(
 ///         configuration: .init(key: key, baseURL: AppStoreServerAPIClient.sandboxURL), transport: CurlTransport())
@@ -13,32 +13,43 @@ import StoreModel
 ///         let verified = try verifier.transaction(transaction)
 ///     }
 ///
-/// Each method is one call, under Apple's name for it; answers are as they came, so what is signed in them is not
-/// verified yet (`SignedDataVerifier`). Any transaction of a customer names the customer.
+/// Each method is one call of the API. Signed data in the responses is not verified yet (`SignedDataVerifier`). Any
+/// transaction of a customer identifies the customer.
 ///
-/// Throws `AppStoreServerAPIError`, or `CancellationError` when the task is cancelled. What may succeed later is asked
-/// again within `backoff`; what must not be done twice, a test notification and an extension without
-/// `requestIdentifier`, only when the App Store has surely not done it. When the App Store says how long to wait
-/// (`Retry-After`) and that is longer than `backoff` allows, the error says until when.
+/// All methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
+/// pass are retried with ``Configuration/backoff``. Test notifications and extensions without `requestIdentifier` must
+/// not be repeated: they are retried only if the App Store certainly did not act. If the App Store's `Retry-After` is
+/// longer than the backoff allows, the error has its time. (`Retry-After`) and that is longer than `backoff` allows,
+/// the error says until when.
 public struct AppStoreServerAPIClient: Sendable {
+    /// The URL of the API in production.
     public static let productionURL = "https://api.storekit.apple.com"
+    /// The URL of the API in the sandbox.
     public static let sandboxURL = "https://api.storekit-sandbox.apple.com"
 
+    /// The configuration of a client: its key, the URL of the API and the retries.
     public struct Configuration: Sendable {
-        /// Signs the bearer tokens. One is used for 19 minutes.
+        /// The key that signs the bearer tokens, each of which is used for 19 minutes.
         public var key: AppStoreConnectKey
-        /// `productionURL`, `sandboxURL`, or a simulator's; Apple's paths are appended to it.
+        /// The URL before Apple's paths: ``AppStoreServerAPIClient/productionURL``,
+        /// ``AppStoreServerAPIClient/sandboxURL``, or that of a simulator.
         public var baseURL: String
-        /// How long one attempt may take.
+        /// The timeout of one attempt.
         public var timeout: Duration = .seconds(30)
+        /// The number of attempts of a call, and the pauses between them.
         public var backoff = Backoff()
-        /// A longer answer is an error.
+        /// The largest response in bytes. A longer one is an error.
         public var maximumAnswerBytes = 8 << 20
-        /// Real time, also with a simulator: tokens are judged by it.
+        /// The clock of the tokens: real time, also with a simulator.
         public var clock: any WallClock = SystemClock()
-        /// A number from 0 to 1, which spreads the pauses of many clients.
+        /// Returns a number from 0 to 1, which varies the pauses of different clients.
         public var random: @Sendable () -> Double = { Double.random(in: 0...1) }
 
+        /// Creates a configuration whose other values are the defaults.
+        ///
+        /// - Parameters:
+        ///   - key: The key that signs the bearer tokens.
+        ///   - baseURL: The URL before Apple's paths.
         public init(key: AppStoreConnectKey, baseURL: String = productionURL) {
             self.key = key
             self.baseURL = baseURL
@@ -47,20 +58,33 @@ public struct AppStoreServerAPIClient: Sendable {
 
     private let connection: AppStoreServerAPIConnection
 
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - configuration: The key, the URL of the API and the retries.
+    ///   - transport: The transport of the requests.
     public init(configuration: Configuration, transport: any HTTPTransport) {
         connection = AppStoreServerAPIConnection(configuration: configuration, transport: transport)
     }
 
     // MARK: - Purchases
 
-    /// Get Transaction Info.
+    /// Gets one transaction (Get Transaction Info).
+    ///
+    /// - Parameter transaction: The transaction.
+    /// - Returns: The signed transaction.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func transactionInfo(
         _ transaction: TransactionID
     ) async throws -> AppStoreServerAPI.TransactionInfoResponse {
         try await connection.ask(.init(method: .get, path: ["v1", "transactions", transaction.rawValue]))
     }
 
-    /// Get App Transaction Info: how the customer got the app itself.
+    /// Gets the app transaction of a customer (Get App Transaction Info).
+    ///
+    /// - Parameter transaction: Any transaction of the customer.
+    /// - Returns: The signed app transaction.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func appTransactionInfo(
         _ transaction: TransactionID
     ) async throws -> AppStoreServerAPI.AppTransactionInfoResponse {
@@ -68,8 +92,14 @@ public struct AppStoreServerAPIClient: Sendable {
             .init(method: .get, path: ["v1", "transactions", "appTransactions", transaction.rawValue]))
     }
 
-    /// Get Transaction History: up to 20 transactions of a customer. `revision` is the page before's; the request stays
-    /// the same from page to page.
+    /// Gets up to 20 transactions of a customer (Get Transaction History).
+    ///
+    /// - Parameters:
+    ///   - transaction: Any transaction of the customer.
+    ///   - request: The filter and order of the transactions. It must be the same for all pages.
+    ///   - revision: The revision of the previous page.
+    /// - Returns: The page.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func transactionHistory(
         of transaction: TransactionID, _ request: AppStoreServerAPI.TransactionHistoryRequest = .init(),
         revision: String? = nil
@@ -77,7 +107,15 @@ public struct AppStoreServerAPIClient: Sendable {
         try await history("v2", transaction, request, revision)
     }
 
-    /// Get Transaction History V1, without consumables that were finished. Apple no longer recommends it.
+    /// Gets up to 20 transactions of a customer without finished consumables (Get Transaction History V1). Apple
+    /// deprecated it.
+    ///
+    /// - Parameters:
+    ///   - transaction: Any transaction of the customer.
+    ///   - request: The filter and order of the transactions. It must be the same for all pages.
+    ///   - revision: The revision of the previous page.
+    /// - Returns: The page.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func transactionHistoryV1(
         of transaction: TransactionID, _ request: AppStoreServerAPI.TransactionHistoryRequest = .init(),
         revision: String? = nil
@@ -95,7 +133,13 @@ public struct AppStoreServerAPIClient: Sendable {
                 query: request.query + Self.item("revision", revision)))
     }
 
-    /// Get All Subscription Statuses, or those with one of `statuses`.
+    /// Gets the statuses of a customer's subscriptions (Get All Subscription Statuses).
+    ///
+    /// - Parameters:
+    ///   - transaction: Any transaction of the customer.
+    ///   - statuses: The statuses to return; all if empty.
+    /// - Returns: The subscriptions by group.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func subscriptionStatuses(
         of transaction: TransactionID, _ statuses: [AppStoreServerAPI.Status] = []
     ) async throws -> AppStoreServerAPI.StatusResponse {
@@ -105,14 +149,23 @@ public struct AppStoreServerAPIClient: Sendable {
                 query: statuses.map { ("status", "\($0)") }))
     }
 
-    /// Look Up Order ID: what was bought in the order that a customer's receipt names. An unknown order is an answer
-    /// whose status is `.invalid`, not an error.
+    /// Gets the transactions of an order (Look Up Order ID). An unknown order is a response with the status `.invalid`,
+    /// not an error.
+    ///
+    /// - Parameter order: The order id on the customer's receipt.
+    /// - Returns: The signed transactions.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func lookUpOrder(_ order: String) async throws -> AppStoreServerAPI.OrderLookupResponse {
         try await connection.ask(.init(method: .get, path: ["v1", "lookup", order]))
     }
 
-    /// Get Refund History: up to 20 refunded transactions of a customer. `revision` is the page before's, or one kept
-    /// from the last time.
+    /// Gets up to 20 refunded transactions of a customer (Get Refund History).
+    ///
+    /// - Parameters:
+    ///   - transaction: Any transaction of the customer.
+    ///   - revision: The revision of the previous page, or of one stored earlier.
+    /// - Returns: The page.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func refundHistory(
         of transaction: TransactionID, revision: String? = nil
     ) async throws -> AppStoreServerAPI.RefundHistoryResponse {
@@ -122,16 +175,27 @@ public struct AppStoreServerAPIClient: Sendable {
                 query: Self.item("revision", revision)))
     }
 
-    /// Get Refund History V1: up to 50 refunded transactions of a customer. Apple no longer recommends it.
+    /// Gets up to 50 refunded transactions of a customer (Get Refund History V1). Apple deprecated it.
+    ///
+    /// - Parameter original: An original transaction of the customer.
+    /// - Returns: The signed transactions.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func refundHistoryV1(
         of original: TransactionID
     ) async throws -> AppStoreServerAPI.RefundLookupResponse {
         try await connection.ask(.init(method: .get, path: ["v1", "refund", "lookup", original.rawValue]))
     }
 
-    // MARK: - What a server tells the App Store
+    // MARK: - Changes
 
-    /// Extend a Subscription Renewal Date. Asked again, the same `requestIdentifier` extends once.
+    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). Repetitions with the same
+    /// `requestIdentifier` extend it once.
+    ///
+    /// - Parameters:
+    ///   - original: The original transaction of the subscription.
+    ///   - request: The extension.
+    /// - Returns: The new renewal date.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func extendRenewalDate(
         of original: TransactionID, _ request: AppStoreServerAPI.ExtendRenewalDateRequest
     ) async throws -> AppStoreServerAPI.ExtendRenewalDateResponse {
@@ -141,8 +205,12 @@ public struct AppStoreServerAPIClient: Sendable {
                 mayRepeat: request.requestIdentifier != nil))
     }
 
-    /// Extend Subscription Renewal Dates for All Active Subscribers. Asked again, the same `requestIdentifier` extends
-    /// once.
+    /// Extends the renewal dates of a product's active subscribers (Extend Subscription Renewal Dates for All Active
+    /// Subscribers). Repetitions with the same `requestIdentifier` extend them once.
+    ///
+    /// - Parameter request: The product and the extension.
+    /// - Returns: The identifier of the request.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func extendRenewalDates(
         _ request: AppStoreServerAPI.MassExtendRenewalDateRequest
     ) async throws -> AppStoreServerAPI.MassExtendRenewalDateResponse {
@@ -152,7 +220,13 @@ public struct AppStoreServerAPIClient: Sendable {
                 mayRepeat: request.requestIdentifier != nil))
     }
 
-    /// Get Status of Subscription Renewal Date Extensions.
+    /// Gets the progress of an extension for all subscribers (Get Status of Subscription Renewal Date Extensions).
+    ///
+    /// - Parameters:
+    ///   - requestIdentifier: The identifier of the extension.
+    ///   - product: The product of the extension.
+    /// - Returns: The progress.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func statusOfExtension(
         _ requestIdentifier: String, of product: ProductID
     ) async throws -> AppStoreServerAPI.MassExtendRenewalDateStatusResponse {
@@ -162,7 +236,13 @@ public struct AppStoreServerAPIClient: Sendable {
                 path: ["v1", "subscriptions", "extend", "mass", product.rawValue, requestIdentifier]))
     }
 
-    /// Send Consumption Information, within 12 hours of the notification `CONSUMPTION_REQUEST`.
+    /// Sends consumption information, within 12 hours of the notification `CONSUMPTION_REQUEST` (Send Consumption
+    /// Information).
+    ///
+    /// - Parameters:
+    ///   - request: The consumption information.
+    ///   - transaction: The transaction of the refund request.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func sendConsumptionInformation(
         _ request: AppStoreServerAPI.ConsumptionRequest, of transaction: TransactionID
     ) async throws {
@@ -171,7 +251,12 @@ public struct AppStoreServerAPIClient: Sendable {
                 method: .put, path: ["v2", "transactions", "consumption", transaction.rawValue], body: request.json))
     }
 
-    /// Send Consumption Information V1, about a consumable. Apple no longer recommends it.
+    /// Sends consumption information about a consumable (Send Consumption Information V1). Apple deprecated it.
+    ///
+    /// - Parameters:
+    ///   - request: The consumption information.
+    ///   - transaction: The transaction of the refund request.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func sendConsumptionInformationV1(
         _ request: AppStoreServerAPI.ConsumptionRequestV1, of transaction: TransactionID
     ) async throws {
@@ -180,13 +265,21 @@ public struct AppStoreServerAPIClient: Sendable {
                 method: .put, path: ["v1", "transactions", "consumption", transaction.rawValue], body: request.json))
     }
 
-    /// Finish Transaction: the customer has what was bought.
+    /// Finishes a transaction whose product the customer has received (Finish Transaction).
+    ///
+    /// - Parameter transaction: The transaction.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func finish(_ transaction: TransactionID) async throws {
         try await connection.send(
             .init(method: .post, path: ["v1", "transactions", transaction.rawValue, "finish"]))
     }
 
-    /// Set App Account Token: whom a purchase belongs to, in the app's own books.
+    /// Sets the app account token of a purchase (Set App Account Token).
+    ///
+    /// - Parameters:
+    ///   - token: The token of the customer.
+    ///   - original: The original transaction of the purchase.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func setAppAccountToken(_ token: UUID, of original: TransactionID) async throws {
         try await connection.send(
             .init(
@@ -196,20 +289,32 @@ public struct AppStoreServerAPIClient: Sendable {
 
     // MARK: - Notifications
 
-    /// Request a Test Notification.
+    /// Requests a test notification (Request a Test Notification).
+    ///
+    /// - Returns: The token for ``testNotificationStatus(_:)``.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func requestTestNotification() async throws -> AppStoreServerAPI.SendTestNotificationResponse {
         try await connection.ask(.init(method: .post, path: ["v1", "notifications", "test"], mayRepeat: false))
     }
 
-    /// Get Test Notification Status. `token` is the answer's of `requestTestNotification`.
+    /// Gets the status of a test notification (Get Test Notification Status).
+    ///
+    /// - Parameter token: The token that ``requestTestNotification()`` returned.
+    /// - Returns: The attempts to send the notification.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func testNotificationStatus(
         _ token: String
     ) async throws -> AppStoreServerAPI.CheckTestNotificationResponse {
         try await connection.ask(.init(method: .get, path: ["v1", "notifications", "test", token]))
     }
 
-    /// Get Notification History: up to 20 notifications. `paginationToken` is the page before's; the request stays the
-    /// same from page to page.
+    /// Gets up to 20 notifications (Get Notification History).
+    ///
+    /// - Parameters:
+    ///   - request: The period and filter of the notifications. It must be the same for all pages.
+    ///   - paginationToken: The token of the previous page.
+    /// - Returns: The page.
+    /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func notificationHistory(
         _ request: AppStoreServerAPI.NotificationHistoryRequest, paginationToken: String? = nil
     ) async throws -> AppStoreServerAPI.NotificationHistoryResponse {

@@ -5,17 +5,17 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The App Store behind an `HTTPTransport`: authenticates, repeats what may be repeated, and turns every refusal into
-/// an `AppStoreServerAPIError`.
+/// The connection to the App Store over an `HTTPTransport`: authenticates calls, retries them, and converts each
+/// failure to an `AppStoreServerAPIError`.
 struct AppStoreServerAPIConnection: Sendable {
     /// One call of the API.
     struct Call: Sendable {
         var method: HTTPRequest.Method
-        /// The path below the base URL, not yet percent-encoded.
+        /// The path after the base URL, before percent-encoding.
         var path: [String]
         var query: [(String, String)] = []
         var body: JSONValue?
-        /// Whether doing it twice is as good as doing it once.
+        /// Whether the call is idempotent.
         var mayRepeat = true
     }
 
@@ -31,7 +31,7 @@ struct AppStoreServerAPIConnection: Sendable {
         tokens = TokenCache(key: configuration.key, clock: configuration.clock)
     }
 
-    /// The answer, read as what it should be. Throws `AppStoreServerAPIError`, or `CancellationError`.
+    /// Sends a call and decodes the response. Throws `AppStoreServerAPIError`, or `CancellationError`.
     func ask<Fields>(_ call: Call) async throws -> AppStorePayload<Fields> {
         let (status, body) = try await send(call)
         do {
@@ -41,7 +41,7 @@ struct AppStoreServerAPIConnection: Sendable {
         }
     }
 
-    /// The answer with a status of success, after as many attempts as it takes and is allowed.
+    /// Sends a call, with retries, and returns the successful response.
     @discardableResult
     func send(_ call: Call) async throws -> (status: Int, body: [UInt8]) {
         let url = try url(of: call)
@@ -96,10 +96,10 @@ struct AppStoreServerAPIConnection: Sendable {
     }
 }
 
-/// One bearer token, used until shortly before its end.
+/// The cached bearer token, which is used until shortly before its expiry.
 private final class TokenCache: Sendable {
     private static let lifetime: TimeInterval = 1200
-    /// Not used in the last minute: a request takes time, and clocks differ.
+    /// The time before the expiry in which a token is not used: requests take time, and clocks differ.
     private static let margin: TimeInterval = 60
 
     private let key: AppStoreConnectKey
@@ -111,7 +111,8 @@ private final class TokenCache: Sendable {
         self.clock = clock
     }
 
-    /// Signed outside of the lock: two that ask at once may sign twice, which harms nobody.
+    /// Returns the token, or signs a new one. Signs outside of the lock: concurrent callers may both sign, which is
+    /// harmless.
     func token() throws(AppStoreServerAPIError) -> String {
         let now = clock.now()
         if let held = held.withLock({ $0 }), held.until.contains(now) { return held.token }
@@ -124,7 +125,7 @@ private final class TokenCache: Sendable {
         }
     }
 
-    /// The next call signs anew, in case the clock was wrong when this one was signed.
+    /// Drops a token, in case the clock was wrong when it was signed.
     func forget(_ token: String) {
         held.withLock { if $0?.token == token { $0 = nil } }
     }

@@ -4,25 +4,38 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Why a call of the App Store Server API did not succeed. Two are equal when kind, status and Apple's code are.
+/// An error of the App Store Server API. Two errors are equal when kind, status and Apple's code are.
 ///
-/// The reason is a sentence for people. It never quotes a token, a key or what was signed.
+/// The reason is a sentence for people. It contains no token, key or signed data.
 public struct AppStoreServerAPIError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The kind of failure, from an open list.
+    /// The kind of failure.
     public typealias Kind = OpenEnum<AppStoreServerAPIError>
 
+    /// The kind of failure.
     public let kind: Kind
-    /// The HTTP status of the answer; `nil` when there was none.
+    /// The HTTP status of the response; `nil` without a response.
     public let status: Int?
-    /// Apple's number of the error; `nil` where the answer has none, as with status 401.
+    /// Apple's error code; `nil` if the response has none, as with status 401.
     public let code: AppStoreServerAPI.ErrorCode?
+    /// A sentence that says what failed.
     public let reason: String
-    /// When the App Store asks not to be asked before, by the machine's clock.
+    /// The time before which the App Store wants no further call, by the machine's clock.
     public let retryAfter: Date?
     /// Whether the same call may succeed later.
     public let isRetryable: Bool
+    /// The error that caused this one, if any.
     public let underlying: (any Error)?
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of failure.
+    ///   - reason: A sentence that says what failed.
+    ///   - status: The HTTP status of the response.
+    ///   - code: Apple's error code.
+    ///   - retryAfter: The time before which the App Store wants no further call.
+    ///   - isRetryable: Whether the same call may succeed later.
+    ///   - underlying: The error that caused this one, if any.
     public init(
         _ kind: Kind, _ reason: String, status: Int? = nil, code: AppStoreServerAPI.ErrorCode? = nil,
         retryAfter: Date? = nil, isRetryable: Bool = false, underlying: (any Error)? = nil
@@ -44,7 +57,7 @@ public struct AppStoreServerAPIError: Error, Equatable, Sendable, CustomStringCo
 }
 
 extension AppStoreServerAPIError {
-    /// What a transport threw.
+    /// Converts an error of a transport.
     init(transport error: any Error) {
         let error = error as? HTTPError
         if error?.code == .bodyTooLarge {
@@ -56,7 +69,7 @@ extension AppStoreServerAPIError {
             isRetryable: error?.isRetryable ?? false, underlying: error)
     }
 
-    /// An answer whose status is not one of success, taken at `now`. `token` is cut out of what it says.
+    /// Converts a response with an error status, received at `now`. `token` is removed from its message.
     init(refusal answer: HTTPResponse, body: [UInt8], token: String, at now: Date) {
         let json = try? JSONValue(parsing: body, depth: 8)
         let refusal = json.flatMap { try? AppStoreServerAPI.ErrorResponse(json: $0) }
@@ -76,31 +89,32 @@ extension AppStoreServerAPIError {
             isRetryable: code?.isRetryable ?? (answer.status == 429 || answer.status >= 500))
     }
 
-    /// An answer of success that does not say what it should.
+    /// Converts a successful response that cannot be decoded.
     init(malformed error: any Error, status: Int) {
         self.init(
             .malformedAnswer, "The App Store's answer is not the one Apple documents: \(error).", status: status,
             underlying: error)
     }
 
-    /// Whether the App Store has surely done nothing, so that even what must not be done twice may be asked again.
+    /// Whether the App Store certainly did not act, so that even a call that is not idempotent can be repeated.
     var wasNotActedOn: Bool {
         guard status == nil else { return status == 429 }
         return [.hostNotFound, .connectionFailed].contains((underlying as? HTTPError)?.code)
     }
 
-    /// Apple writes the instant, as milliseconds since 1970. RFC 9110 section 10.2.3 has seconds from now, and a date.
+    /// Parses `Retry-After`: Apple sends milliseconds since 1970; RFC 9110 section 10.2.3 has seconds from now, and a
+    /// date.
     static func retryAfter(_ text: String, at now: Date) -> Date? {
         let text = text.trimmingCharacters(in: .whitespaces)
         guard !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else {
             return HTTPDate.seconds(text).map { Date(timeIntervalSince1970: TimeInterval($0)) }
         }
-        // 100 billion milliseconds after 1970 are in 1973, as many seconds from now are in three thousand years.
+        // 10¹¹ as milliseconds is in 1973, as seconds from now in three thousand years.
         guard let number = Double(text), number < 1e15 else { return nil }
         return number < 1e11 ? now.addingTimeInterval(number) : Date(timeIntervalSince1970: number / 1000)
     }
 
-    /// At most 200 characters without anything a terminal would act on.
+    /// Returns at most 200 characters of a text, without terminal control characters.
     private static func shown(_ text: String, without token: String) -> String {
         let clean = text.replacing(token, with: SensitiveHeaders.replacement).unicodeScalars.prefix(200).map { scalar in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : scalar
@@ -110,12 +124,12 @@ extension AppStoreServerAPIError {
 }
 
 extension AppStoreServerAPIError.Kind {
-    /// Nothing was asked: the key cannot sign, or an argument cannot stand in a path.
+    /// No request was sent: the key cannot sign, or an argument cannot be part of a path.
     public static var notAsked: Self { Self(rawValue: "notAsked") }
-    /// No answer came, or it broke off; `underlying` is the transport's error.
+    /// There is no complete response; `underlying` is the transport's error.
     public static var unreachable: Self { Self(rawValue: "unreachable") }
-    /// The App Store refused; `status` says how, `code` why.
+    /// The App Store refused the call; `status` and `code` have the reason.
     public static var refused: Self { Self(rawValue: "refused") }
-    /// The App Store agreed in words that are not Apple's; `underlying` says what is wrong with them.
+    /// The successful response cannot be decoded; `underlying` is the decoding error.
     public static var malformedAnswer: Self { Self(rawValue: "malformedAnswer") }
 }

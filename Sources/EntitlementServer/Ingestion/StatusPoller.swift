@@ -44,7 +44,7 @@ actor StatusPoller {
         realClock = configuration.realClock
     }
 
-    // MARK: - Asking
+    // MARK: - Polling
 
     /// Polls the status of a subscription and appends it to the ledger, unless that was done a moment ago. Concurrent
     /// calls wait for the same poll.
@@ -81,7 +81,7 @@ actor StatusPoller {
         }
     }
 
-    // MARK: - Beside everything
+    // MARK: - Background job
 
     /// Reads new events, or polls one subscription. Returns whether there is more to do. Throws if the App Store did
     /// not answer; the subscription is polled again later.

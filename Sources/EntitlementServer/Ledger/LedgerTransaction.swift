@@ -197,7 +197,7 @@ struct LedgerTransaction {
             """, values(transaction, .text(fact.originalID.rawValue))) != nil
     }
 
-    // MARK: - Whose a purchase is
+    // MARK: - Claims and holders
 
     /// An accepted claim, with the name of its presenter.
     typealias StatedClaim = (presenter: CustomerID, claim: Attribution.Claim)

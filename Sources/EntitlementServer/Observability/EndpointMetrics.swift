@@ -1,12 +1,12 @@
 import Primitives
 
-/// How often something happened, by one label, whose values are few and known beforehand: codes, kinds, types.
+/// A counter with one label, whose values are few and known in advance, such as codes, kinds and types.
 final class Counter: Sendable {
     let name: String
     let help: String
     private let label: String
     private let counts = Locked<[String: UInt64]>([:])
-    /// Values beyond so many are counted as `other`: what a sender makes up must not fill the memory.
+    /// The most label values. Further ones count as `other`, so that made-up values do not fill the memory.
     private static let maximumValues = 200
 
     init(_ name: String, by label: String, _ help: String) {
@@ -30,10 +30,10 @@ final class Counter: Sendable {
     }
 }
 
-/// What became of the requests to one endpoint, and how long they took. Counting one takes a lock of its own and no
-/// memory.
+/// The number of requests to an endpoint by status, and their duration. Counting takes a lock of its own and no
+/// allocation.
 final class EndpointMetrics: Sendable {
-    /// Upper bounds in nanoseconds; a read takes tens of microseconds, a durable write milliseconds.
+    /// The upper bounds in nanoseconds: a read takes tens of microseconds, a durable write milliseconds.
     private static let bounds: [UInt64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
         100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 10_000_000_000,
@@ -42,7 +42,7 @@ final class EndpointMetrics: Sendable {
 
     private struct State {
         var byStatus = [UInt64](repeating: 0, count: EndpointMetrics.statuses.count)
-        /// One more than there are bounds: what took longer than all.
+        /// The numbers of requests per bound, and above all of them.
         var byDuration = [UInt64](repeating: 0, count: EndpointMetrics.bounds.count + 1)
         var nanoseconds: UInt64 = 0
     }

@@ -1,4 +1,4 @@
-/// Figures in Prometheus' text format, version 0.0.4.
+/// Metrics in Prometheus' text format, version 0.0.4.
 ///
 ///     var text = PrometheusText()
 ///     text.family("souk_facts_total", .counter, "Facts written down.")
@@ -10,7 +10,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Begins a family: all its samples follow before the next family begins.
+    /// Begins a family, before all of its samples.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
     }
@@ -23,7 +23,7 @@ struct PrometheusText {
         text += " \(Self.number(value))\n"
     }
 
-    /// Whole numbers without a fraction, as people read them.
+    /// Formats a number; integers have no fraction.
     static func number(_ value: Double) -> String {
         value.magnitude < 1e15 && value == value.rounded() ? String(Int64(value)) : "\(value)"
     }

@@ -3,21 +3,28 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// How many requests may be sent: `burst` at once, and `perSecond` more with every second that passes.
+/// A rate limit: `burst` requests at once, and `perSecond` more with each second.
 public struct RateLimit: Hashable, Sendable {
+    /// The number of requests per second.
     public var perSecond: Double
+    /// The number of requests at once.
     public var burst: Int
 
-    /// The default for one customer: 50 requests a second after 1000 at once. An app asks a few times when it is opened
-    /// and once for every hundred purchases that it restores, so no person comes near it. A server answers hundreds of
-    /// times as many, so no single device in a loop keeps it from the others. Each name of a customer counts for
-    /// itself. A request to judge a receipt names no customer: it counts for the receipt.
+    /// The default limit of requests about one customer: 50 requests a second after 1000 at once.
+    ///
+    /// An app sends a few requests when it is opened and one for every hundred purchases that it restores, so no person
+    /// reaches the limit. A server answers hundreds of times as many, so a single device in a loop does not slow the
+    /// others. Each name of a customer counts separately. Receipt validations name no customer and count by receipt.
     public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
-    /// The least rate, about one request a day. No client waits longer, and `1 / perSecond` stays a finite number.
+    /// The least rate, about one request a day. It limits the time that clients wait, and keeps `1 / perSecond` finite.
     package static let leastPerSecond = 0.00001
 
-    /// Both are taken as they are; `EntitlementService` refuses to start with a limit that lets nobody in.
+    /// Creates a limit. ``EntitlementService`` refuses to start with a limit that admits no request.
+    ///
+    /// - Parameters:
+    ///   - perSecond: The number of requests per second, at least 0.00001.
+    ///   - burst: The number of requests at once, at least 1.
     public init(perSecond: Double, burst: Int) {
         self.perSecond = perSecond
         self.burst = burst
@@ -31,12 +38,12 @@ public struct RateLimit: Hashable, Sendable {
         }
     }
 
-    /// Takes a token from a bucket that is full again at `fullAgain`, in seconds of a monotonic clock. Returns after
-    /// how many seconds there is a token, if there is none at `now`.
+    /// Takes a token from a bucket that is full at `fullAgain`, in seconds of a monotonic clock. If it is empty,
+    /// returns the number of seconds until the next token.
     fileprivate func take(from fullAgain: inout Double, at now: Double) -> Double? {
         let whole = Double(burst) / perSecond
         let next = max(fullAgain, now) + 1 / perSecond
-        // The last bits of a sum of fractions decide about nothing.
+        // Tolerates rounding errors.
         guard next <= now + whole + 1e-6 else { return next - now - whole }
         fullAgain = next
         return nil
@@ -44,23 +51,23 @@ public struct RateLimit: Hashable, Sendable {
 }
 
 extension RateLimit {
-    /// The limit of each of several servers.
+    /// Returns each server's share of the limit.
     fileprivate func share(of servers: Int) -> RateLimit {
         guard servers > 1 else { return self }
         return RateLimit(perSecond: perSecond / Double(servers), burst: max(1, burst / servers))
     }
 }
 
-/// Buckets of tokens, one for each key and one for each customer or receipt, on a monotonic clock: setting the date
-/// changes nothing. A bucket is kept as the one instant at which it is full again.
+/// Token buckets for keys, customers and receipts. The clock is monotonic, so setting the date does not affect them. A
+/// bucket is stored as the time at which it is full.
 ///
-/// Servers that share a database let in an equal share each, of what their limits are together.
+/// Servers that share a database each admit an equal share of the limits.
 final class RateLimiter: Sendable {
     private let limits: [BundleID: RateLimit]
     private let customerLimits: [BundleID: RateLimit]
     private let clock: MonotonicClock
     private let begun: ContinuousClock.Instant
-    /// By the digest of the key. Only keys that exist get this far, so there are no more of these than keys.
+    /// The buckets by digest of the key. Keys are verified before, so there are no more buckets than keys.
     private let fullAgain = Locked<[[UInt8]: Double]>([:])
     private let subjects = SubjectBuckets()
     private let registry: ServerRegistry?
@@ -79,7 +86,7 @@ final class RateLimiter: Sendable {
         begun = clock.now
     }
 
-    /// Takes a token from the bucket of the caller's key. Throws 429, saying when there is one again.
+    /// Takes a token from the bucket of the caller's key. Throws 429 with the time of the next token.
     func admit(_ caller: Caller) throws {
         guard !limits.isEmpty, let limit = limits[caller.app]?.share(of: registry?.count ?? 1) else { return }
         let now = now
@@ -87,12 +94,12 @@ final class RateLimiter: Sendable {
         if let wait { throw Refusal.tooManyRequests(of: "This key", field: "Authorization", retryAfter: wait) }
     }
 
-    /// Takes a token from the bucket of a customer. Throws 429, saying when there is one again.
+    /// Takes a token from the bucket of a customer. Throws 429 with the time of the next token.
     func admit(_ customer: CustomerID, of app: BundleID) throws {
         try admit(customer, of: app, called: "customer")
     }
 
-    /// The same for a receipt: one device sends the same one again and again.
+    /// Takes a token from the bucket of a receipt, which a device may send repeatedly.
     func admit(receipt: [UInt8], of app: BundleID) throws {
         try admit(receipt, of: app, called: "receipt")
     }
@@ -104,35 +111,36 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Seconds since the limiter was made.
+    /// The seconds since the creation of the limiter.
     private var now: Double {
         let (seconds, attoseconds) = begun.duration(to: clock.now).components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }
 }
 
-/// The buckets of customers and receipts, in a table that never grows: a client with the public key can name any
+/// The buckets of customers and receipts, in a table of fixed size, because a client with the public key can name any
 /// number of customers.
 ///
-/// A subject has four places. Where all are taken, the bucket that is full soonest makes room: it remembers least. So a
-/// bucket is never fuller than it should be because of others, and one that is nearly empty stays.
+/// A subject has four slots. If all are used, the bucket that is full first is replaced, because it holds the least
+/// information. So no bucket admits less because of others, and one that is nearly empty stays. bucket is never fuller
+/// than it should be because of others, and one that is nearly empty stays.
 private final class SubjectBuckets: Sendable {
     private struct Slot {
-        /// The subject's whole hash; 0 in a place that was never taken.
+        /// The hash of the subject; 0 in an unused slot.
         var hash = 0
         var fullAgain = 0.0
     }
 
     private static let ways = 4
-    /// Powers of two; 16384 places in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a
-    /// request, so that many serve 800 000 requests a second of as many customers.
+    /// Powers of two: 16384 slots in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a
+    /// request, so they suffice for 800 000 requests a second of as many customers.
     private static let (shardCount, setCount) = (64, 64)
 
     private let shards = (0..<shardCount).map { _ in Locked([Slot](repeating: Slot(), count: setCount * ways)) }
 
-    /// `RateLimit.take` from the bucket of a subject.
+    /// Takes a token from the bucket of a subject.
     func take(_ limit: RateLimit, of subject: some Hashable, _ app: BundleID, at now: Double) -> Double? {
-        // Seeded in each process, so that a sender cannot choose who shares a place.
+        // Seeded per process, so that a sender cannot choose colliding subjects.
         var hasher = Hasher()
         hasher.combine(subject)
         hasher.combine(app)
@@ -149,7 +157,7 @@ private final class SubjectBuckets: Sendable {
 }
 
 extension Refusal {
-    /// The longest wait that is answered: a year of seconds.
+    /// The longest wait in a response: a year in seconds.
     private static let longestWait = 31_536_000.0
 
     fileprivate static func tooManyRequests(of whom: String, field: String, retryAfter seconds: Double) -> Refusal {
@@ -158,7 +166,7 @@ extension Refusal {
                 status: 429, code: "rate_limited", title: "Too many requests",
                 detail: "\(whom) sent more requests than allowed. The next is answered after Retry-After seconds.",
                 field: field, isRetryable: true),
-            // Limited before it becomes an `Int`, which traps for what is too large. `min` gives the limit for NaN too.
+            // Limited before the conversion to `Int`, which traps for large values. `min` also handles NaN.
             headers: ["Retry-After": String(Int(max(1, min(longestWait, seconds.rounded(.up)))))])
     }
 }

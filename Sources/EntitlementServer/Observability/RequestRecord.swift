@@ -2,24 +2,26 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// What became of one request, to be logged: never a key, a token, a customer or anything that was sent in a body.
+/// The log record of one request. It never contains a key, a token, a customer or a body.
 public struct RequestRecord: Sendable {
-    /// Real time.
+    /// The time of the response, in real time.
     public var answeredAt: Date
-    /// As the sender knows it from `Souk-Request-Id`.
+    /// The id of the request, which its sender finds in `Souk-Request-Id`.
     public var requestID: String
-    /// The endpoint's id in the OpenAPI document; `none` where nothing is at the path.
+    /// The endpoint's id in the OpenAPI document; `none` for an unknown path.
     public var endpoint: String
+    /// The HTTP status of the response.
     public var status: Int
+    /// The time from the arrival of the request to its response.
     public var duration: Duration
-    /// Whose key was sent; `nil` where none was, or nobody's.
+    /// The app of the request's key; `nil` without a valid key.
     public var app: BundleID?
-    /// The code of the problem that was answered.
+    /// The code of the problem in the response.
     public var code: String?
-    /// The 32 digits of the sender's `traceparent`.
+    /// The trace id (32 digits) of the request's `traceparent`.
     public var traceID: String?
 
-    /// One JSON object, to be written as one line.
+    /// The record as a JSON object for one line of a log.
     public var json: JSONValue {
         var line: JSONValue = [
             "time": .string(RFC3339.string(from: answeredAt)),

@@ -1,12 +1,12 @@
 import Foundation
 import Primitives
 
-/// Everything a server counts, and what it looks up when it is asked.
+/// The counters and gauges of a server.
 final class ServerMetrics: Sendable {
-    /// The endpoint of requests that reach none.
+    /// The endpoint of requests to unknown paths.
     static let nowhere = "none"
 
-    /// What is looked up when somebody asks, with its value for each value of its label, if it has one.
+    /// A value that is read on demand, with a label if it has several.
     struct Gauge: Sendable {
         let name: String
         let help: String
@@ -25,7 +25,7 @@ final class ServerMetrics: Sendable {
     private let endpoints = Locked<[EndpointMetrics]>([])
     private let gauges = Locked<[Gauge]>([])
 
-    /// The figures of an endpoint, made when they are first asked for.
+    /// Returns the metrics of an endpoint, created on first use.
     func endpoint(_ id: String) -> EndpointMetrics {
         endpoints.withLock { endpoints in
             if let known = endpoints.first(where: { $0.id == id }) { return known }
@@ -37,7 +37,7 @@ final class ServerMetrics: Sendable {
 
     func add(_ gauge: Gauge) { gauges.withLock { $0.append(gauge) } }
 
-    /// All figures in Prometheus' text format. Throws what a gauge throws.
+    /// Returns all metrics in Prometheus' text format. Throws the errors of the gauges.
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)

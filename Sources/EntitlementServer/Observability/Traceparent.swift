@@ -1,21 +1,21 @@
 import HTTPCore
 import Primitives
 
-/// Which trace a request belongs to (W3C Trace Context, `traceparent`): written into the log and passed on to whoever
-/// is asked because of the request. A header that is not of the form is as good as none, as the standard says.
+/// The `traceparent` of a request (W3C Trace Context), which is logged and sent with the requests that follow from it.
+/// A malformed header is ignored, as the standard requires.
 struct Traceparent: Sendable, Equatable {
     static let field = "traceparent"
-    /// The trace of the request that the current task works on.
+    /// The trace of the request that the current task answers.
     @TaskLocal static var current: Traceparent?
 
     let text: String
-    /// 32 hexadecimal digits, the same for all that belongs together.
+    /// The trace id: 32 hexadecimal digits.
     var traceID: Substring { text.dropFirst(3).prefix(32) }
 
     init?(_ text: String?) {
         guard let text, text.utf8.count <= 256 else { return nil }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        // Later versions may say more; the first four parts stay what they are.
+        // Later versions may append parts; the first four stay.
         guard parts.count == 4 || parts.count > 4 && parts[0] != "00",
             zip(parts, [2, 32, 16, 2]).allSatisfy({ Self.isHex($0, length: $1) }), parts[0] != "ff",
             parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })

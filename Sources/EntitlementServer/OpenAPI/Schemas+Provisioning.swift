@@ -70,7 +70,7 @@ extension WireSchema {
         ])
     }
 
-    /// What comes first and what comes after it.
+    /// The members of the current and the next period.
     private static let periods: [Member] = [
         .optional("introPeriodValue", .integer), .optional("introPeriodType", .text),
         .optional("nextTotalPrice", .amount), .optional("nextPeriodValue", .integer),

@@ -2,10 +2,10 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-// What goes in and out (WIRE.md), by the names of the wire types in `StoreModel/API`.
+// Schemas of the wire types in `StoreModel/API`.
 
 extension WireSchema {
-    /// An identifier of a customer, a product, a transaction. JSON Schema counts characters, the server bytes.
+    /// An id of a customer, product or transaction. JSON Schema counts characters; the server counts bytes.
     static let identifier = text(
         TransactionID.rule, pattern: #"^[^\u0000-\u001F\u007F-\u009F]+$"#, length: 1...255, TransactionID.isValid)
     static let source = text.described("appStore, web, grant or googlePlay; more may come")
@@ -173,7 +173,7 @@ extension WireSchema {
         .object([.required("acknowledgedTransactionIDs", .array(.identifier))])
     }
 
-    // MARK: - What customers are given
+    // MARK: - Grants, credits and promotions
 
     static let grantRequest = named("GrantRequest") {
         .object([
@@ -228,7 +228,7 @@ extension WireSchema {
     }
     static let promotionCode = named("PromotionCodeRequest") { .object([.required("code", code)]) }
 
-    // MARK: - News
+    // MARK: - Events
 
     static let delivery = named("WebhookDelivery") {
         .object([
@@ -277,6 +277,6 @@ extension WireSchema {
 }
 
 extension WireSchema.Member {
-    /// Of a request, where `null` means absent.
+    /// A member of a request, in which `null` means absent.
     static func perhaps(_ name: String, _ schema: WireSchema) -> Self { .optional(name, schema.orNull) }
 }

@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 extension OpenAPIDocument {
-    /// What a server that has these endpoints, and accepts facts of these environments, answers.
+    /// Creates the document of a server with these endpoints and environments.
     init(_ endpoints: [Endpoint<ServerHandler>], _ environments: [StoreEnvironment]) {
         let environment = WireSchema.choice(environments.map(\.rawValue))
         self.init(
@@ -43,7 +43,7 @@ extension OpenAPIDocument.Tag {
 // MARK: - What several endpoints have
 
 extension [OpenAPIDocument.Parameter] {
-    /// Of a list that is read in pages.
+    /// The parameters of a list with pages.
     static var page: Self {
         [
             .init("limit", in: .query, .integer(1...100), "how many at most; 50 when absent"),
@@ -53,7 +53,7 @@ extension [OpenAPIDocument.Parameter] {
 }
 
 extension [OpenAPIDocument.Link] {
-    /// From an answer that names a customer.
+    /// The links from a response that contains a customer.
     static var toCustomer: Self {
         [("customer", "getCustomer"), ("facts", "getFacts"), ("export", "getExport")].map { name, operation in
             .init(name, to: operation, [(name: "customer", expression: "$response.body#/customer")])
@@ -62,7 +62,7 @@ extension [OpenAPIDocument.Link] {
 }
 
 extension Refusal {
-    /// The codes of an endpoint that verifies what a store signed.
+    /// The codes of an endpoint that verifies signed data.
     static let signedDataCodes = ["any code of refused signed data"]
 }
 
@@ -118,11 +118,11 @@ extension OpenAPIDocument.Operation {
         }
     }
 
-    /// The codes of an endpoint's refusals, by status.
+    /// Returns the codes of an endpoint's refusals, by status.
     private static func refusals(of endpoint: Endpoint<ServerHandler>) -> [Int: [String]] {
         var codes = endpoint.refusals
         func add(_ status: Int, _ more: String...) { codes[status, default: []] += more }
-        // Every answer may be asked for signed.
+        // Any request can have an invalid nonce.
         add(400, "invalid_field")
         add(501, "no_signing_key")
         add(503, "unavailable")

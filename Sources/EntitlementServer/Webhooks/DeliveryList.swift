@@ -3,13 +3,13 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The deliveries of one book to all webhooks of its app, as whoever runs the server sees them.
+/// The deliveries of one ledger to all webhooks of its app, for the operator.
 struct DeliveryList {
-    /// How a delivery stands, in the words of the wire.
+    /// The state of a delivery, by its wire name.
     enum State: String, CaseIterable {
         case pending, delivered, dead
 
-        /// The states of the table that are called so.
+        /// The states in the table that this one stands for.
         var stored: [String] { self == .pending ? ["due", "waiting"] : [rawValue] }
     }
 
@@ -26,9 +26,9 @@ struct DeliveryList {
 
     private var values: [SQLValue] { [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)] }
 
-    /// Newest first, before delivery `id`.
+    /// Returns deliveries before `id`, newest first.
     func page(_ states: [State], before id: Int64, limit: Int) throws -> [SQLRow] {
-        // A query for each state, because an index has them apart.
+        // One query per state, because the index begins with it.
         let rows = try states.flatMap(\.stored).flatMap { state in
             try connection.query(
                 """
@@ -41,7 +41,7 @@ struct DeliveryList {
         return ordered.prefix(limit).map(\.row)
     }
 
-    /// The oldest that are dead, in their order.
+    /// Returns the oldest dead deliveries in their order.
     func dead(limit: Int) throws -> [SQLRow] {
         try connection.query(
             """
@@ -57,7 +57,7 @@ struct DeliveryList {
             values + [.integer(id)])
     }
 
-    /// Puts a delivery that is over into its line again, as if it had never been attempted.
+    /// Makes a finished delivery due again, as if it had never been attempted.
     func replay(_ row: SQLRow, at now: Date) throws {
         let webhook = SQLValue.text(try row["webhook"])
         try connection.lockRows(DeliveryQueue.lineLock, values + [webhook])
@@ -80,7 +80,7 @@ struct DeliveryList {
         return State.allCases.first { $0.stored.contains(stored) } ?? .pending
     }
 
-    /// As the wire shows it.
+    /// Returns a delivery in its wire format.
     static func json(_ row: SQLRow) throws -> JSONValue {
         let state = try state(of: row)
         let (id, event): (Int64, Int64) = (try row["id"], try row["event"])

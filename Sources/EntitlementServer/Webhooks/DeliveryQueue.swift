@@ -2,27 +2,27 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// What has to be delivered to one webhook, as the ledger holds it. Every step is one transaction, so that a crash
-/// between two of them repeats a delivery and loses none.
+/// The stored deliveries to one webhook. Each step is one transaction, so that a crash between two steps repeats a
+/// delivery but loses none.
 struct DeliveryQueue: Sendable {
-    /// A delivery that was taken out to be attempted.
+    /// A delivery that was claimed for an attempt.
     struct Claimed: Sendable {
         let id: Int64
-        /// Which attempt this is, from 1.
+        /// The number of this attempt, from 1.
         let attempt: Int
         let event: LedgerEvent
     }
 
-    /// What came of an attempt.
+    /// The result of an attempt.
     enum Outcome: Sendable {
         case delivered(status: Int)
-        /// To be tried again at an instant; never again without one.
+        /// The attempt failed. It is repeated at `again`; `nil` makes the delivery dead.
         case failed(status: Int?, error: String?, again: Date?)
     }
 
-    /// Events taken in by one transaction.
+    /// The most events that one transaction reads.
     private static let batch = 500
-    /// How long an attempt may take before another server may think that its sender has died.
+    /// The time after which another server may repeat an attempt, because its sender seems to have died.
     private static let lease: TimeInterval = 60
 
     let webhook: WebhookName
@@ -35,17 +35,17 @@ struct DeliveryQueue: Sendable {
         [.text(webhook.app.rawValue), environment, .text(webhook.name)]
     }
 
-    /// Locks the lines of a webhook: which delivery is first in a line is read, and written only then.
+    /// Locks the lines of a webhook: the first delivery of a line is read first and changed later.
     private func lock(_ connection: any SQLConnection, _ only: StoreEnvironment? = nil) throws {
         for environment in (only.map { [$0] } ?? environments).map(\.rawValue).sorted() {
             try connection.lockRows(Self.lineLock, line(.text(environment)))
         }
     }
 
-    /// Finds the row that is locked for the lines of a webhook in an environment.
+    /// Selects the row that is locked for the lines of a webhook in an environment.
     static let lineLock = "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3"
 
-    /// Begins a webhook that is new with what happens from now on.
+    /// Starts a new webhook after the last event.
     func open() async throws {
         try await database.write { connection in
             for environment in environments.map({ SQLValue.text($0.rawValue) }) {
@@ -60,9 +60,9 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    // MARK: - In
+    // MARK: - New Deliveries
 
-    /// Takes in events that are new. Returns whether there may be more.
+    /// Creates deliveries of new events. Returns whether there may be more.
     func takeIn(at now: Date) async throws -> Bool {
         let isNew = try database.read { connection in
             try environments.contains { try !events(of: .text($0.rawValue), limit: 1, connection).isEmpty }
@@ -87,7 +87,7 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Events behind the cursor.
+    /// Returns events after the cursor.
     private func events(
         of environment: SQLValue, limit: Int, _ connection: any SQLConnection
     ) throws -> [SQLRow] {
@@ -114,7 +114,7 @@ struct DeliveryQueue: Sendable {
             ])
     }
 
-    /// The first delivery of a line in one of the states: `[app, environment, webhook, customer]`.
+    /// Returns the first delivery of a line in one of the states. A line is `[app, environment, webhook, customer]`.
     private func first(
         in line: [SQLValue], _ states: [String], _ connection: any SQLConnection
     ) throws -> Int64? {
@@ -129,9 +129,9 @@ struct DeliveryQueue: Sendable {
         return nil
     }
 
-    // MARK: - Out
+    // MARK: - Attempts
 
-    /// Takes out what is due, about `limit` deliveries, each of another line.
+    /// Claims about `limit` due deliveries, each of another line.
     func claim(upTo limit: Int, at now: Date) async throws -> [Claimed] {
         let due = """
             SELECT id, environment, customer, event, attempts FROM webhook_delivery
@@ -147,14 +147,14 @@ struct DeliveryQueue: Sendable {
                 for row in rows {
                     if let delivery = try claim(row, at: now, connection) { claimed.append(delivery) }
                 }
-                // What was dropped may have made room for the next of its line.
+                // A dropped delivery can make the next one of its line due.
                 rows = claimed.count < limit ? try connection.query(due, bounds) : []
             }
             return claimed
         }
     }
 
-    /// Takes one out; `nil` for what was erased with its customer: there is nothing left to tell.
+    /// Claims one delivery; `nil` if its event was erased.
     private func claim(_ row: SQLRow, at now: Date, _ connection: any SQLConnection) throws -> Claimed? {
         let id: Int64 = try row["id"]
         guard let event = try event(try row["event"], connection) else {
@@ -162,7 +162,7 @@ struct DeliveryQueue: Sendable {
             try advance(line(.text(try row["environment"])) + [.text(try row["customer"])], at: now, connection)
             return nil
         }
-        // Changed by hand, the column can hold any number.
+        // An edited column can hold any number.
         let before: Int = try row["attempts"]
         let attempt = min(max(before, 0), .max - 1) + 1
         try connection.perform(
@@ -181,7 +181,7 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Writes down what came of an attempt. Nothing, when another server took the delivery over meanwhile.
+    /// Stores the result of an attempt, unless another server took the delivery over meanwhile.
     func finish(_ claimed: Claimed, _ outcome: Outcome, at now: Date) async throws {
         let (state, status, error, due): (String, Int?, String?, Date?) =
             switch outcome {
@@ -206,7 +206,7 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Makes the first that waits in a line due, if nothing of the line is.
+    /// Makes the first waiting delivery of a line due, if none of the line is due.
     private func advance(_ line: [SQLValue], at now: Date, _ connection: any SQLConnection) throws {
         guard try first(in: line, ["due"], connection) == nil,
             let next = try first(in: line, ["waiting"], connection)
@@ -216,11 +216,11 @@ struct DeliveryQueue: Sendable {
             [.integer(next), .integer(now.milliseconds)])
     }
 
-    // MARK: - Figures
+    // MARK: - Metrics
 
-    /// Since when the oldest delivery waits that was not made yet.
+    /// Returns the time since when the oldest open delivery waits.
     func oldest() throws -> Date? {
-        // What waits is younger than what is due in its line.
+        // In each line, waiting deliveries are younger than the due one.
         let row = try database.read { connection in
             try connection.first(
                 """
@@ -231,7 +231,7 @@ struct DeliveryQueue: Sendable {
         return try row.map { Date(milliseconds: try $0["created_at"]) }
     }
 
-    /// How many deliveries are attempted no more.
+    /// Returns the number of dead deliveries.
     func dead() throws -> Int {
         let row = try database.read { connection in
             try connection.first(

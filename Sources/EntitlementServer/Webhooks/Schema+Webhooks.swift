@@ -1,11 +1,10 @@
 import SQLStorage
 
 extension Schema {
-    /// Which events each webhook was told of, and up to which event a book's events were thrown away.
+    /// The deliveries of each webhook, and the last deleted event of each ledger.
     ///
-    /// Of each line, that is a webhook and a customer, at most one delivery is `due`; those behind it are `waiting`, so
-    /// that a line keeps its order and a receiver that is down fills no list of what could be sent. Instants are real
-    /// time.
+    /// A line is a webhook and a customer. At most one delivery of a line is `due`; the later ones are `waiting`. So a
+    /// line keeps its order, and a receiver that is down does not fill the list of due deliveries. Dates are real time.
     static let webhooks = SQLMigration(
         "0004 webhooks",
         [
@@ -49,7 +48,7 @@ extension Schema {
             """
         ])
 
-    /// An event has one delivery to a webhook.
+    /// An event has one delivery to each webhook.
     static let deliveries = SQLMigration(
         "0014 deliveries",
         [

@@ -2,17 +2,25 @@ import HTTPCore
 import SQLStorage
 import StoreModel
 
-/// Where an app's events are posted to.
+/// A URL to which the server posts an app's events.
 public struct Webhook: Sendable {
-    /// Tells it from the app's others. Which events were delivered is kept under this name, so that the address may
-    /// change; under a new name, delivery begins with what happens from then on.
+    /// The name, unique among the app's webhooks. Deliveries are stored under it, so that the URL can change. A webhook
+    /// with a new name starts with new events.
     public var name: String
+    /// The app whose events are posted.
     public var app: BundleID
-    /// An absolute http or https URL. Redirects are not followed: a redirection is a failed attempt.
+    /// An absolute http or https URL. Redirects are not followed and count as failed attempts.
     public var url: String
-    /// Each signs every delivery; several while one is exchanged for another.
+    /// The secrets, each of which signs every delivery. Use several while one is replaced.
     public var secrets: [WebhookSecret]
 
+    /// Creates a webhook.
+    ///
+    /// - Parameters:
+    ///   - name: The name, unique among the app's webhooks.
+    ///   - app: The app whose events are posted.
+    ///   - url: An absolute http or https URL.
+    ///   - secrets: The secrets, each of which signs every delivery.
     public init(name: String, app: BundleID, url: String, secrets: [WebhookSecret]) {
         self.name = name
         self.app = app
@@ -39,12 +47,12 @@ public struct Webhook: Sendable {
     }
 }
 
-/// A webhook as the ledger knows it.
+/// The identity of a webhook in the ledger.
 struct WebhookName: Hashable, Sendable {
     let app: BundleID
     let name: String
 
-    /// Whether this webhook has yet to be told of an event of a book, which is `[app, environment]`.
+    /// Returns whether this webhook has not received an event of a ledger, which is `[app, environment]`.
     func awaits(_ event: Int64, of ledgerID: [SQLValue], _ connection: any SQLConnection) throws -> Bool {
         guard ledgerID.first == .text(app.rawValue) else { return false }
         let cursor = try connection.first(

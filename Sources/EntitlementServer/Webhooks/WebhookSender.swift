@@ -2,29 +2,29 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Posts an app's events to one webhook: each at least once, those of a customer in their order, again with growing
-/// pauses while the receiver fails, until the last attempt makes a delivery dead.
+/// Posts an app's events to one webhook. Each event is posted at least once, and those of a customer in their order. A
+/// failed delivery is repeated with growing pauses, and is dead after the last attempt.
 struct WebhookSender: Sendable {
-    /// Attempts under way at once that have not waited for a second yet, each for another customer; more while more
-    /// hang.
+    /// The number of concurrent attempts, each for another customer, without those that hang for a second. It grows
+    /// with the number of hanging ones.
     private static let width = 16
-    /// Attempts under way at once, however long they have waited.
+    /// The number of concurrent attempts, including hanging ones.
     private static let mostHanging = 512
     private static let timeout = Duration.seconds(15)
-    /// After how many seconds is looked for what is due, while attempts are under way.
+    /// The interval of checks for due deliveries during attempts, in seconds.
     private static let recheck = 1.0
-    /// As much of an answer as is read; what it says decides nothing.
+    /// The part of a response that is read. Its content is ignored.
     private static let maximumAnswer = 64 << 10
 
     let webhook: Webhook
     let queue: DeliveryQueue
-    /// Commits, after which something may be due.
+    /// The signal of commits, after which deliveries may be due.
     let changes: ChangeSignal
     let transport: any HTTPTransport
     let backoff: Backoff
-    /// Real time.
+    /// The clock of real time.
     let clock: any WallClock
-    /// A number from 0 to 1.
+    /// Returns a number from 0 to 1.
     let random: @Sendable () -> Double
     let attempts: Counter
 
@@ -33,18 +33,17 @@ struct WebhookSender: Sendable {
         case recheck
     }
 
-    /// Takes in what is new and attempts what is due. Returns whether there may be more to do at once.
+    /// Creates deliveries of new events and attempts due ones. Returns whether there may be more to do at once.
     ///
-    /// Whoever answers makes room for the next: while one attempt hangs, the events of other customers are posted,
-    /// those that are written meanwhile too.
+    /// Each finished attempt makes room for the next delivery. So a hanging attempt does not delay other customers'
+    /// events, even new ones.
     func step() async throws -> Bool {
         var isMoreNew = try await queue.takeIn(at: clock.now())
         var claimed = try await queue.claim(upTo: Self.width, at: clock.now())
         let hasBegun = !claimed.isEmpty
         try await withThrowingTaskGroup(of: Ended.self) { group in
             var (running, failure, isLooking) = (0, nil as (any Error)?, false)
-            // Attempts that were under way at the last mark, a second ago at most. They make room, so that a receiver
-            // which hangs for some customers keeps no others waiting.
+            // Attempts that run for up to a second or longer make room for others.
             var (hanging, mark) = (0, changes.now)
             while true {
                 for delivery in claimed {
@@ -61,14 +60,14 @@ struct WebhookSender: Sendable {
                     }
                     isLooking = true
                 }
-                // As many more as hang, so that an event waits for seconds behind hundreds of them.
+                // Grows with the hanging attempts, so that an event waits for seconds behind hundreds of them.
                 var width: Int { max(Self.width, hanging) }
                 var room = 0
                 switch try await group.next() {
                 case .attempt(let result):
                     running -= 1
                     hanging = min(hanging, running)
-                    // Several at once, so that they share a transaction.
+                    // Claims several at once, in one transaction.
                     room = running - hanging <= width / 2 ? width - (running - hanging) : 0
                     if case .failure(let error) = result { failure = failure ?? error }
                 case .recheck, nil:
@@ -78,7 +77,7 @@ struct WebhookSender: Sendable {
                 }
                 room = min(room, Self.mostHanging - running)
                 try Task.checkCancellation()
-                // After a failure of the ledger's what is under way ends, and nothing else begins.
+                // After a failure of the ledger no more attempts begin.
                 guard failure == nil, room > 0 else { continue }
                 isMoreNew = try await queue.takeIn(at: clock.now())
                 claimed = try await queue.claim(upTo: room, at: clock.now())
@@ -112,7 +111,7 @@ struct WebhookSender: Sendable {
             let status = try await post(delivery.event)
             return (200..<300).contains(status) ? .delivered(status: status) : failed(delivery, status: status)
         } catch {
-            // The service stops: nothing is known, and the next one tries again.
+            // The service stops: the outcome is unknown, and the next start repeats the attempt.
             try Task.checkCancellation()
             return failed(delivery, error: (error as? HTTPError)?.code.rawValue ?? "failed")
         }
@@ -126,7 +125,7 @@ struct WebhookSender: Sendable {
             headers: ["Content-Type": "application/json", WebhookSignature.field: signature], body: .bytes(body),
             timeout: Self.timeout)
         let response = try await transport.send(request)
-        // Read, so that the connection can be used again; an answer too long for that is not wanted.
+        // Read, so that the connection can be reused, unless the response is too long.
         _ = try? await response.body.collect(upTo: Self.maximumAnswer)
         return response.status
     }

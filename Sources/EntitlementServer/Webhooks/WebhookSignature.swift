@@ -2,12 +2,14 @@ import Foundation
 import Primitives
 import SignedData
 
-/// What two servers share so that each knows the other's webhooks. It never describes itself.
+/// A secret that two servers share to sign and verify webhooks. Its descriptions do not contain it.
 public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     fileprivate let hmac: HMACSHA256
 
-    /// The text's bytes are the key. Throws `invalidConfiguration` for a text of fewer than 16 bytes; 32 random bytes
-    /// in hexadecimal are right.
+    /// Creates a secret from the bytes of a string, for example 32 random bytes in hexadecimal.
+    ///
+    /// - Parameter text: The secret.
+    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration` if it has fewer than 16 bytes.
     public init(_ text: String) throws(EntitlementServerError) {
         guard text.utf8.count >= 16, let hmac = try? HMACSHA256(key: Array(text.utf8)) else {
             throw EntitlementServerError(
@@ -17,47 +19,63 @@ public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectabl
         self.hmac = hmac
     }
 
+    /// A description without the secret.
     public var description: String { "secret of a webhook" }
+    /// A mirror without the secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The header that proves who sent a webhook and when: `t=<unix seconds>,v1=<hex>`, where v1 is HMAC-SHA256 under a
-/// shared secret over the text of `t`, a dot and the body. While a secret is exchanged for another there is one v1 for
-/// each.
+/// The header that authenticates a webhook and its time: `t=<unix seconds>,v1=<hex>`. v1 is the HMAC-SHA256 with a
+/// shared secret of the string of `t`, a period and the body. While a secret is replaced there is one v1 for each.
 ///
 ///     let header = WebhookSignature.header(for: body, at: now, secrets: [new, old])
 ///     try WebhookSignature.check(header, of: body, at: now, secrets: [secret])
 ///
-/// Times are real time, whatever clock a store follows.
+/// The time is real time, independent of the store's clock.
 public enum WebhookSignature {
-    /// The header's name.
+    /// The name of the header.
     public static let field = "Souk-Webhook-Signature"
-    /// How far `t` may be from the receiver's clock, in seconds, so that nobody can send an old webhook again later.
+    /// The greatest difference in seconds between `t` and the receiver's clock, which prevents replays of old webhooks.
     public static let tolerance: TimeInterval = 300
-    /// As many secrets as are ever compared; a longer header is not read.
+    /// The most signatures that are compared. Longer headers are malformed.
     private static let maximumSignatures = 8
 
-    /// Why a webhook is not believed.
+    /// The reason why a webhook is rejected.
     public enum VerificationError: Error, Equatable, Sendable {
-        /// There is no header.
+        /// The header is missing.
         case missing
-        /// The header is not of the form.
+        /// The header has another format.
         case malformed
-        /// No v1 is by any of the secrets.
+        /// No v1 is valid for any of the secrets.
         case notOurs
-        /// Signed too long ago, or not yet.
+        /// The signature is too old, or from the future.
         case notCurrent
     }
 
-    /// One v1 for each secret, in their order.
+    /// Returns the header of a webhook, with one v1 for each secret in their order.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the request.
+    ///   - instant: The time of the signature.
+    ///   - secrets: The secrets.
+    /// - Returns: The value of the header.
     public static func header(for body: [UInt8], at instant: Date, secrets: [WebhookSecret]) -> String {
         let time = String(Int64(instant.timeIntervalSince1970.rounded(.down)))
         let message = Self.message(time, body)
         return (["t=" + time] + secrets.map { "v1=" + Hex.encode($0.hmac.code(for: message)) }).joined(separator: ",")
     }
 
-    /// Throws unless one v1 of the header is by one of the secrets. The signature is judged before the time: who does
-    /// not have the secret does not learn how our clock stands.
+    /// Verifies the header of a webhook.
+    ///
+    /// The signature is checked before the time, so that a sender without the secret learns nothing about the
+    /// receiver's clock.
+    ///
+    /// - Parameters:
+    ///   - header: The value of the header; `nil` if it is missing.
+    ///   - body: The body of the request.
+    ///   - instant: The current time.
+    ///   - secrets: The accepted secrets.
+    /// - Throws: ``VerificationError`` unless one v1 is valid for one of the secrets and `t` is current.
     public static func check(
         _ header: String?, of body: [UInt8], at instant: Date, secrets: [WebhookSecret]
     ) throws(VerificationError) {
@@ -72,7 +90,7 @@ public enum WebhookSignature {
 
     private static func message(_ time: String, _ body: [UInt8]) -> [UInt8] { Array((time + ".").utf8) + body }
 
-    /// The time as it stands there, which is what was signed, and as a number. Unknown parts are left to later
+    /// Returns the time as the signed string and as a number, and the signatures. Unknown parts are ignored, for later
     /// versions.
     private static func parts(of header: String) -> (time: String, seconds: Int64, codes: [[UInt8]])? {
         var time: String?
