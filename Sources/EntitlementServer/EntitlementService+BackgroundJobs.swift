@@ -121,7 +121,7 @@ extension EntitlementService {
         let clock = configuration.realClock
         parts.metrics.add(
             .init(
-                name: "souk_webhook_lag_seconds", help: "How long the oldest delivery that was not made has waited.",
+                name: "souk_webhook_lag_seconds", help: "Age of the oldest open delivery.",
                 label: "webhook"
             ) {
                 try queues.map { queue in
@@ -131,7 +131,7 @@ extension EntitlementService {
             })
         parts.metrics.add(
             .init(
-                name: "souk_webhook_dead_deliveries", help: "Deliveries that are attempted no more.", label: "webhook"
+                name: "souk_webhook_dead_deliveries", help: "Dead deliveries.", label: "webhook"
             ) { try queues.map { ($0.webhook.label, Double(try $0.dead())) } })
     }
 }

@@ -176,7 +176,8 @@ extension EntitlementService {
                 try webhook.check()
                 guard apps.contains(where: { $0.bundleID == webhook.app }) else {
                     throw EntitlementServerError(
-                        .invalidConfiguration, "The webhook \(webhook.name) is of an app that is not served.")
+                        .invalidConfiguration,
+                        "The webhook \(webhook.name) belongs to an app that this server does not serve.")
                 }
                 guard !webhooks[..<index].contains(where: { $0.id == webhook.id }) else {
                     throw EntitlementServerError(

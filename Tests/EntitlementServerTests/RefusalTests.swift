@@ -67,10 +67,10 @@ import Testing
             #"{"feature":"pro","reason":"a","other":"# + String(repeating: "[", count: 32)
                 + String(repeating: "]", count: 32) + "}", "malformed", nil, "nest too deep"
         ),
-        (#"{"feature":"pro","reason":"a","until":1763650800}"#, "invalid_field", "until", "should be a text"),
+        (#"{"feature":"pro","reason":"a","until":1763650800}"#, "invalid_field", "until", "should be a string"),
         (#"{"feature":"pro","reason":"a","until":"tomorrow"}"#, "invalid_field", "until", "a date is RFC 3339 text"),
         (#"{"feature":"pro","reason":null}"#, "invalid_field", "reason", "is null"),
-        (#"{"feature":"pro","reason":["a"]}"#, "invalid_field", "reason", "should be a text"),
+        (#"{"feature":"pro","reason":["a"]}"#, "invalid_field", "reason", "should be a string"),
         (#"{"reason":"a"}"#, "invalid_field", "feature", "is missing"),
     ])
     func `a body that is not strict JSON, or has a wrong member, is refused in words`(
@@ -166,13 +166,13 @@ import Testing
         (#"{"customerId":["anna"]}"#, "customerId", "customerId should be an object."),
         (
             #"{"customerId":{"type":"merchant-str","value":7}}"#, "customerId/value",
-            "customerId/value should be a text."
+            "customerId/value should be a string."
         ),
         (
             #"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":["x"]}"#, "onlyIds/0",
-            "onlyIds/0 does not have the form that is taken here."
+            "onlyIds/0 does not have the expected form."
         ),
-        (#"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":"x"}"#, "onlyIds", "onlyIds should be a list."),
+        (#"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":"x"}"#, "onlyIds", "onlyIds should be an array."),
         (
             #"{"customerId":{"type":"merchant-uuid","value":"a"}}"#, "customerId/value",
             "customerId/value is wrong: a \"merchant-uuid\" has a UUID as its value."

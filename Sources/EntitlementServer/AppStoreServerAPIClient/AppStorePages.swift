@@ -58,7 +58,7 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
         if exists {
             guard let name, name != next else {
                 throw AppStoreServerAPIError(
-                    .malformedAnswer, "The App Store announces another page and does not say which.", status: 200)
+                    .malformedAnswer, "The App Store's page announces another page but does not name it.", status: 200)
             }
             next = name
             isOver = false

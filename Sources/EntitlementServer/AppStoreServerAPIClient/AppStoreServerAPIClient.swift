@@ -175,7 +175,7 @@ public struct AppStoreServerAPIClient: Sendable {
                 query: Self.item("revision", revision)))
     }
 
-    /// Gets up to 50 refunded transactions of a customer (Get Refund History V1). Apple deprecated it.
+    /// Gets up to 50 refunded transactions of a customer (Get Refund History V1). Apple no longer recommends it.
     ///
     /// - Parameter original: An original transaction of the customer.
     /// - Returns: The signed transactions.
@@ -251,7 +251,7 @@ public struct AppStoreServerAPIClient: Sendable {
                 method: .put, path: ["v2", "transactions", "consumption", transaction.rawValue], body: request.json))
     }
 
-    /// Sends consumption information about a consumable (Send Consumption Information V1). Apple deprecated it.
+    /// Sends consumption information about a consumable (Send Consumption Information V1). Apple no longer recommends it.
     ///
     /// - Parameters:
     ///   - request: The consumption information.

@@ -89,7 +89,7 @@ struct AppStoreServerAPIConnection: Sendable {
 
     private func url(of call: Call) throws(AppStoreServerAPIError) -> String {
         guard !call.path.contains(where: { ["", ".", ".."].contains($0) }) else {
-            throw AppStoreServerAPIError(.notAsked, "An identifier is neither empty nor \".\" nor \"..\".")
+            throw AppStoreServerAPIError(.notAsked, "An identifier must not be empty, \".\" or \"..\".")
         }
         let path = configuration.baseURL + "/inApps/" + call.path.map(PercentEncoding.encode).joined(separator: "/")
         return call.query.isEmpty ? path : "\(path)?\(HTTPQuery(call.query).encoded)"
@@ -121,7 +121,8 @@ private final class TokenCache: Sendable {
             held.withLock { $0 = (token, now..<now.addingTimeInterval(Self.lifetime - Self.margin)) }
             return token
         } catch {
-            throw AppStoreServerAPIError(.notAsked, "No token could be signed: \(error.reason)", underlying: error)
+            throw AppStoreServerAPIError(
+                .notAsked, "The bearer token cannot be signed: \(error.reason)", underlying: error)
         }
     }
 

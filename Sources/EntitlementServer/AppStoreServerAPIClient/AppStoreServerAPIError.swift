@@ -92,7 +92,7 @@ extension AppStoreServerAPIError {
     /// Converts a successful response that cannot be decoded.
     init(malformed error: any Error, status: Int) {
         self.init(
-            .malformedAnswer, "The App Store's answer is not the one Apple documents: \(error).", status: status,
+            .malformedAnswer, "The App Store's response is not in the documented format: \(error).", status: status,
             underlying: error)
     }
 

@@ -65,7 +65,7 @@ final class ServerRegistry: Sendable {
         if let unknown: String = try row["unknown"] {
             throw SQLError(
                 .newerSchema,
-                "The database got the migration \(unknown) from a newer version, which this program does not bear: "
+                "The database has the migration \(unknown) of a newer version, which this program does not support: "
                     + "run that version.")
         }
         let (servers, gone): (Int, Int) = (try row["servers"], try row["gone"])

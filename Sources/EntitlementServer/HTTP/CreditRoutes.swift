@@ -14,7 +14,7 @@ struct CreditRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/customers/{customer}/credits/{type}", "getCredit", "How much credit is left", tag: .gifts,
+                .get, "/v1/customers/{customer}/credits/{type}", "getCredit", "Get a customer's credit", tag: .gifts,
                 answer: .balance, refusals: [404: ["unknown_credit"]], handler: .authorized(.customer, balance)),
             Endpoint(
                 .post, "/v1/customers/{customer}/credits/{type}/redeem", "redeemCredit",

@@ -22,10 +22,10 @@ struct CustomerCareRoutes: Sendable {
                 parameters: [
                     .init(
                         "query", in: .query, .identifier,
-                        "an id, an alias, a transaction id or an order id; all when absent")
+                        "an id, an alias, a transaction id or an order id; all if absent")
                 ] + .page, answer: .customers, handler: .authorized(.secretKey, find)),
             Endpoint(
-                .post, "/v1/customers/{customer}/aliases", "postAlias", "Merge another name of a customer into it",
+                .post, "/v1/customers/{customer}/aliases", "postAlias", "Merge an alias into a customer",
                 tag: .customers, body: .init(.aliasRequest), answer: .customer,
                 refusals: [409: ["alias_taken", "customer_erased"]], isIdempotent: true, links: .toCustomer,
                 handler: .authorized(.customer, alias)),
@@ -35,12 +35,12 @@ struct CustomerCareRoutes: Sendable {
                 body: .init(.tokenRequest, isOptional: true), status: 201, answer: .token,
                 handler: .authorized(.secretKey, token)),
             Endpoint(
-                .post, "/v1/customers/{customer}/transfer", "postTransfer", "Give a purchase to another customer",
+                .post, "/v1/customers/{customer}/transfer", "postTransfer", "Transfer a purchase to another customer",
                 tag: .customers, body: .init(.transferRequest), answer: .customer,
                 refusals: [404: ["unknown_purchase"], 409: ["customer_erased"]], isIdempotent: true,
                 links: .toCustomer, handler: .authorized(.secretKey, transfer)),
             Endpoint(
-                .get, "/v1/customers/{customer}/export", "getExport", "All that is held about a customer",
+                .get, "/v1/customers/{customer}/export", "getExport", "Export all data about a customer",
                 tag: .customers, answer: .object, refusals: [404: ["unknown_customer"]],
                 handler: .authorized(.secretKey, export)),
             Endpoint(
@@ -158,12 +158,12 @@ extension Refusal {
     static let unknownCustomer = Refusal(
         HTTPProblem(
             status: 404, code: "unknown_customer", title: "Unknown customer",
-            detail: "Nothing is held about a customer of this name.", field: "customer"))
+            detail: "The ledger has no customer with this id.", field: "customer"))
 
     static let customerErased = Refusal(
         HTTPProblem(
             status: 409, code: "customer_erased", title: "Customer erased",
-            detail: "This is the pseudonym of a customer who was erased; nothing more can be done for them.",
+            detail: "This is the pseudonym of an erased customer, which cannot be changed.",
             field: "customer"))
 
     fileprivate static let unknownPurchase = Refusal(
@@ -174,7 +174,7 @@ extension Refusal {
     fileprivate static let aliasTaken = Refusal(
         HTTPProblem(
             status: 409, code: "alias_taken", title: "Alias taken",
-            detail: "The alias is another customer's; an alias belongs to one customer only.", field: "alias"))
+            detail: "The alias belongs to another customer; an alias belongs to one customer only.", field: "alias"))
 
     fileprivate static let aliasNotAnonymous = Refusal(
         HTTPProblem(

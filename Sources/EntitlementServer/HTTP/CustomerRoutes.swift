@@ -11,13 +11,15 @@ struct CustomerRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/customers/{customer}", "getCustomer", "What a customer may use, and why", tag: .customers,
+                .get, "/v1/customers/{customer}", "getCustomer", "Get a customer's features and their reasons",
+                tag: .customers,
                 parameters: [
-                    .init("If-None-Match", in: .header, .text, "the ETag of an answer one has; 304 if it is true still")
+                    .init(
+                        "If-None-Match", in: .header, .text, "the ETag of an earlier answer; 304 if it is still valid")
                 ], answer: .customer, links: .toCustomer, handler: .authorized(.publicKey, customer)),
             Endpoint(
                 .get, "/v1/customers/{customer}/facts", "getFacts",
-                "What the stores said about a customer's purchases, newest first", tag: .facts, parameters: .page,
+                "List the facts about a customer's purchases, newest first", tag: .facts, parameters: .page,
                 answer: .facts, handler: .authorized(.secretKey, facts)),
         ]
     }
@@ -80,7 +82,7 @@ extension Int64 {
 }
 
 extension Refusal {
-    static let unknownCursor = invalid("cursor", "should be the nextCursor of the answer before")
+    static let unknownCursor = invalid("cursor", "should be the nextCursor of the previous page")
     static let malformedQuery = malformed("A percent-escape in the query is incomplete or is not UTF-8.")
 }
 

@@ -16,15 +16,15 @@ struct DeliveriesRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/webhook-deliveries", "getWebhookDeliveries", "Deliveries of webhooks, newest first",
+                .get, "/v1/webhook-deliveries", "getWebhookDeliveries", "List webhook deliveries, newest first",
                 tag: .changes,
                 parameters: [.init("state", in: .query, .choice(["pending", "delivered", "dead"]), "only these")]
                     + .page, answer: .deliveries, handler: .authorized(.secretKey, list)),
             Endpoint(
-                .post, "/v1/webhook-deliveries/replay", "replayDeadWebhookDeliveries", "Deliver again what is dead",
+                .post, "/v1/webhook-deliveries/replay", "replayDeadWebhookDeliveries", "Repeat all dead deliveries",
                 tag: .changes, answer: .replayed, isIdempotent: true, handler: .authorized(.secretKey, replayDead)),
             Endpoint(
-                .post, "/v1/webhook-deliveries/{id}/replay", "replayWebhookDelivery", "Deliver one again",
+                .post, "/v1/webhook-deliveries/{id}/replay", "replayWebhookDelivery", "Repeat a delivery",
                 tag: .changes,
                 answer: .delivery, refusals: [404: ["no_such_delivery"], 409: ["delivery_pending"]],
                 isIdempotent: true, handler: .authorized(.secretKey, replay)),
@@ -111,5 +111,5 @@ extension Refusal {
     fileprivate static let deliveryPending = Refusal(
         HTTPProblem(
             status: 409, code: "delivery_pending", title: "Delivery pending",
-            detail: "The delivery has not been made yet; it is attempted without being asked for.", field: "id"))
+            detail: "The delivery is still pending; the server attempts it by itself.", field: "id"))
 }

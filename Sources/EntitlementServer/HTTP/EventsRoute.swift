@@ -13,9 +13,9 @@ struct EventsRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/events", "streamEvents", "What changes for customers, as it happens", tag: .changes,
+                .get, "/v1/events", "streamEvents", "Stream the changes of customers", tag: .changes,
                 parameters: [
-                    .init(Self.lastEvent, in: .header, .text, "the last event one has; 0 for all that are kept")
+                    .init(Self.lastEvent, in: .header, .text, "the last event received; 0 for all that are kept")
                 ], answer: .text, type: "text/event-stream", handler: .authorized(.secretKey, stream))
         ]
     }

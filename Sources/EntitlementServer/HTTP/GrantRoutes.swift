@@ -14,7 +14,7 @@ struct GrantRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/customers/{customer}/grants", "postGrant", "Give a customer a feature by hand", tag: .gifts,
+                .post, "/v1/customers/{customer}/grants", "postGrant", "Grant a customer a feature", tag: .gifts,
                 body: .init(.grantRequest), status: 201, answer: .customer, refusals: [409: ["customer_erased"]],
                 isIdempotent: true,
                 links: .toCustomer + [
@@ -26,7 +26,7 @@ struct GrantRoutes: Sendable {
                         ])
                 ], handler: .authorized(.secretKey, create)),
             Endpoint(
-                .delete, "/v1/customers/{customer}/grants/{id}", "deleteGrant", "Take a grant back", tag: .gifts,
+                .delete, "/v1/customers/{customer}/grants/{id}", "deleteGrant", "Withdraw a grant", tag: .gifts,
                 answer: .customer, refusals: [404: ["unknown_grant"]], links: .toCustomer,
                 handler: .authorized(.secretKey, delete)),
         ]
@@ -61,11 +61,11 @@ struct GrantRoutes: Sendable {
             throw Refusal.invalid("feature", "should have \(ProductID.rule)")
         }
         guard (1...1000).contains(asked.reason.utf8.count), !asked.reason.utf8.contains(0) else {
-            throw Refusal.invalid("reason", "should say in 1 to 1000 bytes why this is granted")
+            throw Refusal.invalid("reason", "should be the reason for the grant, in 1 to 1000 bytes")
         }
         let until = asked.until?.wholeMillisecond
         if let until {
-            guard until > now else { throw Refusal.invalid("until", "should lie in the future") }
+            guard until > now else { throw Refusal.invalid("until", "should be in the future") }
         }
         return Grant(id: makeID(), feature: asked.feature, from: now, until: until, reason: asked.reason)
     }

@@ -5,11 +5,11 @@ import StoreModel
 /// The endpoint GET `/`: the name of the server and links to its documentation, as JSON or a page.
 struct IndexRoute: Sendable {
     private static let links: [IndexPage.Link] = [
-        .init(path: "/openapi.yaml", summary: "What the server can be asked, as OpenAPI 3.1"),
+        .init(path: "/openapi.yaml", summary: "The HTTP API of the server, as OpenAPI 3.1"),
         .init(path: "/openapi.json", summary: "The same as JSON"),
-        .init(path: "/healthz", summary: "Whether the server is alive"),
+        .init(path: "/healthz", summary: "Check whether the server is alive"),
         .init(path: "/readyz", summary: "Whether it can read and write its ledger"),
-        .init(path: "/v1/signing-keys", summary: "The public keys of signed answers"),
+        .init(path: "/v1/signing-keys", summary: "List the public keys of signed answers"),
     ]
 
     private let json: [UInt8]
@@ -18,7 +18,7 @@ struct IndexRoute: Sendable {
     init(version: String?) {
         let page = IndexPage(
             name: "Souk entitlement server",
-            description: "Verifies what the stores signed, keeps it, and answers what each customer may use.",
+            description: "Verifies and stores signed transactions, and answers which features each customer may use.",
             details: version.map { [("Version", $0)] } ?? [], links: Self.links,
             note: """
                 The folder Documentation of Souk has more: FactsIn.md on presenting purchases, Entitlements.md and \
@@ -34,7 +34,7 @@ struct IndexRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/", "getIndex", "Which server this is, and where its documentation is", tag: .server,
+                .get, "/", "getIndex", "Get the name of the server and links to its documentation", tag: .server,
                 answer: .index,
                 handler: .open { call in
                     guard !call.request.prefersHTML else { return .ready(page) }

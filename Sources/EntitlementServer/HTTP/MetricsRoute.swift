@@ -7,7 +7,7 @@ struct MetricsRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/metrics", "getMetrics", "The server's figures, for Prometheus", tag: .server, answer: .text,
+                .get, "/metrics", "getMetrics", "Get the server's metrics for Prometheus", tag: .server, answer: .text,
                 type: "text/plain", handler: .open { _ in .ready(try answer()) })
         ]
     }

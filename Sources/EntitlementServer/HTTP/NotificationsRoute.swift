@@ -17,7 +17,7 @@ struct NotificationsRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/notifications/app-store", "postNotification", "Tell what happened in the App Store",
+                .post, "/v1/notifications/app-store", "postNotification", "Receive a notification of the App Store",
                 tag: .facts, body: .init(.notification), answer: .notified, refusals: [422: Refusal.signedDataCodes],
                 handler: .open(respond))
         ]
@@ -27,7 +27,7 @@ struct NotificationsRoute: Sendable {
         call.later {
             let body = try await RequestBody.bytes(of: call.request, upTo: Self.maximumBody)
             guard let signed = try RequestBody.object(body)["signedPayload"]?.stringValue, !signed.isEmpty else {
-                throw Refusal.invalid("signedPayload", "should be a text, the notification as the store signed it")
+                throw Refusal.invalid("signedPayload", "should be a string, the notification as the store signed it")
             }
             let reader = try reader(of: signed)
             do {

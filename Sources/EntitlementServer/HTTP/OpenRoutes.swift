@@ -12,12 +12,12 @@ struct OpenRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/healthz", "getHealth", "Whether the server is alive", tag: .server, answer: .status,
+                .get, "/healthz", "getHealth", "Check whether the server is alive", tag: .server, answer: .status,
                 handler: .open { _ in .ready(HTTPResponse(json: ["status": "ok"])) }),
             Endpoint(
-                .get, "/readyz", "getReadiness", "Whether the server can read and write its ledger", tag: .server,
+                .get, "/readyz", "getReadiness", "Check whether the server can read and write its ledger", tag: .server,
                 parameters: [
-                    .init("for", in: .query, .choice(Need.allCases.map(\.rawValue)), "what must work; reads")
+                    .init("for", in: .query, .choice(Need.allCases.map(\.rawValue)), "what must work; reads if absent")
                 ], answer: .readiness, handler: .open(ready)),
         ]
     }

@@ -17,16 +17,17 @@ struct PromotionRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/promotions", "postPromotion", "Make a promotional code", tag: .gifts,
+                .post, "/v1/promotions", "postPromotion", "Create a promotional code", tag: .gifts,
                 body: .init(.promotionRequest), status: 201, answer: .promotion, refusals: [409: ["code_taken"]],
                 isIdempotent: true,
                 links: [.init("end", to: "deletePromotion", [(name: "code", expression: "$response.body#/code")])],
                 handler: .authorized(.secretKey, create)),
             Endpoint(
-                .get, "/v1/promotions", "getPromotions", "The promotional codes there are", tag: .gifts,
+                .get, "/v1/promotions", "getPromotions", "List promotional codes", tag: .gifts,
                 parameters: .page, answer: .promotions, handler: .authorized(.secretKey, list)),
             Endpoint(
-                .delete, "/v1/promotions/{code}", "deletePromotion", "End a promotional code", tag: .gifts, status: 204,
+                .delete, "/v1/promotions/{code}", "deletePromotion", "Withdraw a promotional code", tag: .gifts,
+                status: 204,
                 answer: nil, refusals: [404: ["unknown_code"]], handler: .authorized(.secretKey, delete)),
             Endpoint(
                 .post, "/v1/customers/{customer}/promotions", "redeemPromotion", "Redeem a promotional code",
@@ -96,10 +97,10 @@ struct PromotionRoutes: Sendable {
             throw Refusal.invalid("feature", "should have \(ProductID.rule)")
         }
         guard promotion.lasts == nil || promotion.until == nil else {
-            throw Refusal.invalid("until", "cannot stand beside lasts: send one of the two")
+            throw Refusal.invalid("until", "cannot be combined with lasts: send one of the two")
         }
         for (field, date) in [("until", promotion.until), ("redeemableUntil", promotion.redeemableUntil)] {
-            guard date.map({ $0 > now }) ?? true else { throw Refusal.invalid(field, "should lie in the future") }
+            guard date.map({ $0 > now }) ?? true else { throw Refusal.invalid(field, "should be in the future") }
         }
         guard promotion.limit.map({ (1...1_000_000_000).contains($0) }) ?? true else {
             throw Refusal.invalid("limit", "should be a number from 1 to 1000000000")
@@ -116,7 +117,7 @@ struct PromotionRoutes: Sendable {
                     || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
             }
-        guard isCode else { throw Refusal.invalid("code", "should have 4 to 64 letters of ASCII, digits and hyphens") }
+        guard isCode else { throw Refusal.invalid("code", "should have 4 to 64 ASCII letters, digits and hyphens") }
         return code.uppercased()
     }
 
@@ -130,7 +131,7 @@ extension Refusal {
     fileprivate static let codeTaken = Refusal(
         HTTPProblem(
             status: 409, code: "code_taken", title: "Code taken",
-            detail: "There is or was a promotion with this code; choose another one.", field: "code"))
+            detail: "A promotion has or had this code; choose another one.", field: "code"))
 
     fileprivate static let unknownCode = Refusal(
         HTTPProblem(
@@ -140,5 +141,5 @@ extension Refusal {
     fileprivate static let codeOver = Refusal(
         HTTPProblem(
             status: 409, code: "code_not_redeemable", title: "Code not redeemable",
-            detail: "The promotion is over, or as many customers redeemed the code as may.", field: "code"))
+            detail: "The promotion has expired, or its code was redeemed as often as allowed.", field: "code"))
 }

@@ -16,7 +16,7 @@ struct ProvisioningRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/feature-provisioner/get-features", "getFeatures", "The features that are on",
+                .post, "/feature-provisioner/get-features", "getFeatures", "List the active features of a customer",
                 tag: .provisioning, body: .init(.getFeatures), answer: .features,
                 handler: .authorized(.publicKey, by: .apiKeyOrBearer) { context in
                     answer(context, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
@@ -25,7 +25,7 @@ struct ProvisioningRoutes: Sendable {
                 }),
             Endpoint(
                 .post, "/subscriptions-tracker/get-subscriptions", "getSubscriptions",
-                "The subscriptions of a customer", tag: .provisioning, body: .init(.getSubscriptions),
+                "List the subscriptions of a customer", tag: .provisioning, body: .init(.getSubscriptions),
                 answer: .subscriptions,
                 handler: .authorized(.publicKey, by: .apiKeyOrBearer) { context in
                     answer(context, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in

@@ -20,7 +20,7 @@ struct ReceiptRoutes: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/receipts/validate", "validateReceipt", "Judge an app receipt", tag: .facts,
+                .post, "/v1/receipts/validate", "validateReceipt", "Validate an app receipt", tag: .facts,
                 body: .init(.validateReceipt), answer: .receiptValidation, isIdempotent: true,
                 handler: .authorized(.publicKey, validate))
         ]

@@ -46,19 +46,20 @@ extension Refusal {
     static let unknownKey = Refusal(
         HTTPProblem(
             status: 401, code: "unknown_key", title: "API key unknown",
-            detail: "No app of this server has the key that was sent.", field: "Authorization"),
+            detail: "The API key is unknown or revoked.", field: "Authorization"),
         headers: ["WWW-Authenticate": "Bearer error=\"invalid_token\""])
 
     static let secretKeyRequired = Refusal(
         HTTPProblem(
             status: 403, code: "secret_key_required", title: "Secret key required",
-            detail: "A public key may not do this; it takes the app's secret key, from a server of yours.",
+            detail: "This endpoint requires the app's secret key; call it from your own server.",
             field: "Authorization"))
 
     static let missingCustomerToken = Refusal(
         HTTPProblem(
             status: 401, code: "missing_customer_token", title: "Customer token missing",
-            detail: "With a public key this takes the customer's own token; your server gets one with the secret key.",
+            detail:
+                "With a public key this endpoint also requires the customer's token, which your server gets with the secret key.",
             field: Authenticator.customerToken))
 
     static let unknownCustomerToken = Refusal(
@@ -69,12 +70,13 @@ extension Refusal {
     static let customerTokenOver = Refusal(
         HTTPProblem(
             status: 401, code: "customer_token_expired", title: "Customer token expired",
-            detail: "The customer token is over; ask your server for a new one.", field: Authenticator.customerToken))
+            detail: "The customer token has expired; get a new one from your server.",
+            field: Authenticator.customerToken))
 
     static let anothersToken = Refusal(
         HTTPProblem(
             status: 403, code: "another_customer", title: "Another customer's token",
-            detail: "The customer token belongs to another customer than the one asked about.",
+            detail: "The customer token belongs to another customer than the one in the request.",
             field: Authenticator.customerToken)
     )
 
@@ -93,7 +95,8 @@ extension Refusal {
     static let idempotencyMismatch = Refusal(
         HTTPProblem(
             status: 422, code: "idempotency_mismatch", title: "Idempotency key used before",
-            detail: "The key was used for another request within the last 24 hours; use a new one for each.",
+            detail:
+                "The idempotency key was used for another request within the last 24 hours; use a new one for each request.",
             field: "Idempotency-Key"))
 
     /// A sender can get many different answers without new data, by presenting the same data in another order.
@@ -108,7 +111,7 @@ extension Refusal {
     static let idempotencyInProgress = Refusal(
         HTTPProblem(
             status: 409, code: "idempotency_in_progress", title: "Request in progress",
-            detail: "The first request with this key is not answered yet; repeat it in a moment.",
+            detail: "The first request with this key is still in progress; repeat it in a moment.",
             field: "Idempotency-Key", isRetryable: true),
         headers: ["Retry-After": "1"])
 
@@ -130,21 +133,23 @@ extension Refusal {
     static func failure(_ error: any Error) -> Refusal {
         if let refusal = error as? Refusal { return refusal }
         if case Ledger.CustomerRefusal.erased = error { return customerErased }
-        if error is CancellationError { return unavailable("The request was given up before it was done.") }
+        if error is CancellationError { return unavailable("The request was cancelled before it was finished.") }
         if let error = error as? SQLError, passing.contains(error.code) {
-            return unavailable("The ledger cannot be reached at the moment; nothing was changed, try again.")
+            return unavailable("The ledger is unavailable at the moment; nothing was changed. Try again.")
         }
         if let error = error as? SQLError, error.code == .outcomeUnknown {
             return unavailable(
-                "The connection to the ledger was lost at the end: what was asked may have been done. Send it again.")
+                "The connection to the ledger was lost during the commit: the request may have been done. Send it again."
+            )
         }
         if let error = error as? SQLError, error.code == .invalidValue {
-            return malformed("A text of the request contains U+0000, or is too long to be kept.")
+            return malformed("A string in the request contains U+0000, or is too long to be stored.")
         }
         return Refusal(
             HTTPProblem(
                 status: 500, code: "internal", title: "Internal error",
-                detail: "The server failed; nothing was changed. The request id names the case.", isRetryable: true))
+                detail: "The server failed; nothing was changed. Report the request id to its operator.",
+                isRetryable: true))
     }
 
     static func unavailable(_ detail: String) -> Refusal {

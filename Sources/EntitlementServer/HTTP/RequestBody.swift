@@ -65,7 +65,7 @@ extension DecodingError {
             .invalid(Self.field(context.codingPath), "should be \(Self.typeName(for: type))")
         case .dataCorrupted(let context):
             .invalid(Self.field(context.codingPath), Self.reason(context))
-        @unknown default: .malformed("The body is not what this path takes.")
+        @unknown default: .malformed("The body does not have the form that this endpoint expects.")
         }
     }
 
@@ -76,16 +76,16 @@ extension DecodingError {
     /// Returns the message of our own types. Foundation's messages are not sent.
     private static func reason(_ context: Context) -> String {
         let message = context.debugDescription
-        return message.hasSuffix(".") ? "does not have the form that is taken here" : "is wrong: \(message)"
+        return message.hasSuffix(".") ? "does not have the expected form" : "is wrong: \(message)"
     }
 
     private static func typeName(for type: any Any.Type) -> String {
         switch type {
-        case is String.Type, is UUID.Type, is Date.Type: "a text"
+        case is String.Type, is UUID.Type, is Date.Type: "a string"
         case is Bool.Type: "true or false"
         case is any BinaryInteger.Type, is Double.Type, is Decimal.Type: "a number"
         case is any ExpressibleByDictionaryLiteral.Type: "an object"
-        case is any Collection.Type: "a list"
+        case is any Collection.Type: "an array"
         default: "an object"
         }
     }

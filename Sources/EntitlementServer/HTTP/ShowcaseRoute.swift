@@ -11,7 +11,7 @@ struct ShowcaseRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/showcase/get-price-points", "getPricePoints", "What things cost", tag: .provisioning,
+                .post, "/showcase/get-price-points", "getPricePoints", "List price points", tag: .provisioning,
                 body: .init(.getPricePoints), answer: .pricePoints,
                 handler: .authorized(.publicKey, by: .apiKeyOrBearer, respond))
         ]

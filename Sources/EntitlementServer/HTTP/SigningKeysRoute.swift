@@ -8,7 +8,7 @@ struct SigningKeysRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .get, "/v1/signing-keys", "getSigningKeys", "The public keys of signed answers", tag: .server,
+                .get, "/v1/signing-keys", "getSigningKeys", "List the public keys of signed answers", tag: .server,
                 answer: .signingKeys,
                 handler: .open { _ in
                     .ready(

@@ -18,7 +18,7 @@ struct TransactionsRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/customers/{customer}/transactions", "postTransactions", "Present what the store signed",
+                .post, "/v1/customers/{customer}/transactions", "postTransactions", "Present signed transactions",
                 tag: .facts, body: .init(.postTransactions), answer: .postedTransactions,
                 refusals: [409: ["customer_erased"], 422: Refusal.signedDataCodes], isIdempotent: true,
                 links: .toCustomer, handler: .authorized(.publicKey, respond))
@@ -152,7 +152,7 @@ struct PresentedData: Sendable {
                 present.last ?? kinds[0],
                 present.isEmpty
                     ? "is missing: send signedTransaction, signedTransactions or receipt"
-                    : "cannot stand beside \(present[0]): send one of the two")
+                    : "cannot be combined with \(present[0]): send one of the two")
         }
         switch present[0] {
         case "signedTransaction":
@@ -182,15 +182,15 @@ struct PresentedData: Sendable {
     }
 
     private static func text(_ value: JSONValue?, _ field: String) throws -> String {
-        guard let text = value?.stringValue, !text.isEmpty else { throw Refusal.invalid(field, "should be a text") }
+        guard let text = value?.stringValue, !text.isEmpty else { throw Refusal.invalid(field, "should be a string") }
         return text
     }
 
     private static func list(_ value: JSONValue?, _ field: String) throws -> [String] {
-        guard let elements = value?.arrayValue else { throw Refusal.invalid(field, "should be a list of texts") }
+        guard let elements = value?.arrayValue else { throw Refusal.invalid(field, "should be an array of strings") }
         guard elements.count <= TransactionsRoute.limit else {
             throw Refusal.invalid(
-                field, "has \(elements.count) elements; at most \(TransactionsRoute.limit) are taken at once")
+                field, "has \(elements.count) elements; send at most \(TransactionsRoute.limit) at once")
         }
         return try elements.enumerated().map { try text($1, "\(field)/\($0)") }
     }

@@ -16,7 +16,7 @@ struct WebPurchaseRoute: Sendable {
     var endpoints: [Endpoint<ServerHandler>] {
         [
             Endpoint(
-                .post, "/v1/webhooks/{source}", "postWebPurchase", "Tell what a shop on the web sold", tag: .facts,
+                .post, "/v1/webhooks/{source}", "postWebPurchase", "Report a sale of a web shop", tag: .facts,
                 parameters: [
                     .init(
                         WebhookSignature.field, in: .header, .text,
@@ -67,7 +67,7 @@ extension Refusal {
     fileprivate static let unknownSource = Refusal(
         HTTPProblem(
             status: 404, code: "unknown_source", title: "Unknown source",
-            detail: "This server takes no webhooks under this name.", field: "source"))
+            detail: "This server has no web purchase source with this name.", field: "source"))
 
     fileprivate static func notSigned(_ failure: WebhookSignature.VerificationError) -> Refusal {
         let (code, detail) =
@@ -75,9 +75,9 @@ extension Refusal {
             case .missing: ("missing_signature", "Sign the body: t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
             case .malformed:
                 ("malformed_signature", "The signature should be t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
-            case .notOurs: ("signature_invalid", "The signature is by none of the secrets of this source.")
+            case .notOurs: ("signature_invalid", "The signature does not match a secret of this source.")
             case .notCurrent:
-                ("signature_not_current", "The signature is more than five minutes old, or not yet made.")
+                ("signature_not_current", "The signature is more than five minutes old, or from the future.")
             }
         return Refusal(
             HTTPProblem(

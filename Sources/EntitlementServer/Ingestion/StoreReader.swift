@@ -48,7 +48,7 @@ struct StoreReader: Sendable {
             try documents.notification(signed)
         }
         guard let id = verified.payload.notificationUUID, !id.isEmpty, id.utf8.count <= 255 else {
-            throw SignedDataError(.payloadMalformed, "In the notification, /notificationUUID should be a text.")
+            throw SignedDataError(.payloadMalformed, "In the notification, /notificationUUID should be a string.")
         }
         let environment = Self.environment(verified.environment)
         var facts: [PresentedFact] = []

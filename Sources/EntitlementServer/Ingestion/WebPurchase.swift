@@ -42,10 +42,10 @@ extension EntitlementService.Configuration {
             guard apps.contains(where: { $0.bundleID == source.app }), environments.contains(source.environment) else {
                 throw EntitlementServerError(
                     .invalidConfiguration,
-                    "\(title) are of \(source.app) in \(source.environment), which this server does not serve.")
+                    "\(title) belong to \(source.app) in \(source.environment), which this server does not serve.")
             }
             guard !source.secrets.isEmpty else {
-                throw EntitlementServerError(.invalidConfiguration, "\(title) have no secret to be signed with.")
+                throw EntitlementServerError(.invalidConfiguration, "\(title) have no secret that signs them.")
             }
         }
     }
@@ -106,13 +106,13 @@ extension WebPurchase {
     func check() throws {
         for (field, id) in [("transactionID", transactionID), ("originalTransactionID", originalTransactionID)] {
             guard let id, id.rawValue.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { continue }
-            throw Refusal.invalid(field, "should not be a number alone, as the App Store's are: begin it with a word")
+            throw Refusal.invalid(field, "should not be a number, which only the App Store uses: begin it with a word")
         }
         guard Self.kinds.contains(kind) else {
             throw Refusal.invalid("kind", "should be \(Self.kinds.map(\.rawValue).joined(separator: ", "))")
         }
         if kind == .autoRenewableSubscription, expiresAt == nil {
-            throw Refusal.invalid("expiresAt", "is missing, which a subscription that renews needs")
+            throw Refusal.invalid("expiresAt", "is missing: a subscription needs it")
         }
         guard TransactionFact.quantities.contains(quantity ?? 1) else {
             throw Refusal.invalid(

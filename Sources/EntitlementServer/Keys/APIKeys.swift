@@ -51,7 +51,7 @@ package struct APIKeys: Sendable {
         guard apps.contains(bundleID) else {
             let known = apps.isEmpty ? "no app yet" : "only " + apps.map(\.rawValue).joined(separator: ", ")
             throw EntitlementServerError(
-                .unknownApp, "The ledger knows \(known), not \(bundleID): start a server for it once.")
+                .unknownApp, "The ledger has \(known), not \(bundleID): start a server for it once.")
         }
         if let label, label.utf8.count > 100 || label.isEmpty || label.unicodeScalars.contains(where: { $0.value < 32 })
         {
@@ -127,7 +127,7 @@ package struct APIKeys: Sendable {
 
     static func entry(_ row: SQLRow) throws -> Entry {
         guard let kind = KeyKind(rawValue: try row["kind"]) else {
-            throw EntitlementServerError(.internalInconsistency, "A key of the ledger is of no known kind.")
+            throw EntitlementServerError(.internalInconsistency, "An API key in the ledger has an unknown kind.")
         }
         let revokedAt: Int64? = try row["revoked_at"]
         return Entry(

@@ -58,7 +58,7 @@ extension LedgerTransaction {
             [app, .blob(KeyText.randomBytes(16))])
         let row = try connection.first("SELECT erasure_salt FROM app WHERE bundle_id = ?1", [app])
         guard let salt: [UInt8] = try row.flatMap({ try $0["erasure_salt"] }) else {
-            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a salt.")
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not store a salt.")
         }
         try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
         // A purchase may have waited for the customer's token before the customer was known. A token that another

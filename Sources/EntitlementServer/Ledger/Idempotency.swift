@@ -87,7 +87,7 @@ extension IdempotentRequest {
             Self.digest(ofOwn: beginning, ending) == ownDigest
         else {
             throw EntitlementServerError(
-                .damagedAnswer, "The ledger is damaged: an answer kept for repetitions is not what was answered.")
+                .damagedAnswer, "The ledger is damaged: an answer that was stored for repetitions has changed.")
         }
         let answer = KeptAnswer(
             status: try row["status"], contentType: try row["content_type"], body: beginning + body + ending,
@@ -95,7 +95,8 @@ extension IdempotentRequest {
         let written: [UInt8]? = try row["answer_digest"]
         guard (200...599).contains(answer.status), written == nil || written == self.digest(of: answer) else {
             throw EntitlementServerError(
-                .damagedAnswer, "The ledger is damaged: an answer kept for repetitions has another status or type.")
+                .damagedAnswer,
+                "The ledger is damaged: an answer that was stored for repetitions has another status or type.")
         }
         return answer
     }
@@ -182,7 +183,7 @@ extension IdempotentRequest {
             ON CONFLICT (app, environment, customer, digest) DO UPDATE SET digest = excluded.digest RETURNING id
             """, content + [.blob(body)])
         guard let row else {
-            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep an answer.")
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not store an answer.")
         }
         return try row["id"]
     }

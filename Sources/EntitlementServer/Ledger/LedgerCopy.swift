@@ -103,7 +103,7 @@ package struct LedgerCopy: Sendable {
         let plan = try MigrationPlan(Schema.migrations(for: source.dialect), dialect: source.dialect)
         guard !applied.isEmpty, try plan.remaining(after: applied, at: sourceName).isEmpty else {
             throw Self.refusal(
-                "The ledger \(sourceName) is not of this program's schema; run souk migrate apply first.")
+                "The ledger \(sourceName) does not have this program's schema; run souk migrate apply first.")
         }
         let begun = try target.read(AppliedMigration.ofLedger)
         let isMoved = try source.read(AppliedMigration.ofLedger).count > applied.count
@@ -245,7 +245,7 @@ package struct LedgerCopy: Sendable {
         return count
     }
 
-    // MARK: - What only the target has
+    // MARK: - Tables of the target only
 
     private func enterTokens() async throws {
         try await target.write { connection in

@@ -13,7 +13,7 @@ extension LedgerReplay {
         let subject = "fact \(sequence)"
         let source: [UInt8]?
         do { source = try transaction.source(in: row) } catch let error where Self.isAboutContent(error) {
-            report.add(transaction.difference(subject, "has a source that cannot be opened"))
+            report.add(transaction.difference(subject, "has a source that cannot be decrypted"))
             return
         }
         do {
@@ -47,7 +47,9 @@ extension LedgerTransaction {
     /// Returns the difference between a row of facts and its source; `nil` if there is none.
     fileprivate func fault(of row: SQLRow, sealing source: [UInt8]) throws -> String? {
         let readings = try PresentedFact.readings(of: source, in: row, of: ledgerID)
-        guard let fact = readings.first, try row["digest"] == fact.row.digest else { return "is not what was signed" }
+        guard let fact = readings.first, try row["digest"] == fact.row.digest else {
+            return "differs from the signed data"
+        }
         var columns: [String] = []
         func compare(_ column: String, _ expected: String?) throws {
             let stored: String? = try row[column]
@@ -68,7 +70,7 @@ extension LedgerTransaction {
         }
         let summary: String? = try row["summary"]
         let isSummary = readings.contains { Self.isSame(summary, $0.row.summary) }
-        return isSummary ? nil : "is summed up otherwise than it was signed"
+        return isSummary ? nil : "has a summary that differs from the signed data"
     }
 
     /// Returns whether a customer of a purchase was erased, even if another customer has it now.

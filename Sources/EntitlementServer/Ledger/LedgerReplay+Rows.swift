@@ -83,7 +83,7 @@ extension LedgerReplay {
             ) { row in
                 let (alias, customer): (String, String) = (try row["alias"], try row["customer"])
                 report.add(
-                    try Difference(of: row, "alias \(alias)", "is a name of \(customer), who has no row"))
+                    try Difference(of: row, "alias \(alias)", "is a name of \(customer), which has no row"))
             }
         }
     }
@@ -115,7 +115,7 @@ extension LedgerReplay {
             ) { row in
                 let (code, customer): (String, String) = (try row["code"], try row["customer"])
                 report.add(
-                    try Difference(of: row, "promotion \(code)", "was redeemed by \(customer), who has no row"))
+                    try Difference(of: row, "promotion \(code)", "was redeemed by \(customer), which has no row"))
             }
             try connection.each(
                 """
@@ -140,7 +140,7 @@ extension LedgerReplay {
             _ = try transaction.source(ofDocument: row)
         } catch let error where Self.isAboutContent(error) {
             let sequence: Int64 = try row["sequence"]
-            report.add(transaction.difference("document \(sequence)", "has a source that cannot be opened"))
+            report.add(transaction.difference("document \(sequence)", "has a source that cannot be decrypted"))
         }
     }
 

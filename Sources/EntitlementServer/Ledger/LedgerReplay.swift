@@ -128,7 +128,9 @@ package struct LedgerReplay: Sendable {
         try pages(of: "event", by: ["sequence"], from: [.integer(.min)]) { connection, row in
             let transaction = try transaction(connection, row)
             let event = try LedgerEvent(row, in: transaction.ledgerID)
-            if !event.isWhole { report.add(transaction.difference("event \(event.id)", "is not what was written")) }
+            if !event.isWhole {
+                report.add(transaction.difference("event \(event.id)", "differs from what was written"))
+            }
         }
         let start: [SQLValue] = [.text(""), .text(""), .text("")]
         try pages(of: "purchase", by: ["app", "environment", "original_transaction_id"], from: start) {
@@ -156,12 +158,12 @@ package struct LedgerReplay: Sendable {
             let name = BundleID(unchecked: try row["bundle_id"])
             guard let app = apps.first(where: { $0.bundleID == name }) else {
                 throw EntitlementServerError(
-                    .invalidConfiguration, "The ledger keeps the app \(name) too: name it with its feature map.")
+                    .invalidConfiguration, "The ledger also has the app \(name): add it with its feature map.")
             }
             guard try row["rules_digest"] == EntitlementService.rulesDigest(app.features) else {
                 throw EntitlementServerError(
                     .invalidConfiguration,
-                    "The answers for \(name) were computed by another feature map: give the one the server has.")
+                    "The answers for \(name) were computed with another feature map: use the one of the server.")
             }
         }
     }
@@ -199,10 +201,11 @@ package struct LedgerReplay: Sendable {
         report.purchases += 1
         let original = TransactionID(unchecked: try row["original_transaction_id"])
         if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
-            report.add(transaction.difference("purchase \(original)", "is not with those whose it is by its claims"))
+            report.add(transaction.difference("purchase \(original)", "does not have the holders that its claims give"))
         }
         if try row["app_account_token"] != transaction.awaitedToken(of: original)?.wireText {
-            report.add(transaction.difference("purchase \(original)", "waits for another customer than its facts say"))
+            report.add(
+                transaction.difference("purchase \(original)", "waits for another customer than its facts state"))
         }
         let overspent = try connection.query(
             """
@@ -235,11 +238,12 @@ package struct LedgerReplay: Sendable {
             ])
         let customer = CustomerID(unchecked: try row["customer"])
         if try !transaction.isKnown(customer) {
-            report.add(transaction.difference("redemption \(sequence)", "is of a customer who has no row"))
+            report.add(transaction.difference("redemption \(sequence)", "belongs to a customer without a row"))
         }
         let (sum, isTooMuch) = debt.addingReportingOverflow(try paid?["paid"] ?? 0)
         if isTooMuch || sum != cost || debt < 0 {
-            report.add(transaction.difference("redemption \(sequence)", "costs \(cost), and purchases paid otherwise"))
+            report.add(
+                transaction.difference("redemption \(sequence)", "costs \(cost), but purchases paid another amount"))
         } else if debt > 0 {
             report.add(
                 Debt(
@@ -272,7 +276,8 @@ package struct LedgerReplay: Sendable {
             let digest: [UInt8] = try row["content_digest"]
             if stored != StoredAnswer.none || !digest.isEmpty {
                 report.add(
-                    transaction.difference("customer \(customer)", "has an answer that has the revision of none"))
+                    transaction.difference(
+                        "customer \(customer)", "has an answer with the revision of an unknown customer"))
             }
             return
         }
@@ -281,7 +286,9 @@ package struct LedgerReplay: Sendable {
             return
         }
         guard isWhole else {
-            report.add(transaction.difference("customer \(customer)", "has another stored answer than was written"))
+            report.add(
+                transaction.difference("customer \(customer)", "has a stored answer that differs from what was written")
+            )
             return
         }
         // An instant at which the stored answer claims to be valid: now, or its last one.
@@ -298,9 +305,10 @@ package struct LedgerReplay: Sendable {
         let answer = transaction.rules.reducer.customer(
             customer, in: transaction.ledgerID.environment, state, at: instant)
         if try row["content_digest"] != answer.contentDigest {
-            report.add(transaction.difference("customer \(customer)", "is answered otherwise than its facts say"))
+            report.add(
+                transaction.difference("customer \(customer)", "has an answer that does not follow from its facts"))
         } else if stored.validUntil?.milliseconds != answer.validUntil?.milliseconds {
-            report.add(transaction.difference("customer \(customer)", "has an answer that is kept for too long"))
+            report.add(transaction.difference("customer \(customer)", "has an answer that stays valid for too long"))
         }
     }
 }

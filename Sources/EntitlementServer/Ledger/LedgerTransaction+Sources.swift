@@ -44,7 +44,7 @@ extension LedgerTransaction {
         let row = try connection.first(
             "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3) RETURNING id", values(.blob(sealed.key)))
         guard let row else {
-            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a data key.")
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not store a data key.")
         }
         return Sealed(key: try row["id"], bytes: sealed.bytes)
     }
@@ -83,7 +83,7 @@ extension FactFormat {
         guard self == .jws else { return source }
         let segments = source.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard segments.count == 3, let payload = Base64.decodeURL(String(decoding: segments[1], as: UTF8.self)) else {
-            throw EntitlementServerError(.internalInconsistency, "A signed text in the ledger is not a JWS.")
+            throw EntitlementServerError(.internalInconsistency, "A signed source in the ledger is not a JWS.")
         }
         return payload
     }

@@ -441,7 +441,7 @@ struct LedgerTransaction {
             let presenter = CustomerID(unchecked: try row["presenter"])
             let merged: String? = try row["customer"]
             guard let kind = Attribution.Claim.Kind(rawValue: try row["kind"]) else {
-                throw EntitlementServerError(.internalInconsistency, "A claim in the ledger is of no known kind.")
+                throw EntitlementServerError(.internalInconsistency, "A claim in the ledger has an unknown kind.")
             }
             let customer = merged.map { CustomerID(unchecked: $0) } ?? presenter
             return (presenter, Attribution.Claim(by: customer, as: presenter, kind))

@@ -53,7 +53,7 @@ extension LedgerTransaction {
             ON CONFLICT (digest) DO UPDATE SET bytes = excluded.bytes RETURNING number
             """, [.blob(SHA256.hash(header)), .blob(header)])
         guard let row else {
-            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a header.")
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not store a header.")
         }
         return try row["number"]
     }
@@ -66,7 +66,7 @@ extension LedgerTransaction {
         }
         let bytes: [UInt8] = try row["bytes"]
         guard try row["digest"] == SHA256.hash(bytes) else {
-            throw EntitlementServerError(.internalInconsistency, "A header in the ledger was damaged.")
+            throw EntitlementServerError(.internalInconsistency, "A header in the ledger is damaged.")
         }
         return bytes
     }

@@ -34,7 +34,7 @@ public struct RateLimit: Hashable, Sendable {
         guard perSecond >= Self.leastPerSecond, perSecond.isFinite, burst >= 1 else {
             throw EntitlementServerError(
                 .invalidConfiguration,
-                "A rate limit lets at least one request in at once, and at least 0.00001 a second.")
+                "A rate limit must allow at least 1 request at once, and at least 0.00001 a second.")
         }
     }
 

@@ -15,13 +15,13 @@ final class ServerMetrics: Sendable {
     }
 
     let refusals = Counter("souk_refusals_total", by: "code", "Refused requests, by the code of the problem.")
-    let facts = Counter("souk_facts_total", by: "kind", "Facts written down for the first time, by kind.")
+    let facts = Counter("souk_facts_total", by: "kind", "New facts, by kind.")
     let rejected = Counter(
-        "souk_rejected_total", by: "code", "Signed data among others that was not accepted, by code.")
+        "souk_rejected_total", by: "code", "Rejected signed data, by code.")
     let notifications = Counter(
-        "souk_notifications_total", by: "type", "Notifications of the App Store that are true, repetitions included.")
+        "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
     let webhookAttempts = Counter(
-        "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by what came of them.")
+        "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
     private let endpoints = Locked<[EndpointMetrics]>([])
     private let gauges = Locked<[Gauge]>([])
 

@@ -12,7 +12,7 @@ extension WireSchema {
     static let period = text(
         "one component of ISO 8601 such as \"P1M\"", pattern: "^P([1-9][0-9]{0,3}[DWMY]|T[1-9][0-9]{0,3}[HMS])$"
     ) { SubscriptionPeriod(iso8601: $0) != nil }.example("P1M")
-    static let cursor = text.described("for ?cursor= of the next page; absent on the last")
+    static let cursor = text.described("the ?cursor= of the next page; absent on the last one")
     private static let count = integer(0...Int(Int32.max))
 
     static let price = named("Price") {
@@ -23,8 +23,9 @@ extension WireSchema {
 
     static let customerMembers: [Member] = [
         .required("customer", .identifier), .required("environment", .text),
-        .required("asOf", .date.described("the instant for which the answer is true")),
-        .optional("validUntil", .date.described("when something in it changes by itself next; absent if nothing will")),
+        .required("asOf", .date.described("the time for which the answer is valid")),
+        .optional(
+            "validUntil", .date.described("the next time at which the answer changes by itself; absent if it does not")),
         .required("features", .array(.feature)), .required("subscriptions", .array(.subscription)),
         .required("purchases", .array(.purchase)), .required("managementURL", WireSchema.text.orNull),
     ]
@@ -38,8 +39,8 @@ extension WireSchema {
             .optional("effectiveUntil", .date.described("the end of access, the store's grace included; exclusive")),
             .required("source", .source), .optional("productID", .identifier),
             .optional("originalTransactionID", .identifier),
-            .required("because", .text.described("the reason in words")),
-            .optional("grantID", .text.described("of a grant: what takes it back")),
+            .required("because", .text.described("the reason as a sentence")),
+            .optional("grantID", .text.described("for a grant: the id that withdraws it")),
         ])
     }
 
@@ -79,7 +80,7 @@ extension WireSchema {
 
     static let aliasRequest = named("AliasRequest") { .object([.required("alias", .identifier)]) }
     static let tokenRequest = named("CustomerTokenRequest") {
-        .object([.perhaps("lasts", .period.described("an hour when absent, 90 days at most"))])
+        .object([.perhaps("lasts", .period.described("an hour if absent, 90 days at most"))])
     }
     static let token = named("CustomerToken") { .object([.required("token", .text), .required("expiresAt", .date)]) }
     static let transferRequest = named("TransferRequest") {
@@ -106,7 +107,7 @@ extension WireSchema {
             customerMembers + [
                 .required(
                     "acknowledgedTransactionIDs",
-                    .array(.identifier).described("what is kept, and may be finished on the device")),
+                    .array(.identifier).described("the stored transactions, which the device may finish")),
                 .required("rejected", .array(.rejected)),
             ])
     }
@@ -131,7 +132,7 @@ extension WireSchema {
                         .required("kind", .text), .required("source", .text), .optional("transactionID", .text),
                         .required("originalTransactionID", .text), .required("signedAt", .date),
                         .required("receivedAt", .date),
-                        .optional("payload", .object.described("as the store signed it; absent once it is erased")),
+                        .optional("payload", .object.described("the signed data; absent after an erasure")),
                     ]))), .optional("nextCursor", .cursor),
         ])
     }
@@ -153,7 +154,7 @@ extension WireSchema {
                 "error",
                 .object([.required("code", .text), .required("detail", .text), .required("retryable", .flag)])),
             .required("validatedAt", .date), .required("requestID", .text),
-            .optional("receipt", .object.described("what souk receipt verify prints")),
+            .optional("receipt", .object.described("the receipt, as printed by souk receipt verify")),
             .optional("customer", .customer),
         ])
     }
@@ -166,7 +167,7 @@ extension WireSchema {
             .perhaps("revokedAt", .date), .perhaps("quantity", .integer(TransactionFact.quantities)),
             .perhaps("price", .price),
             .perhaps("isTrial", .flag), .perhaps("autoRenews", .flag),
-            .required("occurredAt", .date.described("when it stood so; the newest counts")),
+            .required("occurredAt", .date.described("the time of this state; the newest counts")),
         ])
     }
     static let acknowledged = named("AcknowledgedTransactions") {
@@ -221,7 +222,7 @@ extension WireSchema {
     ]
     static let promotionRequest = named("PromotionRequest") { .object(promotionMembers) }
     static let promotion = named("Promotion") {
-        .object(promotionMembers + [.optional("redemptions", count.described("how many redeemed it"))])
+        .object(promotionMembers + [.optional("redemptions", count.described("the number of redemptions"))])
     }
     static let promotions = named("PromotionList") {
         .object([.required("promotions", .array(.promotion)), .optional("nextCursor", .cursor)])

@@ -31,23 +31,23 @@ extension OpenAPIDocument {
 }
 
 extension OpenAPIDocument.Tag {
-    static let customers = Self("customers", "who uses the apps, and what they may use")
-    static let facts = Self("facts", "what stores and shops say happened")
+    static let customers = Self("customers", "customers, their features and their identity")
+    static let facts = Self("facts", "facts from stores and web shops")
     static let gifts = Self("gifts", "grants, credits and promotional codes")
-    static let changes = Self("news", "what changes, told as it happens")
+    static let changes = Self("news", "events and webhook deliveries")
     static let provisioning = Self(
         "provisioning", "the formats of Palta: feature provisioner, subscriptions tracker, showcase")
     static let server = Self("server", "about the server")
 }
 
-// MARK: - What several endpoints have
+// MARK: - Shared by endpoints
 
 extension [OpenAPIDocument.Parameter] {
     /// The parameters of a list with pages.
     static var page: Self {
         [
-            .init("limit", in: .query, .integer(1...100), "how many at most; 50 when absent"),
-            .init("cursor", in: .query, .identifier, "the nextCursor of the page before"),
+            .init("limit", in: .query, .integer(1...100), "the largest number; 50 if absent"),
+            .init("cursor", in: .query, .identifier, "the nextCursor of the previous page"),
         ]
     }
 }
@@ -85,26 +85,26 @@ extension OpenAPIDocument.Operation {
             parameters.append(
                 .init(
                     Authenticator.environmentHeader, in: .header, environment,
-                    "which facts; the server's first when absent"))
-            headers.append(.init(Authenticator.environmentHeader, environment, "which facts this is about"))
+                    "the environment; the server's first if absent"))
+            headers.append(.init(Authenticator.environmentHeader, environment, "the environment of the answer"))
         }
         if endpoint.isIdempotent {
             parameters.append(
                 .init(
                     "Idempotency-Key", in: .header, .text("1 to 255 characters", length: 1...255) { !$0.isEmpty },
-                    "the first answer is kept for a day and given again"))
+                    "repetitions within a day get the first answer"))
         }
         if endpoint.parameters.contains(where: { $0.name == "If-None-Match" }) {
             headers.append(.init("ETag", .text, "changes with the answer"))
-            responses[304] = .init("The answer of If-None-Match is true still", headers: headers)
+            responses[304] = .init("The answer of If-None-Match is still valid", headers: headers)
         }
         responses[endpoint.status]?.headers = headers
     }
 
     private static let path = [
-        "customer": "the app's own name for a customer; a UUID in any case is the same customer",
-        "type": "a kind of credit", "code": "a promotional code, in any case", "source": "a shop on the web",
-        "id": "as answers name it",
+        "customer": "the app's id of a customer; a UUID in any case is the same customer",
+        "type": "a type of credit", "code": "a promotional code, in any case", "source": "a web shop",
+        "id": "the id from an answer",
     ]
 
     private static func security(

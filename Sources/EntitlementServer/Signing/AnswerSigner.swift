@@ -37,7 +37,7 @@ struct AnswerSigner: Sendable {
         guard asked == question else {
             throw Refusal.invalid(
                 SignedAnswer.questionItem,
-                "is not what the request asks: its body or environment was changed on the way")
+                "does not match the request: its body or environment was changed on the way")
         }
     }
 
@@ -87,16 +87,17 @@ extension Refusal {
     fileprivate static let noSigningKey = Refusal(
         HTTPProblem(
             status: 501, code: "no_signing_key", title: "Answers are not signed",
-            detail: "This server was started without a signing key; ask without nonce.",
+            detail: "This server has no signing key; send the request without nonce.",
             field: SignedAnswer.nonceItem))
 
     fileprivate static let unsignable = Refusal(
         HTTPProblem(
             status: 400, code: "invalid_field", title: "Invalid field",
-            detail: "A stream has no end that could be signed; ask without nonce.", field: SignedAnswer.nonceItem))
+            detail: "A stream cannot be signed; send the request without nonce.", field: SignedAnswer.nonceItem))
 
     fileprivate static let signingFailed = Refusal(
         HTTPProblem(
             status: 500, code: "internal", title: "Internal error",
-            detail: "The answer could not be signed. The request id names the case.", isRetryable: true))
+            detail: "The answer could not be signed. Report the request id to the server's operator.", isRetryable: true
+        ))
 }

@@ -52,6 +52,10 @@ public enum WebhookSignature {
         case notCurrent
     }
 
+    /// The former name of ``VerificationError``.
+    @available(*, deprecated, renamed: "VerificationError")
+    public typealias Mistrust = VerificationError
+
     /// Returns the header of a webhook, with one v1 for each secret in their order.
     ///
     /// - Parameters:

@@ -143,7 +143,9 @@ extension ServerBench {
         }
         let report = try LedgerReplay(database: bench.database, apps: ReplayTests.apps, clock: bench.clock).run()
         #expect(
-            report.differences.contains { $0.subject.hasPrefix("event ") && $0.reason == "is not what was written" })
+            report.differences.contains {
+                $0.subject.hasPrefix("event ") && $0.reason == "differs from what was written"
+            })
         await bench.close()
     }
 
