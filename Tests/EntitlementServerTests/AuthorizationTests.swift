@@ -52,8 +52,8 @@ import Testing
         let response = await bench.service.respond(
             to: HTTPRequest(method: endpoint.method, url: path, headers: headers, body: body)
         ).response()
-        let told = response.headers.fields.map { "\($0.name): \($0.value)" }.filter { !$0.hasPrefix("Souk-Request-Id") }
-        return (response.status, told)
+        let visible = response.headers.fields.map { "\($0.name): \($0.value)" }.filter { !$0.hasPrefix("Souk-Request-Id") }
+        return (response.status, visible)
     }
 
     private static let refusals: Set<Int> = [401, 403]

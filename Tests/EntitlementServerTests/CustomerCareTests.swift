@@ -252,7 +252,7 @@ extension ServerBench {
         for customer in ["anna", "ben"] { _ = try await bench.post(bench.period("1"), for: customer) }
         await bench.close()
         let next = try await ServerBench(folder: bench.folder)
-        try await next.tell(next.period("2", of: "1"))
+        try await next.append(next.period("2", of: "1"))
         let claimed = try next.database.read { try $0.query("SELECT customer FROM holder ORDER BY customer").count }
         #expect(claimed == 2)
         let replay = LedgerReplay(database: next.database, apps: ReplayTests.apps, clock: next.clock)

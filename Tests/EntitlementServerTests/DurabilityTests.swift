@@ -15,7 +15,7 @@ import Testing
     private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 7
 
     /// What a power cut would have left at one moment.
-    private struct Moment: Sendable {
+    private struct Snapshot: Sendable {
         let operation: Int64
         let acknowledged: Int
         let leftovers: [ServerBench.Folder]
@@ -29,16 +29,16 @@ import Testing
         let scenario = try await Self.scenario.value
         let folder = try ServerBench.Folder(copyOf: scenario.template.url)
         let acknowledged = Locked(0)
-        let moments = Locked<[Result<Moment, any Error>]>([])
+        let snapshots = Locked<[Result<Snapshot, any Error>]>([])
         let disk = try FaultyDisk(folder.url) { disk, operation in
             guard operation % Self.every == 0 else { return }
             let count = acknowledged.withLock { $0 }
-            let moment = Result {
-                Moment(
+            let snapshot = Result {
+                Snapshot(
                     operation: operation, acknowledged: count,
                     leftovers: try [0, UInt64(operation)].map { try disk.afterPowerCut(seed: $0) })
             }
-            moments.withLock { $0.append(moment) }
+            snapshots.withLock { $0.append(snapshot) }
         }
         let bench = try await scenario.open(folder, foldedPages: foldedPages)
         for step in scenario.steps {
@@ -51,8 +51,8 @@ import Testing
         disk.detach()
 
         var known: [[UInt8]: Int] = [:]
-        for moment in try moments.withLock({ $0 }).map({ try $0.get() }) {
-            for folder in moment.leftovers {
+        for snapshot in try snapshots.withLock({ $0 }).map({ try $0.get() }) {
+            for folder in snapshot.leftovers {
                 let digest = try folder.digest()
                 let count: Int
                 if let before = known[digest] {
@@ -62,8 +62,8 @@ import Testing
                     known[digest] = count
                 }
                 #expect(
-                    count == moment.acknowledged || count == moment.acknowledged + 1,
-                    "\(count) of \(moment.acknowledged) acknowledged steps at operation \(moment.operation)")
+                    count == snapshot.acknowledged || count == snapshot.acknowledged + 1,
+                    "\(count) of \(snapshot.acknowledged) acknowledged steps at operation \(snapshot.operation)")
             }
         }
         #expect(known.count > scenario.steps.count)

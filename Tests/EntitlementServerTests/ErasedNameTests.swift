@@ -113,7 +113,7 @@ import Testing
         #expect(try await bench.transfer("1", from: Self.uuid, to: "heir").status == 200)
         #expect(try await erase(Self.uuid, in: bench) == 200)
         bench.clock.advance(by: 29 * 86400)
-        try await bench.tell(bench.period("2", of: "1") { $0.appAccountToken = token })
+        try await bench.append(bench.period("2", of: "1") { $0.appAccountToken = token })
         #expect(try await bench.get("heir").active() == ["pro"])
         #expect(try tokens(bench).allSatisfy { $0 != Self.uuid })
         #expect(try files(of: bench, holding: Self.uuid) == [])
@@ -160,7 +160,7 @@ import Testing
 
     @Test func `a customer whose purchase waits is registered by any request`() async throws {
         let bench = try await ServerBench()
-        try await bench.tell(bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
+        try await bench.append(bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         #expect(try await bench.post(["x", "y"]).active() == ["tools"])
         #expect(try bench.count("customer") == 1)
         await bench.close()

@@ -66,8 +66,8 @@ import Testing
     @Test(.onSQLite) func `a customer of whom only a waiting purchase is known is exported and erased`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         let token = CustomerID("anna").appAccountToken
-        let told = try bench.purchase("1", product: "coins.10") { $0.appAccountToken = token }
-        _ = try await bench.notify(bench.notification(transaction: told))
+        let stated = try bench.purchase("1", product: "coins.10") { $0.appAccountToken = token }
+        _ = try await bench.notify(bench.notification(transaction: stated))
         let names = try [
             everything(bench),
             bench.database.read { try "\($0.query("SELECT app_account_token FROM fact"))" },
@@ -205,7 +205,7 @@ import Testing
         let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
         bench.clock.advance(by: 29 * 86400)
         let renewal = try bench.period("2", of: "1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
-        try await bench.tell(renewal)
+        try await bench.append(renewal)
         #expect(try await bench.get(pseudonym).customer().subscriptions.first?.state == .active)
         bench.clock.advance(by: 20 * 86400)
         #expect(try await bench.get(pseudonym).active() == ["pro"])
@@ -248,7 +248,7 @@ import Testing
         let again = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(again, for: "ben").active() == ["pro"])
         bench.clock.advance(by: 29 * 86400)
-        try await bench.tell(state("2"))
+        try await bench.append(state("2"))
         bench.clock.advance(by: 2 * 86400)
         #expect(try await bench.get("ben").active() == ["pro"])
         bench.clock.advance(by: 26 * 86400)
@@ -329,7 +329,7 @@ import Testing
 
 extension ServerBench {
     /// What the store says by itself, claimed by nobody.
-    func tell(_ signed: String) async throws {
+    func append(_ signed: String) async throws {
         let segments = signed.split(separator: ".")
         let bytes = try #require(Base64.decodeURL(String(segments[1])))
         let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: bytes))

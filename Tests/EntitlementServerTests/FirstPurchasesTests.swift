@@ -45,8 +45,8 @@ import Testing
     @Test func `whoever was told of before is answered with that as well`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
-        let told = try bench.period("1") { $0.appAccountToken = token }
-        _ = try await bench.notify(bench.notification(transaction: told))
+        let stated = try bench.period("1") { $0.appAccountToken = token }
+        _ = try await bench.notify(bench.notification(transaction: stated))
         let first = try await bench.post([bench.purchase("2"), bench.purchase("3", product: "more")])
         #expect(try first.active() == ["more", "pro", "tools"])
         #expect(try await bench.get().active() == ["more", "pro", "tools"])

@@ -67,17 +67,17 @@ import Testing
             let before = try await Self.all(about: owner, bench)
             #expect(before.contains("owned-\(index)"))
             for (number, endpoint) in endpoints.enumerated() {
-                var told: [ServerBench.Reply] = []
+                var replies: [ServerBench.Reply] = []
                 for (turn, name) in [other, stranger].enumerated() {
                     let body = try Self.body(endpoint, index * 1000 + number * 2 + turn, bench)
-                    told.append(
+                    replies.append(
                         try await bench.send(endpoint.method, Self.path(endpoint, about: name), as: .secret, body: body)
                     )
                 }
                 let what = "\(endpoint.id) \(pair)"
-                #expect(told[0].status == told[1].status && told[0].code == told[1].code, "\(what)")
-                #expect(told[0].status < 500, "\(what)")
-                #expect(!String(decoding: told[0].bytes, as: UTF8.self).contains("owned-\(index)"), "\(what)")
+                #expect(replies[0].status == replies[1].status && replies[0].code == replies[1].code, "\(what)")
+                #expect(replies[0].status < 500, "\(what)")
+                #expect(!String(decoding: replies[0].bytes, as: UTF8.self).contains("owned-\(index)"), "\(what)")
             }
             #expect(try await Self.all(about: owner, bench) == before, "\(pair)")
         }

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// All of an answer that does not name the request.
-    private func told(_ reply: ServerBench.Reply) -> [String] {
+    private func visibleParts(_ reply: ServerBench.Reply) -> [String] {
         let headers = reply.headers.fields.filter { $0.name != Authenticator.requestID }.map {
             "\($0.name): \($0.value)"
         }
@@ -42,7 +42,7 @@ import Testing
         ] {
             var answers: Set<[String]> = []
             for key in wrong {
-                answers.insert(told(try await bench.send(method, path, as: .other("Bearer \(key)"))))
+                answers.insert(visibleParts(try await bench.send(method, path, as: .other("Bearer \(key)"))))
             }
             #expect(answers.count == 1 && answers.first?.first == "401", "\(path)")
         }
@@ -79,7 +79,7 @@ import Testing
             // The last character has bits that are none of the code's: take one that changes the others as well.
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "w") : UInt8(ascii: "A")
             let headers: HTTPHeaders = [Authenticator.customerToken: String(decoding: changed, as: UTF8.self)]
-            answers.insert(told(try await bench.get(headers: headers)))
+            answers.insert(visibleParts(try await bench.get(headers: headers)))
         }
         #expect(answers.count == 1 && answers.first?.first == "401")
         await bench.close()

@@ -106,11 +106,11 @@ import Testing
 
         let reply = try await ask(bench, features, anna, apiKey: key)
         #expect(reply.status == 200)
-        let told = try WireJSON.decode(FeaturesResponse.self, from: reply.bytes).features
-        #expect(told.map(\.feature) == ["extra", "pro", "tools"])
-        #expect(told.map(\.lastSubscriptionId) == [nil, id, nil])
-        #expect(told.map(\.actualTill) == [start.addingTimeInterval(60), start.addingTimeInterval(7 * 86400), nil])
-        #expect(told.allSatisfy { $0.quantity == 1 && $0.actualFrom == start })
+        let features = try WireJSON.decode(FeaturesResponse.self, from: reply.bytes).features
+        #expect(features.map(\.feature) == ["extra", "pro", "tools"])
+        #expect(features.map(\.lastSubscriptionId) == [nil, id, nil])
+        #expect(features.map(\.actualTill) == [start.addingTimeInterval(60), start.addingTimeInterval(7 * 86400), nil])
+        #expect(features.allSatisfy { $0.quantity == 1 && $0.actualFrom == start })
 
         let list = try await ask(bench, subscriptions, anna, key: .public)
         let subscription = try #require(list.json["subscriptions"]?[0])

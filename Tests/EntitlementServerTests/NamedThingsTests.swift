@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: UnicodeForms.pairs)
     func `orders of a shop whose ids differ by their form count as two`(pair: UnicodeForms) async throws {
         let bench = try await IdentityTests.bench()
-        func tell(_ id: String, source: String = "caf\u{E9}") async throws -> ServerBench.Reply {
+        func postPurchase(_ id: String, source: String = "caf\u{E9}") async throws -> ServerBench.Reply {
             let now = bench.clock.now()
             let purchase = WebPurchase(
                 customer: "anna", transactionID: TransactionID(unchecked: "order \(id)"), productID: "coins.100",
@@ -63,13 +63,13 @@ import Testing
                 headers: [WebhookSignature.field: header], body: .bytes(body))
         }
         for id in [pair.composed, pair.other, pair.composed] {
-            let reply = try await tell(id)
+            let reply = try await postPurchase(id)
             #expect(reply.status == 200)
             #expect(reply.acknowledged?.first?.hasSameBytes(as: "order \(id)") == true)
         }
         #expect(try await bench.credit().json["balance"] == 200)
         #expect(try await bench.get().customer().purchases.count == 2)
-        #expect(try await tell("x", source: "cafe\u{301}").code == "unknown_source")
+        #expect(try await postPurchase("x", source: "cafe\u{301}").code == "unknown_source")
         await bench.close()
     }
 

@@ -20,15 +20,15 @@ import Testing
         for round in 0..<4 {
             let bench = try await ServerBench()
             let facts = try life.signed(by: bench)
-            var told = facts.enumerated().map { $0 }
+            var shuffled = facts.enumerated().map { $0 }
             if round > 0 {
                 for _ in 0..<Int.random(in: 0...facts.count, using: &numbers) {
                     guard let again = facts.enumerated().randomElement(using: &numbers) else { break }
-                    told.append(again)
+                    shuffled.append(again)
                 }
-                told.shuffle(using: &numbers)
+                shuffled.shuffle(using: &numbers)
             }
-            try await Self.tell(told.map(\.element), to: bench, using: &numbers)
+            try await Self.present(shuffled.map(\.element), to: bench, using: &numbers)
             #expect(try bench.count("fact") == facts.count)
             #expect(try bench.replay().differences == [])
             answers.append(try await Self.answers(of: bench, expecting: life.state()))
@@ -40,7 +40,7 @@ import Testing
 
     /// In requests of one to five. A renewal info of a subscription the ledger does not know is asked for again later,
     /// as its refusal says.
-    private static func tell(
+    private static func present(
         _ facts: [SignedFact], to bench: ServerBench, using numbers: inout SeededNumbers
     ) async throws {
         var waiting = facts

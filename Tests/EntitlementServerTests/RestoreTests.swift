@@ -345,8 +345,8 @@ import Testing
         let bench = try await ServerBench(folder: folder)
         let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
         let tokens = [CustomerID(unchecked: uuid).appAccountToken, CustomerID(unchecked: Self.name).appAccountToken]
-        try await bench.tell(bench.period("1") { $0.appAccountToken = tokens[0] })
-        try await bench.tell(bench.period("2") { $0.appAccountToken = tokens[1] })
+        try await bench.append(bench.period("1") { $0.appAccountToken = tokens[0] })
+        try await bench.append(bench.period("2") { $0.appAccountToken = tokens[1] })
         _ = try await bench.post(bench.purchase("3") { $0.appAccountToken = tokens[0] }, for: "ben")
         let refusal = try await bench.send(
             .post, "/v1/customers/eve-who-was-refused/grants", as: .secret, headers: ["Idempotency-Key": "k"],

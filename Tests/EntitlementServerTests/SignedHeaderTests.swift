@@ -73,7 +73,7 @@ import Testing
     @Test func `a newcomer gets what waited for them beside what they bring`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
-        try await bench.tell(bench.purchase("1") { $0.appAccountToken = token })
+        try await bench.append(bench.purchase("1") { $0.appAccountToken = token })
         #expect(try await bench.post(bench.purchase("2", product: "more")).active() == ["more", "tools"])
         #expect(try await bench.get("anna").active() == ["more", "tools"])
         #expect(try bench.replay().differences == [])

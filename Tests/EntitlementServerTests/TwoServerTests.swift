@@ -253,7 +253,7 @@ struct TwoServerTests {
     }
 
     private static func paymentsOfTwoPurchases(_ pair: Pair) async throws -> [String] {
-        @Sendable func tell(_ original: TransactionID, _ customer: CustomerID, _ bench: ServerBench) async throws -> Int
+        @Sendable func report(_ original: TransactionID, _ customer: CustomerID, _ bench: ServerBench) async throws -> Int
         {
             let now = bench.clock.now()
             let purchase = WebPurchase(
@@ -267,9 +267,9 @@ struct TwoServerTests {
             ).status
         }
         let (one, other) = try await meet(pair, before: "INSERT INTO customer") {
-            try await tell("first", "anna", $0)
+            try await report("first", "anna", $0)
         } _: {
-            try await tell("second", "ben", $0)
+            try await report("second", "ben", $0)
         }
         let count = try pair.first.count("purchase")
         return [one, other] == [200, 422] && count == 1 ? [] : ["\(count) purchases after \(one) and \(other)"]

@@ -203,8 +203,8 @@ final class EventListener: Sendable {
             ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1,
             for: try bench.authorization())
         let greeting = String(decoding: try await late.body.next() ?? [], as: UTF8.self)
-        let notice = greeting.split(separator: "\n\n").compactMap(ReceivedEvent.init)
-        #expect(notice.map(\.type) == ["events.expired"] && notice.first?.data["id"] == "1")
+        let expiry = greeting.split(separator: "\n\n").compactMap(ReceivedEvent.init)
+        #expect(expiry.map(\.type) == ["events.expired"] && expiry.first?.data["id"] == "1")
         await bench.close()
     }
 

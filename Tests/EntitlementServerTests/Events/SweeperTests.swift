@@ -62,11 +62,11 @@ import Testing
         for _ in 0..<2 {
             await #expect(throws: (any Error).self) { try await sweeper.step() }
             try await bench.numberEvents()
-            let told = try bench.database.read { connection -> [String] in
+            let customers = try bench.database.read { connection -> [String] in
                 let rows = try connection.query("SELECT customer FROM event ORDER BY sequence")
                 return try rows.map { try $0["customer"] as String }
             }
-            #expect(told == ["anna", "ben", "cleo", "anna", "cleo"])
+            #expect(customers == ["anna", "ben", "cleo", "anna", "cleo"])
         }
         await bench.close()
     }

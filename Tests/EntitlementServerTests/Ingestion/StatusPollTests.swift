@@ -77,7 +77,7 @@ extension ServerBench {
     }
 
     /// Asks the App Store until nothing is to be asked any more.
-    fileprivate func pullAll() async throws {
+    fileprivate func pollAll() async throws {
         // Where servers share a ledger, a read writes nothing, and the sweeper says that a subscription has ended.
         let sweeper = try #require(service.jobs.first { $0.name == "sweeper" })
         while try await sweeper.step() {}
@@ -165,14 +165,14 @@ extension ServerBench {
     @Test func `a subscription that ends without a word is asked about, and reads do not wait`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
-        try await bench.pullAll()
+        try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
-        try await bench.pullAll()
+        try await bench.pollAll()
         bench.clock.advance(by: 31 * 86400)
         #expect(try await bench.get().active() == [])
         #expect(desk.asked == [])
         desk.answer { try bench.renewed() }
-        try await bench.pullAll()
+        try await bench.pollAll()
         #expect(desk.asked == ["1"])
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
@@ -181,20 +181,20 @@ extension ServerBench {
     @Test func `what waits to be asked about survives the server`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
-        try await bench.pullAll()
+        try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
         desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
-        await #expect(throws: AppStoreServerAPIError.self) { try await bench.pullAll() }
+        await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
         await bench.close()
         let next = try await desk.bench(beside: bench)
         // It was asked about a moment ago.
-        try await next.pullAll()
+        try await next.pollAll()
         #expect(desk.asked.count == 1)
         bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try bench.renewed() }
-        try await next.pullAll()
+        try await next.pollAll()
         #expect(try await next.get().active() == ["pro"])
         #expect(desk.asked.count == 2)
         // Nothing is kept of it when another one is asked about.
@@ -203,13 +203,13 @@ extension ServerBench {
         bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try next.renewed() }
         desk.answer { try next.renewed("7") }
-        try await next.pullAll()
+        try await next.pollAll()
         #expect(desk.asked.count == 4)
         bench.realClock.advance(by: StatusPoller.pause)
         _ = try await next.post(next.period("8"), for: "zoe")
         bench.clock.advance(by: 40 * 86400)
         for _ in 0..<3 { desk.answer { ["data": []] } }
-        try await next.pullAll()
+        try await next.pollAll()
         let old = bench.realClock.now().addingTimeInterval(-StatusPoller.pause).milliseconds
         let ages = try next.database.read { connection in
             try connection.query("SELECT asked_at FROM status_pull").map { try $0["asked_at"] as Int64 }
@@ -230,7 +230,7 @@ extension ServerBench {
         async let one = first.validate(receipt)
         async let other = second.validate(receipt)
         _ = try await (one, other)
-        for bench in [first, second] { try await bench.pullAll() }
+        for bench in [first, second] { try await bench.pollAll() }
         #expect(desk.asked == ["1"])
         #expect(try second.count("fact") == 3)
         await first.close()
@@ -240,17 +240,17 @@ extension ServerBench {
     @Test func `what could not be asked about is asked about again`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
-        try await bench.pullAll()
+        try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
         desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
-        await #expect(throws: AppStoreServerAPIError.self) { try await bench.pullAll() }
-        try await bench.pullAll()
+        await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
+        try await bench.pollAll()
         #expect(desk.asked.count == 1)
         bench.realClock.advance(by: StatusPoller.pause)
         desk.answer { try bench.renewed() }
-        try await bench.pullAll()
+        try await bench.pollAll()
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
     }
@@ -270,7 +270,7 @@ extension ServerBench {
             func round() async throws -> Int {
                 var failures = 0
                 while true {
-                    do { try await bench.pullAll() } catch is AppStoreServerAPIError {
+                    do { try await bench.pollAll() } catch is AppStoreServerAPIError {
                         failures += 1
                         continue
                     }
@@ -302,7 +302,7 @@ extension ServerBench {
     {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench([.sandbox, .production])
-        try await bench.pullAll()
+        try await bench.pollAll()
         _ = try await bench.post([
             bench.period("1"), bench.purchase("3"), bench.period("4") { $0.environment = .production },
         ])
@@ -311,7 +311,7 @@ extension ServerBench {
         _ = try await bench.notify(bench.notification(renewal: bench.renewalInfo(renews: false)))
         _ = try await bench.get()
         _ = try await bench.get(headers: ["Souk-Environment": "production"])
-        try await bench.pullAll()
+        try await bench.pollAll()
         #expect(desk.asked == [])
         await bench.close()
     }

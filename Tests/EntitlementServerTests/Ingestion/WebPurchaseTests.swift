@@ -33,7 +33,7 @@ import Testing
         return purchase
     }
 
-    private func tell(
+    private func post(
         _ bench: ServerBench, _ body: [UInt8], by secret: String = secret, after seconds: Double = 0,
         source: String = "shop"
     ) async throws -> ServerBench.Reply {
@@ -43,13 +43,13 @@ import Testing
             .post, "/v1/webhooks/\(source)", as: .none, headers: [WebhookSignature.field: header], body: .bytes(body))
     }
 
-    private func tell(_ bench: ServerBench, _ purchase: WebPurchase) async throws -> ServerBench.Reply {
-        try await tell(bench, try WireJSON.encode(purchase))
+    private func post(_ bench: ServerBench, _ purchase: WebPurchase) async throws -> ServerBench.Reply {
+        try await post(bench, try WireJSON.encode(purchase))
     }
 
     @Test func `what a shop on the web sold is its customer's`() async throws {
         let bench = try await bench()
-        let reply = try await tell(bench, purchase(bench))
+        let reply = try await post(bench, purchase(bench))
         #expect(reply.status == 200 && reply.acknowledged == ["order-1"])
         let answer = try await bench.get().customer()
         #expect(answer.features.map(\.name) == ["pro"])
@@ -68,11 +68,11 @@ import Testing
         for (index, original) in originals.enumerated() {
             for customer: CustomerID in ["anna", "ben"] {
                 bench.clock.advance(by: 1)
-                let told = purchase(bench, "order-1") {
+                let reported = purchase(bench, "order-1") {
                     $0.customer = customer
                     $0.originalTransactionID = original
                 }
-                let reply = try await tell(bench, told)
+                let reply = try await post(bench, reported)
                 let isFirst = index == 0 || original ?? "order-1" == originals[0] ?? "order-1"
                 #expect(reply.status == (isFirst ? 200 : 422), "\(index) \(reply)")
                 if !isFirst { #expect(reply.code == "boundToAnotherPurchase") }
@@ -91,14 +91,14 @@ import Testing
         var cancelled = second
         cancelled.autoRenews = false
         cancelled.occurredAt = bench.clock.now()
-        for told in [cancelled, first, second, cancelled] { #expect(try await tell(bench, told).status == 200) }
+        for reported in [cancelled, first, second, cancelled] { #expect(try await post(bench, reported).status == 200) }
         let subscription = try #require(try await bench.get().customer().subscriptions.first)
         #expect(subscription.expiresAt == second.expiresAt && subscription.autoRenews == false)
         bench.clock.advance(by: 60)
         var refunded = cancelled
         refunded.revokedAt = bench.clock.now()
         refunded.occurredAt = bench.clock.now()
-        _ = try await tell(bench, refunded)
+        _ = try await post(bench, refunded)
         bench.clock.advance(by: 86400)
         #expect(try await bench.get().active() == [])
         await bench.close()
@@ -112,7 +112,7 @@ import Testing
             purchase.quantity = 3
             purchase.expiresAt = nil
         }
-        _ = try await tell(bench, coins)
+        _ = try await post(bench, coins)
         #expect(try await bench.get().customer().purchases.map(\.quantity) == [3])
         await bench.close()
     }
@@ -120,7 +120,7 @@ import Testing
     @Test func `the same again is one fact`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
-        for _ in 0..<2 { #expect(try await tell(bench, body).status == 200) }
+        for _ in 0..<2 { #expect(try await post(bench, body).status == 200) }
         #expect(try bench.count("fact") == 2 && bench.count("claim") == 1)
         await bench.close()
     }
@@ -128,7 +128,7 @@ import Testing
     @Test func `while secrets are exchanged, either is believed`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
-        #expect(try await tell(bench, body, by: Self.former).status == 200)
+        #expect(try await post(bench, body, by: Self.former).status == 200)
         await bench.close()
     }
 
@@ -140,16 +140,16 @@ import Testing
         let odd = try await bench.send(
             .post, "/v1/webhooks/shop", as: .none, headers: [WebhookSignature.field: "hello"], body: .bytes(body))
         #expect(odd.status == 401 && odd.code == "malformed_signature")
-        let other = try await tell(bench, body, by: String(repeating: "x", count: 32))
+        let other = try await post(bench, body, by: String(repeating: "x", count: 32))
         #expect(other.status == 401 && other.code == "signature_invalid" && other.field == WebhookSignature.field)
-        let old = try await tell(bench, body, after: -301)
+        let old = try await post(bench, body, after: -301)
         #expect(old.status == 401 && old.code == "signature_not_current")
-        let unknown = try await tell(bench, body, source: "nobody")
+        let unknown = try await post(bench, body, source: "nobody")
         #expect(unknown.status == 404 && unknown.code == "unknown_source")
         // Virtual time is the store's; signatures age in real time.
         bench.clock.advance(by: 365 * 86400)
         #expect(try bench.count("fact") == 0 && bench.count("customer") == 0)
-        #expect(try await tell(bench, body).status == 200)
+        #expect(try await post(bench, body).status == 200)
         await bench.close()
     }
 
@@ -161,12 +161,12 @@ import Testing
             ("kind", { $0.kind = .init(rawValue: "gift") }),
         ]
         for (field, change) in wrong {
-            let reply = try await tell(bench, purchase(bench, "order-1", change))
+            let reply = try await post(bench, purchase(bench, "order-1", change))
             #expect(reply.status == 400 && reply.field == field)
         }
-        let missing = try await tell(bench, Array(#"{"customer":"anna"}"#.utf8))
+        let missing = try await post(bench, Array(#"{"customer":"anna"}"#.utf8))
         #expect(missing.status == 400 && missing.field == "transactionID")
-        #expect(try await tell(bench, Array("[]".utf8)).status == 400)
+        #expect(try await post(bench, Array("[]".utf8)).status == 400)
         #expect(try bench.count("fact") == 0)
         await bench.close()
     }
@@ -180,8 +180,8 @@ import Testing
                     secrets: [Self.secret].compactMap { try? WebhookSecret($0) })
             ]
         })
-        _ = try await tell(bench, purchase(bench))
-        let reply = try await tell(bench, purchase(bench) { $0.customer = "ben" })
+        _ = try await post(bench, purchase(bench))
+        let reply = try await post(bench, purchase(bench) { $0.customer = "ben" })
         #expect(reply.status == 422 && reply.code == "boundToAnotherCustomer")
         await bench.close()
     }
@@ -193,7 +193,7 @@ import Testing
         let json = try #require(text.components(separatedBy: "```json purchase.json\n").dropFirst().first)
         let body = Array(try #require(json.components(separatedBy: "\n```").first).utf8)
         let bench = try await bench()
-        #expect(try await tell(bench, body).status == 200)
+        #expect(try await post(bench, body).status == 200)
         await bench.close()
     }
 

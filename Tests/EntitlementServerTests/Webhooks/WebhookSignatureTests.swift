@@ -8,7 +8,7 @@ import Testing
     private let secret = try! WebhookSecret("0123456789abcdef0123456789abcdef")
     private let old = try! WebhookSecret("fedcba9876543210fedcba9876543210")
 
-    private func mistrust(
+    private func failure(
         _ header: String?, of body: [UInt8]? = nil, after seconds: Double = 0, secrets: [WebhookSecret]? = nil
     ) -> WebhookSignature.VerificationError? {
         do {
@@ -24,33 +24,33 @@ import Testing
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         // printf '1763650000.{"type":"customer.updated"}' | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
         #expect(header == "t=1763650000,v1=45717a556ecf24b15ce510b158bcc8390291d938e0c77a7573b26cbeced2309d")
-        #expect(mistrust(header) == nil)
-        #expect(mistrust("v1=00, later=7 ,\(header)") == nil)
+        #expect(failure(header) == nil)
+        #expect(failure("v1=00, later=7 ,\(header)") == nil)
     }
 
     @Test func `while secrets are exchanged, either side may be first`() {
         let both = WebhookSignature.header(for: body, at: now, secrets: [secret, old])
-        #expect(mistrust(both, secrets: [old]) == nil)
-        #expect(mistrust(both, secrets: [secret]) == nil)
+        #expect(failure(both, secrets: [old]) == nil)
+        #expect(failure(both, secrets: [secret]) == nil)
         let former = WebhookSignature.header(for: body, at: now, secrets: [old])
-        #expect(mistrust(former, secrets: [secret, old]) == nil)
-        #expect(mistrust(former, secrets: [secret]) == .notOurs)
+        #expect(failure(former, secrets: [secret, old]) == nil)
+        #expect(failure(former, secrets: [secret]) == .notOurs)
     }
 
     @Test func `another body, another time and a cut signature are not believed`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
-        #expect(mistrust(header, of: body + [0x20]) == .notOurs)
-        #expect(mistrust(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .notOurs)
-        #expect(mistrust(String(header.dropLast(2))) == .notOurs)
-        #expect(mistrust(header, secrets: []) == .notOurs)
+        #expect(failure(header, of: body + [0x20]) == .notOurs)
+        #expect(failure(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .notOurs)
+        #expect(failure(String(header.dropLast(2))) == .notOurs)
+        #expect(failure(header, secrets: []) == .notOurs)
     }
 
     @Test func `five minutes to either side are as long as it is current`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
-        #expect(mistrust(header, after: 299) == nil && mistrust(header, after: -300) == nil)
-        #expect(mistrust(header, after: 300) == .notCurrent)
-        #expect(mistrust(header, after: -301.75) == .notCurrent)
-        #expect(mistrust(header, after: 4000, secrets: [old]) == .notOurs)
+        #expect(failure(header, after: 299) == nil && failure(header, after: -300) == nil)
+        #expect(failure(header, after: 300) == .notCurrent)
+        #expect(failure(header, after: -301.75) == .notCurrent)
+        #expect(failure(header, after: 4000, secrets: [old]) == .notOurs)
     }
 
     @Test(arguments: [
@@ -59,10 +59,10 @@ import Testing
         "t=1,v1=00" + String(repeating: ",", count: 40) + "x",
     ])
     func `a header of another form is refused as such`(header: String) {
-        #expect(mistrust(header) == .malformed)
+        #expect(failure(header) == .malformed)
     }
 
-    @Test func `no header is no signature`() { #expect(mistrust(nil) == .missing) }
+    @Test func `no header is no signature`() { #expect(failure(nil) == .missing) }
 
     @Test func `a short secret is refused, and none describes itself`() {
         #expect(throws: EntitlementServerError(.invalidConfiguration, "")) { try WebhookSecret("fifteen bytes!!") }

@@ -9,7 +9,7 @@ import Testing
 
 /// What is asked again, when, and how often. The limit ends a test that stands still. Under Thread Sanitizer all tests
 /// of the target wait for a processor meanwhile.
-@Suite(.timeLimit(.minutes(5))) struct PatienceTests {
+@Suite(.timeLimit(.minutes(5))) struct RetryTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 
     @Test(arguments: [
