@@ -32,7 +32,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// The length of the grace period after a failed renewal.
     public static let gracePeriod = StoreSetting(
         name: "gracePeriod", kind: .choice(["off", "3d", "16d", "28d"]),
-        summary: "how long access goes on after a renewal that could not be paid")
+        summary: "the length of the grace period after a failed renewal")
     /// Whether every purchase of every account waits for approval.
     public static let askToBuy = StoreSetting(
         name: "askToBuy", kind: .flag, summary: "every purchase of every account waits for approval")
@@ -42,13 +42,13 @@ public struct StoreSetting: Sendable, Hashable {
         summary: "every purchase of every account is interrupted until the customer has resolved a problem")
     /// Whether the payment of every renewal fails.
     public static let renewalsFail = StoreSetting(
-        name: "renewalsFail", kind: .flag, summary: "no renewal can be paid")
+        name: "renewalsFail", kind: .flag, summary: "the payment of every renewal fails")
     /// The storefront of accounts without one of their own.
     public static let storefront = StoreSetting(
-        name: "storefront", kind: .storefront, summary: "where accounts shop that have no storefront of their own")
+        name: "storefront", kind: .storefront, summary: "the storefront of accounts without one of their own")
     /// The speed of virtual time.
     public static let timeRate = StoreSetting(
-        name: "timeRate", kind: .choice(TimeRate.names), summary: "how fast virtual time runs")
+        name: "timeRate", kind: .choice(TimeRate.names), summary: "the speed of virtual time")
 
     /// The URL that receives App Store Server Notifications. An event without one is never sent.
     public static let notificationsURL = StoreSetting(

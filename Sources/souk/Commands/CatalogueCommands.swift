@@ -71,7 +71,7 @@ enum CatalogueCommands {
             let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)
             guard !catalogue.isEmpty else { throw Misuse("\(file): \(sellsNothing)") }
             return catalogue
-        } catch let error as CatalogError {
+        } catch let error as CatalogueError {
             throw Misuse(error.errors.first?.description ?? error.description)
         }
     }

@@ -21,7 +21,7 @@ extension StoreEndpoints {
                     interruptedPurchases: body.interruptedPurchases))
             return try call.store.account(name)
         },
-        on(.get, "/control/v1/accounts/{account}", "account", "An account with everything set for it") { call in
+        on(.get, "/control/v1/accounts/{account}", "account", "Get an account with its settings") { call in
             try call.store.account(try call.account)
         },
         on(
@@ -30,7 +30,7 @@ extension StoreEndpoints {
         ) { call, change in try await call.store.change(try call.account, change) },
         on(
             .post, "/control/v1/accounts/{account}/rescind-consent", "rescindConsent",
-            "A parent no longer consents to the account's use of the app; the server is told"
+            "Withdraw a parent's consent to the account's use of the app, and notify the server"
         ) { call in
             try await call.store.rescindConsent(of: try call.account)
             return Nothing()
@@ -42,7 +42,7 @@ extension StoreEndpoints {
             StoreControlWire.Families(families: try call.store.families())
         },
         on(
-            .post, "/control/v1/families", "createFamily", "A family of its organizer alone",
+            .post, "/control/v1/families", "createFamily", "Create a family of its organizer",
             taking: StoreControlWire.NewFamily.self, status: 201,
             refusals: [.familyExists, .unknownAccount, .inAnotherFamily]
         ) { call, body in
@@ -50,13 +50,13 @@ extension StoreEndpoints {
                 FamilyName(unchecked: body.name), organizer: AccountName(unchecked: body.organizer))
         },
         on(
-            .post, "/control/v1/families/{family}/members", "joinFamily", "An account joins and shares from now on",
+            .post, "/control/v1/families/{family}/members", "joinFamily", "Add an account to a family, which shares from now on",
             taking: StoreControlWire.AccountReference.self,
             refusals: [.unknownAccount, .inAnotherFamily, .familyFull]
         ) { call, body in try await call.store.join(try call.family, AccountName(unchecked: body.account)) },
         on(
             .delete, "/control/v1/families/{family}/members/{member}", "leaveFamily",
-            "An account leaves and loses what it shared; with its organizer a family ends",
+            "Remove an account from a family and end its shares; without its organizer a family ends",
             refusals: [.notInFamily]
         ) { call in try await call.store.leave(try call.family, try call.member) },
     ]

@@ -34,7 +34,7 @@ extension StoreEndpoints {
             return StoreWire.Accepted(paymentID: payment.id)
         },
         on(
-            .get, device1 + "/updates", "updates", "What happened after a cursor, oldest first",
+            .get, device1 + "/updates", "updates", "Get the updates after a cursor, oldest first",
             parameters: [
                 .init("after", in: .query, .text, "a cursor of an earlier answer; without it: what is unfinished"),
                 wait,
@@ -68,7 +68,7 @@ extension StoreEndpoints {
             return Nothing()
         },
         on(
-            .post, device1 + "/messages/{message}", "answerMessage", "What the customer said to a message of the store",
+            .post, device1 + "/messages/{message}", "answerMessage", "Answer a message of the store for the customer",
             taking: StoreWire.MessageAnswer.self, maySell: true
         ) { call, body in
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
@@ -76,7 +76,7 @@ extension StoreEndpoints {
         },
         on(
             .post, device1 + "/promoted-purchases/{product}", "takePromotedPurchase",
-            "Take over what the customer began in the store; one device may", refusals: [.unknownPromotedPurchase]
+            "Take a promoted purchase; only one device can", refusals: [.unknownPromotedPurchase]
         ) { call in try await call.store.takePromotedPurchase(of: try call.product, for: try call.device) },
         on(
             .get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now",
@@ -86,7 +86,7 @@ extension StoreEndpoints {
             return try await receipt(call)
         },
         on(
-            .get, device1 + "/app-transaction", "appTransaction", "How the customer got the app, signed for the device"
+            .get, device1 + "/app-transaction", "appTransaction", "Get the app transaction, signed for the device"
         ) {
             call in
             StoreWire.AppTransaction(signedAppTransaction: try call.store.appTransaction(of: try call.device))
@@ -104,11 +104,11 @@ extension StoreEndpoints {
             ]
         ) { call in await call.store.clockState(after: call.integer("after"), wait: call.seconds("wait")) },
         on(
-            .post, "/control/v1/clock/advance", "advance", "Let virtual time pass; what falls due has happened then",
+            .post, "/control/v1/clock/advance", "advance", "Advance virtual time; everything due by then has happened",
             taking: StoreControlWire.Advance.self, refusals: [.invalidValue]
         ) { call, body in try await call.store.advance(body) },
         on(
-            .put, "/control/v1/clock/rate", "setClockRate", "Let time run at another speed",
+            .put, "/control/v1/clock/rate", "setClockRate", "Change the speed of virtual time",
             taking: StoreControlWire.ClockRate.self
         ) { call, body in
             guard let rate = TimeRate(body.timeRate) else {
@@ -120,16 +120,16 @@ extension StoreEndpoints {
     ]
 
     static let catalogue: [Endpoint<StoreHandler>] = [
-        on(.get, "/control/v1/products", "products", "What the store sells", parameters: [productIDs]) { call in
+        on(.get, "/control/v1/products", "products", "Get the products on sale", parameters: [productIDs]) { call in
             try call.store.products(call.productIDs)
         },
         on(
             .post, "/control/v1/products/{product}/price-increase", "increasePrice",
-            "A higher price from the next renewal on", taking: StoreControlWire.NewPrice.self, status: 201,
+            "Increase a price from the next renewal on", taking: StoreControlWire.NewPrice.self, status: 201,
             refusals: [.invalidValue]
         ) { call, body in try await call.store.increasePrice(of: try call.product, body) },
         on(
-            .get, "/control/v1/price-increases", "priceIncreases", "The price increases there were"
+            .get, "/control/v1/price-increases", "priceIncreases", "Get the price increases"
         ) {
             call in
             StoreControlWire.PriceIncreases(
@@ -139,7 +139,7 @@ extension StoreEndpoints {
         },
         on(
             .post, "/control/v1/products/{product}/withdraw", "withdraw",
-            "Sell a product no longer; its subscriptions end with their period"
+            "Withdraw a product; its subscriptions end with their periods"
         ) { call in
             try await call.store.setWithdrawn(try call.product, true)
             return Nothing()

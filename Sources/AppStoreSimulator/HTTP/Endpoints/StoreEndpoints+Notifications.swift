@@ -8,7 +8,7 @@ extension StoreEndpoints {
 
     static let notifications: [Endpoint<StoreHandler>] = [
         on(
-            .get, path, "notifications", "What the app's server is told, oldest first, and how it was sent",
+            .get, path, "notifications", "List the notifications for the app's server, oldest first, with their attempts",
             parameters: [
                 .init("account", in: .query, .name, "only what is about this account"),
                 .init("type", in: .query, .text, "only this of Apple's types: DID_RENEW, …"),
@@ -22,14 +22,14 @@ extension StoreEndpoints {
                     limit: Int(call.integer("limit") ?? 100)))
         },
         on(
-            .post, path + "/deliver", "deliverNotifications", "Send everything that is due, and wait until it was sent",
+            .post, path + "/deliver", "deliverNotifications", "Send everything that is due, and wait until it is sent",
             refusals: [.notNow]
         ) { call in
             let left = try await call.store.deliverNotifications()
             return StoreControlWire.Deliveries(waiting: left.waiting, next: left.next)
         },
         on(
-            .post, path + "/{notification}/resend", "resendNotification", "Send one again, whatever became of it",
+            .post, path + "/{notification}/resend", "resendNotification", "Send a notification again, whatever its results",
             refusals: [.notNow]
         ) { call in try await call.store.resendNotification(call.path["notification"]) },
     ]

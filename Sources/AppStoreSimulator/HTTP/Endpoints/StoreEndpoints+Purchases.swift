@@ -9,7 +9,7 @@ extension StoreEndpoints {
 
     static let purchases: [Endpoint<StoreHandler>] = [
         on(
-            .post, account1 + "/buy", "buy", "Buy as a device of the account would that nobody holds",
+            .post, account1 + "/buy", "buy", "Buy for an account, without one of its devices",
             taking: StoreControlWire.Buy.self, maySell: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
         on(
@@ -18,7 +18,7 @@ extension StoreEndpoints {
         ) { call, body in try await call.store.redeem(body, for: try call.account) },
         on(
             .post, account1 + "/promote", "promote",
-            "Begin a purchase in the store itself; the app is to go on with it",
+            "Begin a promoted purchase, which the app completes",
             taking: StoreControlWire.Promotion.self, refusals: [.unknownProduct], maySell: true
         ) { call, body in
             try await call.store.promote(body, for: try call.account)
@@ -48,7 +48,7 @@ extension StoreEndpoints {
                 transactions: try await call.store.unfinishedTransactions(of: try call.account))
         },
         on(
-            .get, "/control/v1/orders", "pendingOrders", "Purchases that wait for somebody",
+            .get, "/control/v1/orders", "pendingOrders", "List the purchases that wait",
             parameters: [.init("account", in: .query, .name, "only those of this account")],
             refusals: [.unknownAccount]
         ) { call in
@@ -71,13 +71,13 @@ extension StoreEndpoints {
             try await $0.expire($2, for: $1)
         },
         ofSubscription(
-            "fail-billing", "failBilling", "Let its payments fail from now on"
+            "fail-billing", "failBilling", "Let the payments of a subscription fail from now on"
         ) { try await $0.failBilling($2, for: $1) },
         ofSubscription(
-            "resolve-billing", "resolveBilling", "Let its payments work again", refusals: [.notNow]
+            "resolve-billing", "resolveBilling", "Let the payments of a subscription work again", refusals: [.notNow]
         ) { try await $0.resolveBilling($2, for: $1) },
         on(
-            .post, account1 + "/price-consent", "answerPriceIncrease", "The customer's answer to a higher price",
+            .post, account1 + "/price-consent", "answerPriceIncrease", "Answer a price increase for the customer",
             taking: StoreControlWire.PriceConsent.self,
             refusals: [.unknownSubscription, .nothingToAnswer]
         ) { call, body in
@@ -99,28 +99,28 @@ extension StoreEndpoints {
 
     static let transactions: [Endpoint<StoreHandler>] = [
         on(
-            .post, transaction1 + "/refund", "refund", "Give the price back, whole or in part",
+            .post, transaction1 + "/refund", "refund", "Refund a transaction, in full or in part",
             taking: StoreControlWire.Refund.self, isOptional: true, refusals: [.alreadyRevoked, .invalidValue, .notNow]
         ) { call, body in try await call.store.refund(try call.transaction, body) },
         on(
-            .post, transaction1 + "/reverse-refund", "reverseRefund", "Take a refund back",
+            .post, transaction1 + "/reverse-refund", "reverseRefund", "Reverse a refund",
             refusals: [.notRefunded]
         ) { call in try await call.store.reverseRefund(try call.transaction) },
         on(
             .post, transaction1 + "/request-refund", "requestRefund",
-            "Ask for the price back, as the customer; the server is asked what was consumed",
+            "Request a refund for the customer, and a consumption report from the server",
             taking: StoreControlWire.RefundRequest.self, isOptional: true, refusals: [.alreadyRevoked, .notNow]
         ) { call, body in try await call.store.requestRefund(of: try call.transaction, body) },
         on(
-            .post, transaction1 + "/decline-refund", "declineRefund", "Decline the refund that was asked for",
+            .post, transaction1 + "/decline-refund", "declineRefund", "Decline a refund request",
             refusals: [.alreadyRevoked, .notNow]
         ) { call in try await call.store.declineRefund(of: try call.transaction) },
         on(
-            .post, transaction1 + "/revoke", "revoke", "Take access away, as when a family no longer shares",
+            .post, transaction1 + "/revoke", "revoke", "Revoke a transaction, as when a family stops sharing",
             refusals: [.alreadyRevoked]
         ) { call in try await call.store.revoke(try call.transaction) },
         on(
-            .get, transaction1 + "/consumption", "consumption", "What the app's server said about its use"
+            .get, transaction1 + "/consumption", "consumption", "Get the consumption information from the app's server"
         ) { call in
             let said = try call.store.consumption(of: try call.transaction)
             return StoreControlWire.Consumption(
@@ -128,11 +128,11 @@ extension StoreEndpoints {
                 information: said.information)
         },
         on(
-            .post, transaction1 + "/ask-to-buy", "answerAskToBuy", "Approve or decline a purchase that asks to buy",
+            .post, transaction1 + "/ask-to-buy", "answerAskToBuy", "Approve or decline a purchase that waits for approval",
             taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], maySell: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },
         on(
-            .post, transaction1 + "/resolve", "resolveInterruption", "Let an interrupted purchase go through",
+            .post, transaction1 + "/resolve", "resolveInterruption", "Complete an interrupted purchase",
             refusals: [.notPending], maySell: true
         ) { call in try await call.store.resolveInterruption(try call.transaction) },
     ]

@@ -18,20 +18,20 @@ extension StoreEndpoints {
                 name: wanted.name, value: try call.store.settings().first { $0.name == wanted.name }?.value ?? .null)
         },
         on(
-            .put, "/control/v1/settings/{setting}", "set", "Set one, from now on",
+            .put, "/control/v1/settings/{setting}", "set", "Change a setting",
             taking: StoreControlWire.SettingValue.self, refusals: [.invalidValue]
         ) { call, body in
             let wanted = try setting(call)
             return try await call.store.set(wanted, to: try wanted.value(of: body.value))
         },
         on(
-            .get, "/control/v1/state", "exportState", "Everything the store knows, as a fixture"
+            .get, "/control/v1/state", "exportState", "Export the state of the store"
         ) {
             call in
             StoreState(value: try await call.store.exportState())
         },
         on(
-            .put, "/control/v1/state", "importState", "Replace everything by what a store exported",
+            .put, "/control/v1/state", "importState", "Replace the state by an exported one",
             taking: StoreState.self, limit: stateLimit, refusals: [.otherBundle, .invalidValue]
         ) { call, state in
             try await call.store.importState(state.value)
@@ -50,7 +50,7 @@ extension StoreEndpoints {
     }
 
     static let documents: [Endpoint<StoreHandler>] = [
-        on(.get, "/", "index", "Which store this is, and where its parts are; a page for a browser") { call in
+        on(.get, "/", "index", "Get the store's index: its app and its APIs; a page for a browser") { call in
             StoreIndex(bundleID: call.store.configuration.bundleID)
         },
         on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreEndpoints.all) },
