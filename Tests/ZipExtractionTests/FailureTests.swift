@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"))
-    func `a full disk is told as such, and keeps the old content`() async throws {
+    func `a full disk is reported, and keeps the old content`() async throws {
         let disk = try TinyDisk(at: fixture.root + "/disk", bytes: 1 << 20)
         defer { disk.remove() }
         let folder = disk.path + "/film"

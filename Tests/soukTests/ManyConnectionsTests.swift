@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(.enabled(if: Self.mayOpenEnough, "the hard limit of open files is below 12000 here, or there is no /proc"))
-    func `ten thousand that say nothing, or half a word, keep nobody out and leave nothing behind`() async throws {
+    func `ten thousand silent or slow connections keep no client out and leave nothing behind`() async throws {
         let server = try await SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
         #expect(try await status(server) == 200)
         let before = try sockets(of: server)

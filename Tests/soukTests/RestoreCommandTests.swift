@@ -79,7 +79,7 @@ import Testing
             text.output.contains("revoked the secret key \(leaked.id)") && text.output.contains("erased 1 customer"))
     }
 
-    @Test func `a restore without the former ledger needs to be told that keys may come back`() async throws {
+    @Test func `a restore without the former ledger needs consent to revived keys`() async throws {
         #expect(try await serve().stop() == 0)
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)

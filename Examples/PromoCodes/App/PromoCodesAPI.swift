@@ -12,10 +12,10 @@ struct RedeemCodeRequest: Codable, Sendable {
 /// A code that a customer has redeemed; the answer to POST `/redemptions`.
 struct Redemption: Codable, Hashable, Sendable {
     var code: String
-    /// What it gives.
+    /// The feature that the code gives.
     var feature: String
     var redeemedAt: Date
-    /// Exclusive; absent for what is given for good.
+    /// Exclusive; absent if the access is unlimited.
     var endsAt: Date?
 }
 

@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func `without its backend the others still answer, and the report says who did not`() async throws {
-        // Kept, so that nothing else listens there once the backend has stopped.
+        // Reserved, so that no other process listens there after the backend has stopped.
         try await withBackend(at: ReservedPort()) { world in
             let client = try await world.client(beside: [KioskPlugin()])
             await world.listener.stop()

@@ -9,10 +9,10 @@ import StoreModel
 struct AppStoreOptions: Sendable {
     static let options: [Command.Option] = [
         .init(
-            name: "app-store-key", value: "FILE", help: "the key of the App Store Server API (.p8), to ask Apple with"),
+            name: "app-store-key", value: "FILE", help: "the private key of the App Store Server API (.p8)"),
         .init(name: "key-id", value: "K", help: "the key's id, unless the file is called AuthKey_K.p8"),
         .init(name: "issuer-id", value: "I", help: "the issuer's id in App Store Connect"),
-        .init(name: "app-store-url", value: "U", help: "a simulator, or another place than Apple's"),
+        .init(name: "app-store-url", value: "U", help: "another server than Apple's, such as a simulator"),
     ]
 
     private let key: SigningKey

@@ -66,7 +66,7 @@ enum JWSCommands {
 
     private static let options: [Command.Option] =
         [typeOption] + SignedDataOptions.accepted + [
-            .init(name: "app-apple-id", value: "N", help: "the App Store's number of the app")
+            .init(name: "app-apple-id", value: "N", help: "the app's Apple ID in the App Store")
         ] + SignedDataOptions.trusted + [SignedDataOptions.json]
 
     private enum Kind: String, CaseIterable {

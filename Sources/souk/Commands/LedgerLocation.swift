@@ -10,20 +10,20 @@ enum LedgerLocation: Sendable {
 
     static let option = Command.Option(
         name: "database", value: "URL",
-        help: "where the ledger is: sqlite:PATH or postgres://user@host/name (sqlite:souk.sqlite)")
+        help: "the ledger: sqlite:PATH or postgres://user@host/name (sqlite:souk.sqlite)")
 
     static let isolation = Command.Option(
         name: "database-isolation", value: "LEVEL",
-        help: "PostgreSQL: serializable or read-committed, which is right too and runs again less (serializable)")
+        help: "PostgreSQL: serializable, or read-committed, which is correct too and retries less (serializable)")
 
     static let preparedStatements = Command.Option(
         name: "prepared-statements", value: "WHAT",
-        help: "PostgreSQL: on, or off behind a pooler of transactions such as PgBouncer (on)")
+        help: "PostgreSQL: on, or off behind a transaction pooler such as PgBouncer (on)")
 
     static let standby = Command.Option(
-        name: "standby", value: "URL", help: "PostgreSQL: a copy that is read when the database cannot be, or may be")
+        name: "standby", value: "URL", help: "PostgreSQL: a standby for reads, used when the database does not answer")
     static let standbyLag = Command.Option(
-        name: "standby-lag", value: "DURATION", help: "how far the copy may be behind to be read (10s)")
+        name: "standby-lag", value: "DURATION", help: "the longest lag of a standby that is read (10s)")
 
     /// A PostgreSQL database, by its URL.
     struct Postgres: Sendable {

@@ -17,17 +17,17 @@ struct ServiceOptions: Sendable {
             name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error"),
         .init(
             name: "answer-memory", value: "MIB",
-            help: "memory for customers' answers, some 1200 bytes each (an eighth of what there is)"),
-        .init(name: "metrics-port", value: "N", help: "where /metrics is answered, instead of among the others"),
-        .init(name: "webhook", value: "URL", help: "where events of the app are posted to; needs --webhook-secret"),
+            help: "memory for cached answers, about 1200 bytes each (an eighth of the memory)"),
+        .init(name: "metrics-port", value: "N", help: "a separate port for /metrics"),
+        .init(name: "webhook", value: "URL", help: "the URL for events of the app; needs --webhook-secret"),
         .init(
             name: "webhook-secret", value: "FILE", repeats: true,
-            help: "what signs them; two while one is exchanged for another"),
+            help: "the secret that signs events; give two while you rotate it"),
     ]
 
     /// An option of each app.
     static let rateLimit = Command.Option(
-        name: "rate-limit", value: "N[:BURST]", help: "requests a second that each key may send, BURST at once (2 N)")
+        name: "rate-limit", value: "N[:BURST]", help: "requests per second of each key, and BURST at once (2 N)")
 
     static let customerRateLimit = Command.Option(
         name: "customer-rate-limit", value: "N[:BURST]",

@@ -7,23 +7,23 @@ enum ServeOptions {
     static let ofServer: [Command.Option] =
         [
             LedgerLocation.option, LedgerLocation.isolation, LedgerLocation.preparedStatements,
-            .init(name: "port", value: "N", help: "where it listens; 0, the default, lets the system choose"),
-            .init(name: "host", value: "ADDRESS", help: "the address it listens at (127.0.0.1)"),
-            .init(name: "bundle-id", value: "B", repeats: true, help: "an app that it serves"),
+            .init(name: "port", value: "N", help: "the port; 0, the default, lets the system choose"),
+            .init(name: "host", value: "ADDRESS", help: "the address to listen on (127.0.0.1)"),
+            .init(name: "bundle-id", value: "B", repeats: true, help: "an app of the server"),
             .init(
                 name: "environment", value: "E", repeats: true,
                 help: "production, sandbox or xcode, the first being the default (production and sandbox)"),
             .init(
                 name: "root", value: "FILE", repeats: true,
-                help: "a root to trust instead of Apple's, DER or PEM: a simulator's"),
+                help: "a root to trust instead of Apple's, such as a simulator's, DER or PEM"),
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
             .init(
                 name: "max-connections", value: "N",
-                help: "how many may be open; the one idle for longest gives way to one more (10000)"),
+                help: "the number of open connections; one more closes the one that is idle longest (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
             formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
-            .init(name: "event-retention", value: "DURATION", help: "how long events can be asked for (30d)"),
+            .init(name: "event-retention", value: "DURATION", help: "how long events are kept (30d)"),
         ] + ServiceOptions.options
 
     static let formerFeatures = Command.Option(
@@ -33,15 +33,15 @@ enum ServeOptions {
     /// Options of each app; the file may set them for one app.
     static let ofApp: [Command.Option] =
         [
-            .init(name: "app-apple-id", value: "N", help: "the App Store's number of the app"),
-            .init(name: "features", value: "FILE", help: "which products give which features, and which credits"),
-            .init(name: "catalog", value: "F.storekit", help: "what is sold, for /showcase/get-price-points"),
+            .init(name: "app-apple-id", value: "N", help: "the app's Apple ID in the App Store"),
+            .init(name: "features", value: "FILE", help: "the feature map: the features and credits of each product"),
+            .init(name: "catalog", value: "F.storekit", help: "the products for /showcase/get-price-points"),
             .init(
                 name: "transfer-mode", value: "M",
                 help: "transfer, transferIfInactive, keepWithOriginal or share (transfer)"),
             .init(
                 name: "customer-tokens", value: "WHETHER",
-                help: "required or optional beside a public key (optional)"),
+                help: "required or optional with a public key (optional)"),
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
         ] + AppStoreOptions.options

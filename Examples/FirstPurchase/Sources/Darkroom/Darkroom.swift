@@ -1,6 +1,6 @@
 import InAppStore
 
-/// The app, as commands: in yours these are buttons.
+/// The app as commands, which are buttons in a real app.
 @main
 enum Darkroom {
     static func main() async {

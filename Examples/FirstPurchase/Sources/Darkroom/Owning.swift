@@ -1,6 +1,6 @@
 import InAppStore
 
-/// What the customer may use now, whether or not anybody can be asked.
+/// Prints the products that the customer may use, and the subscription, also offline.
 func showWhatIsOurs(_ store: Store) async {
     try? await store.validateReceipt()
     let snapshot = store.snapshot
@@ -20,7 +20,7 @@ func restore(_ store: Store) async throws {
     }
 }
 
-/// Waits until a purchase of an earlier run, which the server could not acknowledge then, is complete.
+/// Waits until the server has acknowledged a purchase of an earlier run.
 func completePurchase(of product: String, in store: Store) async {
     for await transaction in store.completedTransactions where transaction.productID.rawValue == product {
         print("\(product) is complete now.")

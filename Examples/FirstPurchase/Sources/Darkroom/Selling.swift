@@ -1,6 +1,6 @@
 import InAppStore
 
-/// What is sold, each with its price or with the word that it is the customer's already.
+/// Prints the products, each with its price or a note that the customer owns it.
 func showShop(_ store: Store) async throws {
     try? await store.validateReceipt()
     for product in try await store.productList() {

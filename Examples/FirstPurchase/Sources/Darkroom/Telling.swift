@@ -1,6 +1,6 @@
 import InAppStore
 
-/// What to say to the customer when something did not work; `nil` when there is nothing to say.
+/// Returns the sentence for the customer about an error; `nil` when none is needed.
 func words(for error: any Error) -> String? {
     guard let error = error as? PurchaseError else { return "That did not work: \(error)" }
     switch error.code {

@@ -2,7 +2,7 @@ import HTTPCore
 import NetworkInterception
 import Primitives
 
-/// Puts a header into every request, so that a server's log can tell this run of the app from others.
+/// Adds a header to every request, so that a server's log shows the run of the app.
 final class HeaderStamp: InterceptableFloret {
     let summary: String? = "Adds X-Run to every request."
     private let run: String

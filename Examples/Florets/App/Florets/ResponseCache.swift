@@ -37,7 +37,7 @@ final class ResponseCache: InterceptableFloret {
     }
 
     func didRespond(_ record: Record) async -> Record {
-        // Only what the network answered, and whole: a stream is still on its way and belongs to the app.
+        // Only complete responses of the network: a stream is not complete, and the app reads it.
         guard record.timing.sent != nil, let key = key(of: record.designatedRequest), let response = record.response,
             response.status == 200, response.body.buffered != nil, response.headers["Cache-Control"] != "no-store"
         else { return record }

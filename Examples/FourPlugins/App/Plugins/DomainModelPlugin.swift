@@ -33,7 +33,7 @@ final class DomainModelPlugin: PluginProtocol {
         switch command {
         case RefreshInfo.self:
             let place = try RefreshInfo(payload: payload).place
-            // The id goes along, so what comes of it comes back under the same one.
+            // Passes the id on, so that the result has the same one.
             try hub.send(FetchInfo(place: place), id: command.id, as: self)
         default: throw unsupported(.command, command)
         }

@@ -60,7 +60,7 @@ struct PromoCodeService: Sendable {
 extension PurchaseError.Code {
     /// There is no such code.
     static let unknownCode = Self(rawValue: "promo.unknownCode")
-    /// So many have redeemed the code that nobody else may.
+    /// The code was redeemed by the largest number of customers.
     static let codeUsedUp = Self(rawValue: "promo.codeUsedUp")
 }
 

@@ -8,7 +8,7 @@ extension Feature {
 }
 
 extension PaidFeature {
-    /// A code is redeemed once for each customer, so it names the purchase: two reports of it are one.
+    /// A customer redeems a code once, so it identifies the purchase: two reports of it are merged.
     init(_ redemption: Redemption) {
         self.init(
             name: redemption.feature, productIdentifier: PromoCode(redemption.code).productIdentifier,
@@ -25,7 +25,7 @@ extension Product {
     }
 }
 
-/// A code as a product: what no other plugin sells begins with `promo.`.
+/// A code as a product. Its identifier begins with `promo.`, which no other plugin uses.
 struct PromoCode {
     private static let prefix = "promo."
 
