@@ -62,7 +62,7 @@ struct ServerBench: Sendable {
                 return try PostgresDatabase(url: try await url.value, configuration: ServerBench.postgres)
             default:
                 var storage = SQLiteDatabase.Configuration()
-                storage.foldedPages = foldedPages
+                storage.checkpointPages = foldedPages
                 return try SQLiteDatabase(path: databasePath, configuration: storage)
             }
         }

@@ -63,7 +63,7 @@ extension LedgerTransaction {
         try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
         // A purchase may have waited for the customer's token before the customer was known. A token that another
         // customer has too stays with that customer.
-        let tokens = try Set(names.map(\.appAccountToken)).filter { try bearer(of: $0) == nil }.map(\.wireText)
+        let tokens = try Set(names.map(\.appAccountToken)).filter { try tokenOwner(of: $0) == nil }.map(\.wireText)
         for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
             try ErasedName(
                 ledgerID: ledgerID, salt: salt, digest: ErasedName.digest(of: text.rawValue, salt),
@@ -76,7 +76,7 @@ extension LedgerTransaction {
     /// Returns the last erasure of a customer with this token, and its pseudonym; `nil` if a customer has the token
     /// now.
     func erasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
-        try bearer(of: token) == nil ? lastErasure(ofBearing: token) : nil
+        try tokenOwner(of: token) == nil ? lastErasure(ofBearing: token) : nil
     }
 
     /// Returns the last erasure of a customer with this token, even if a customer has the token now.

@@ -296,7 +296,7 @@ extension LedgerTransaction {
     ) throws {
         for token in Set(names.map(\.appAccountToken)) {
             // A token that another customer has too stays with that customer.
-            guard try bearer(of: token) == nil else { continue }
+            guard try tokenOwner(of: token) == nil else { continue }
             let tokens: [SQLValue] = [.text(token.wireText), .text(pseudonym.appAccountToken.wireText)]
             for original in purchases {
                 try connection.perform(

@@ -29,7 +29,7 @@ extension LedgerTransaction {
             return connection.isConcurrent ? try lockedCustomer(named: asked) : customer
         }
         // Now this customer has the token.
-        bearers = nameState.isTokenUsed ? [:] : [token: Attribution.Bearer(asked)]
+        bearers = nameState.isTokenUsed ? [:] : [token: Attribution.TokenOwner(asked)]
         if isPresenting {
             newcomers[asked] = token
         } else {
@@ -131,18 +131,18 @@ extension LedgerTransaction {
     }
 
     /// Returns the customer that has a token. Reads the database once per token.
-    mutating func customer(bearing token: UUID) throws -> Attribution.Bearer? {
+    mutating func customer(bearing token: UUID) throws -> Attribution.TokenOwner? {
         if let known = bearers[token] { return known }
         try lock(tokens: [token])
         if locked.newTokens.contains(token), !newcomers.values.contains(token) { return nil }
-        let bearer = try bearer(of: token)
-        bearers[token] = bearer
-        return bearer
+        let tokenOwner = try tokenOwner(of: token)
+        bearers[token] = tokenOwner
+        return tokenOwner
     }
 
     /// Returns the customer that has a token. Prefers a name to a UUID, a customer to an alias, the first that was
     /// seen, and otherwise the first by name. Sorts here, since there is hardly ever more than one.
-    func bearer(of token: UUID) throws -> Attribution.Bearer? {
+    func tokenOwner(of token: UUID) throws -> Attribution.TokenOwner? {
         var bearers = newcomers.filter { $0.value == token }
             .map { (name: $0.key, customer: $0.key, since: now.milliseconds) }
         try connection.each(
@@ -159,6 +159,6 @@ extension LedgerTransaction {
         let first = bearers.min {
             ($0.name.isUUID ? 1 : 0, $0.since, $0.name) < ($1.name.isUUID ? 1 : 0, $1.since, $1.name)
         }
-        return first.map { Attribution.Bearer($0.customer, as: $0.name) }
+        return first.map { Attribution.TokenOwner($0.customer, as: $0.name) }
     }
 }

@@ -27,7 +27,7 @@ struct LedgerTransaction {
     /// All purchases of the new customers.
     private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
     /// A cache of the customers that have tokens, valid until the customers change.
-    var bearers: [UUID: Attribution.Bearer?] = [:]
+    var bearers: [UUID: Attribution.TokenOwner?] = [:]
     /// The precomputed values of the presenting customer.
     var precomputed: FirstPurchases?
     /// The locked rows; empty if transactions run one at a time.
@@ -223,13 +223,13 @@ struct LedgerTransaction {
     mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token =
             try claimant.purchase == nil ? fact.appAccountToken : newestToken(of: fact.originalID, with: fact)
-        let bearer = try token.flatMap { try customer(bearing: $0) }
+        let tokenOwner = try token.flatMap { try customer(bearing: $0) }
         let isExcluded = Attribution.excludes(
             claimant.customer, as: claimant.asked, token: token,
             claims: try withoutTransfersToErased(claimant.others).map(\.claim),
-            bearer: try bearer.flatMap { bearer in
+            tokenOwner: try tokenOwner.flatMap { tokenOwner in
                 // The presenter is not erased, so this needs no query.
-                try bearer.customer != claimant.customer && isErased(bearer.customer) ? nil : bearer
+                try tokenOwner.customer != claimant.customer && isErased(tokenOwner.customer) ? nil : tokenOwner
             })
         if let isExcluded { return isExcluded }
         // These modes accept all claims without a query.
@@ -354,15 +354,15 @@ struct LedgerTransaction {
     func attributed(_ original: TransactionID) throws -> [CustomerID] {
         let token = try newestToken(of: original)
         return Attribution.holders(
-            token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(bearer(of:)))
+            token: token, claims: try claims(of: original).map(\.claim), tokenOwner: try token.flatMap(tokenOwner(of:)))
     }
 
     /// Returns the token that a purchase waits for; `nil` if a claim of that token's customer or a transfer binds the
     /// purchase, or if that customer was erased.
     func awaitedToken(of original: TransactionID) throws -> UUID? {
         guard let token = try newestToken(of: original) else { return nil }
-        guard Attribution.bound(token: token, claims: try claims(of: original).map(\.claim), bearer: nil) == nil,
-            try bearer(of: token).map({ try !isErased($0.customer) }) ?? true
+        guard Attribution.bound(token: token, claims: try claims(of: original).map(\.claim), tokenOwner: nil) == nil,
+            try tokenOwner(of: token).map({ try !isErased($0.customer) }) ?? true
         else { return nil }
         return token
     }
@@ -378,10 +378,10 @@ struct LedgerTransaction {
         let token = try first == nil ? newestToken(of: original) : first?.token
         let claims = try claims ?? (first == nil ? self.claims(of: original) : [])
         let after = Attribution.holders(
-            token: token, claims: claims.map(\.claim), bearer: try token.flatMap { try customer(bearing: $0) })
+            token: token, claims: claims.map(\.claim), tokenOwner: try token.flatMap { try customer(bearing: $0) })
         if let token, first == nil {
             // A claim with that token, or a transfer, binds the purchase: later customers with the token do not matter.
-            let isAwaited = Attribution.bound(token: token, claims: claims.map(\.claim), bearer: nil) == nil
+            let isAwaited = Attribution.bound(token: token, claims: claims.map(\.claim), tokenOwner: nil) == nil
             try connection.perform(
                 """
                 UPDATE purchase SET app_account_token = ?4

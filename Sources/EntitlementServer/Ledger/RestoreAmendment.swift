@@ -308,7 +308,7 @@ package struct RestoreAmendment: Sendable {
             for (token, name) in try index.tokens(in: ledgerID, connection) {
                 var transaction = LedgerTransaction(
                     connection, ledgerID: ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
-                guard try transaction.bearer(of: token) == nil else { continue }
+                guard try transaction.tokenOwner(of: token) == nil else { continue }
                 let customer = try transaction.register(CustomerID(unchecked: token.wireText))
                 // Other holders by a claim lose the purchase. The server recomputes their answers.
                 for other in transaction.affected where other != customer {

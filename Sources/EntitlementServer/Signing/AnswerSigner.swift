@@ -30,13 +30,13 @@ struct AnswerSigner: Sendable {
         guard SignedAnswer.isNonce(nonce) else {
             throw Refusal.invalid(SignedAnswer.nonceItem, "should have \(SignedAnswer.nonceRule)")
         }
-        guard let asked = request.query?[SignedAnswer.questionItem] else { return }
-        let question = request.body.buffered.map {
-            SignedAnswer.question(environment: request.headers["Souk-Environment"], body: $0)
+        guard let asked = request.query?[SignedAnswer.requestDigestItem] else { return }
+        let requestDigest = request.body.buffered.map {
+            SignedAnswer.requestDigest(environment: request.headers["Souk-Environment"], body: $0)
         }
-        guard asked == question else {
+        guard asked == requestDigest else {
             throw Refusal.invalid(
-                SignedAnswer.questionItem,
+                SignedAnswer.requestDigestItem,
                 "does not match the request: its body or environment was changed on the way")
         }
     }

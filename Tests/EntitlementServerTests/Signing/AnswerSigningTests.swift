@@ -119,7 +119,7 @@ import Testing
         for (environment, sent, expected) in [
             (nil, bytes + [0x20], 400), ("sandbox", bytes, 400), (nil, [], 400), (nil, bytes, 200),
         ] as [(String?, [UInt8], Int)] {
-            let target = path + SignedAnswer.question(environment: nil, body: bytes)
+            let target = path + SignedAnswer.requestDigest(environment: nil, body: bytes)
             let reply = try await bench.send(
                 .post, target, headers: environment.map { ["Souk-Environment": $0] } ?? [:], body: .bytes(sent))
             #expect(reply.status == expected && (expected == 200 || reply.field == "asked"))
