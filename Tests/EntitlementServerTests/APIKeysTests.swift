@@ -6,9 +6,9 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Keys made, listed and revoked while a server lets requests in by them.
+/// API keys that are created, listed and revoked while a server runs.
 @Suite struct APIKeysTests {
-    /// The keys of the bench's ledger, as another process has them: through the database alone.
+    /// The keys of the bench's ledger as another process has them, over the database only.
     private func keys(_ bench: ServerBench) -> APIKeys {
         APIKeys(database: bench.database, clock: bench.clock)
     }
@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-/// A clock that may be set back, as a computer's may.
+/// A clock that can be set back.
 private final class SetClock: WallClock {
     let instant = Locked(Date(timeIntervalSince1970: 1_800_000_000))
 

@@ -35,7 +35,7 @@ import Testing
 @Suite struct AnswerCacheTests {
     private let key = CustomerKey(ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), customer: "anna")
 
-    /// Shards have room for one of the answers below.
+    /// The memory for one of the answers below in each shard.
     private static let oneForEachShard = 64 * (AnswerCache.overhead + 8)
 
     private func answer(_ revision: Int64, at second: Double = 0) -> StoredAnswer {
@@ -66,7 +66,7 @@ import Testing
         #expect(cache.answer(for: key)?.validFrom == Date(timeIntervalSince1970: 9))
     }
 
-    /// Another customer of the same shard, whose answer pushes the first one's out of a shard that holds one.
+    /// Stores the answer of another customer in the same shard, which evicts the first one.
     private func push(_ cache: AnswerCache) throws {
         for number in 0..<1000 {
             let other = CustomerKey(ledgerID: key.ledgerID, customer: CustomerID(unchecked: "other-\(number)"))
@@ -85,7 +85,6 @@ import Testing
         let between = cache.ticket(for: key)
         cache.replace(answer(1), for: key, ticket: writer)
         #expect(cache.answer(for: key) == nil)
-        // The writer that was turned away is newer than this reader, who must notice.
         cache.keep(answer(0), for: key, ticket: between)
         #expect(cache.answer(for: key) == nil)
         cache.keep(answer(2), for: key, ticket: cache.ticket(for: key))

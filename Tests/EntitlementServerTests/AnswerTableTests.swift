@@ -17,7 +17,7 @@ import Testing
             validUntil: nil)
     }
 
-    /// A hash as the table sees it: its upper half, here one of a few, so that many collide.
+    /// Returns a hash whose upper half, which the table uses, is one of a few, so that many collide.
     private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
 
     @Test(arguments: [1, 3, 97, 1 << 20])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The parts lie behind one another, so a byte more of one and less of the next is what might be mistaken.
+    /// The parts have no separators, so a byte that moves from one part to the next is the likely mistake.
     @Test func `nobody else's answer is taken for theirs`() {
         let names: [(String, BundleID, StoreEnvironment)] = [
             ("ab", "cd", .sandbox), ("abc", "d", .sandbox), ("a", "bcd", .sandbox), ("ab", "cd", .production),

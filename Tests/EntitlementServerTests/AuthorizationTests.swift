@@ -7,11 +7,11 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Who may ask what: every endpoint of the server with every kind of credential.
+/// The access rules: every endpoint of the server with every kind of credential.
 @Suite struct AuthorizationTests {
     private enum Access { case open, publicKey, customer, secretKey }
 
-    /// What the wire contract lets others than secret keys ask.
+    /// The endpoints that the wire contract opens to others than secret keys.
     private static let contract: [String: Access] = [
         "POST /v1/customers/{customer}/transactions": .publicKey,
         "GET /v1/customers/{customer}": .publicKey,
@@ -38,7 +38,7 @@ import Testing
         contract["\(endpoint.method) \(endpoint.path)"] ?? .secretKey
     }
 
-    /// Asks an endpoint about a customer, and says how it was answered.
+    /// Sends a request about a customer to an endpoint, and returns the status and the visible parts of the response.
     private static func ask(
         _ endpoint: Endpoint<ServerHandler>, about customer: String = "anna", at bench: ServerBench, key: String?,
         token: String? = nil
@@ -52,7 +52,9 @@ import Testing
         let response = await bench.service.respond(
             to: HTTPRequest(method: endpoint.method, url: path, headers: headers, body: body)
         ).response()
-        let visible = response.headers.fields.map { "\($0.name): \($0.value)" }.filter { !$0.hasPrefix("Souk-Request-Id") }
+        let visible = response.headers.fields.map { "\($0.name): \($0.value)" }.filter {
+            !$0.hasPrefix("Souk-Request-Id")
+        }
         return (response.status, visible)
     }
 
@@ -81,7 +83,6 @@ import Testing
             }
         }
         #expect(try bench.contents() == before)
-        // About somebody else, because some of these erase what is known.
         for endpoint in endpoints {
             let secret = try await Self.ask(endpoint, about: "somebody", at: bench, key: keys.secretKey)
             #expect(!Self.refusals.contains(secret.status), "\(endpoint.id)")
@@ -108,7 +109,7 @@ import Testing
             let secret = try await Self.ask(endpoint, about: "somebody", at: bench, key: keys.secretKey, token: own)
             #expect(!Self.refusals.contains(secret.status), "\(endpoint.id)")
         }
-        // Where none is demanded, one that is there narrows what the public key may ask.
+        // Even if no token is required, one restricts the public key.
         #expect(try await bench.get("anna", headers: ["Souk-Customer-Token": own]).status == 200)
         let other = try await bench.get("ben", headers: ["Souk-Customer-Token": own])
         #expect(other.status == 403 && other.code == "another_customer")
@@ -184,7 +185,7 @@ import Testing
 }
 
 extension ServerBench {
-    /// All rows of all tables, or those of one app.
+    /// Returns all rows of all tables, or those of one app.
     func contents(of app: BundleID? = nil) throws -> [String: [SQLRow]] {
         try database.read { connection in
             var contents: [String: [SQLRow]] = [:]

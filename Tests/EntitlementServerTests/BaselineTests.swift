@@ -62,7 +62,6 @@ import Testing
         }
         var table = Table()
         table.columns = try rows("SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?1)", name)
-        // Which rules an answer follows from, where servers may have different ones.
         table.columns = table.columns.filter { !$0.contains("rules_epoch") }
         table.references = try rows("SELECT \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1)", name)
         for row in try connection.query(
@@ -81,7 +80,7 @@ import Testing
 }
 
 extension SQLMigration {
-    /// A step of PostgreSQL in the words of SQLite.
+    /// A PostgreSQL migration in SQLite's dialect.
     var onSQLite: SQLMigration {
         guard var text = texts[.postgreSQL] else { return self }
         for (theirs, ours) in [

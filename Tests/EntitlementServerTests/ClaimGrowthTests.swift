@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Claims that others took the place of do not stay.
+/// The deletion of superseded claims.
 @Suite(.onBothEngines) struct ClaimGrowthTests {
     private func holders(_ bench: ServerBench) throws -> [String] {
         try bench.database.read { connection in

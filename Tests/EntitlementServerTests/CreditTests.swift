@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 extension ServerBench {
-    /// A hundred coins.
+    /// A purchase of a hundred coins.
     func coins(_ id: String, quantity: Int = 1, revoked: Bool = false) throws -> String {
         try purchase(id, product: "coins.100", type: .consumable) {
             $0.quantity = quantity

@@ -55,7 +55,6 @@ extension ServerBench {
         #expect(try merged.customer().customer == "anna")
         let asked = try await bench.get("anonymous-1")
         #expect(try asked.customer().customer == "anna" && asked.active() == ["gift", "tools"])
-        // What comes in under the alias is the customer's.
         #expect(try await bench.post(bench.purchase("2", product: "more"), for: "anonymous-1").status == 200)
         #expect(try await bench.get().active() == ["gift", "more", "tools"])
         #expect(try bench.count("customer") == 1)
@@ -95,7 +94,6 @@ extension ServerBench {
         #expect(try await bench.alias("anna", to: "anna").bytes == first.bytes)
         let taken = try await bench.alias("anonymous-1", to: "ben")
         #expect(taken.status == 409 && taken.code == "alias_taken")
-        // The other way round it is the same customer already.
         #expect(try await bench.alias("anna", to: "anonymous-1").status == 200)
         #expect(try bench.count("alias") == 1)
         #expect(try await bench.get("ben").active() == [])
@@ -242,7 +240,6 @@ extension ServerBench {
         }
         let rejected = over.json["rejected"]?.arrayValue ?? []
         #expect(rejected.allSatisfy { $0["code"]?.stringValue == "boundToAnotherCustomer" })
-        // The one who had it keeps presenting it.
         #expect(try await bench.post([tools], for: mode == .transfer ? "cleo" : "anna").acknowledged == ["1"])
         await bench.close()
     }

@@ -139,7 +139,7 @@ import Testing
     @Test func `reads during writes never go back in time`() async throws {
         let bench = try await ServerBench {
             $0.answerMemory = 1
-            // How often the readers ask depends on the machine, and the time of the limit does not pass here.
+            // The number of reads depends on the machine, and the virtual time does not refill a limit.
             $0.apps[0].customerRateLimit = nil
         }
         let signed = try (1...40).map { try bench.purchase("\($0)") }

@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Requests, each of which changes the ledger, and what may be seen of it after each of them. Time stands still, so a
-/// ledger that was told the first k of them looks the same to the byte, whatever happened on the way.
+/// Requests that each change the ledger, and the visible state after each of them. Time does not pass, so a ledger with
+/// the first k of them is equal to the byte in every run.
 struct DurabilityScenario: Sendable {
     struct Step: Sendable {
         let path: String
@@ -16,10 +16,10 @@ struct DurabilityScenario: Sendable {
         let idempotencyKey: String
     }
 
-    /// A ledger with keys and no customers.
+    /// A ledger with keys and without customers.
     let template: ServerBench.Folder
     let steps: [Step]
-    /// What is seen after the first k steps.
+    /// The visible state after the first k steps.
     private(set) var sights: [[String]] = []
     private let secretKey: String
 
@@ -70,7 +70,7 @@ struct DurabilityScenario: Sendable {
 
     enum Outcome: Equatable {
         case done
-        /// Refused as something to be tried again later.
+        /// The request was refused with a retryable status.
         case later
         case wrong(Int)
     }
@@ -86,7 +86,7 @@ struct DurabilityScenario: Sendable {
         }
     }
 
-    /// Everything a server says about the customers.
+    /// Returns all answers about the customers.
     func look(at bench: ServerBench) async throws -> [String] {
         var sight: [String] = []
         for customer in ["anna", "ben", "carl"] {
@@ -100,9 +100,8 @@ struct DurabilityScenario: Sendable {
         return sight
     }
 
-    /// How many steps a ledger knows; throws when it is damaged or in between.
+    /// Returns the number of steps in a ledger. Throws if it is damaged or between two steps.
     func stepsKnown(in folder: ServerBench.Folder) async throws -> Int {
-        // Nothing of this need last.
         let disk = try FaultyDisk(folder.url)
         defer { disk.detach() }
         let bench = try await open(folder)

@@ -6,22 +6,22 @@ import Testing
 
 @testable import EntitlementServer
 
-/// A kill proves little, because the system keeps what a process wrote. Here the disk forgets what was never synced,
-/// and fails, at every operation of a scenario, one after the other: whatever is found afterwards is what was before a
-/// request or what is after it, and everything acknowledged is there.
+/// Power cuts and failures of the disk. A kill proves little, because the system keeps written data. Here the disk
+/// loses unsynced data, or fails, at every operation of a scenario in turn. The ledger must then be in the state before
+/// or after a request, with everything that was acknowledged.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
-    /// Which operations are tried: every one with `SOUK_DISK_EVERY=1`, as `make chaos` does.
+    /// The interval of tried operations: all with `SOUK_DISK_EVERY=1`, as in `make chaos`.
     private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 7
 
-    /// What a power cut would have left at one moment.
+    /// The state after a power cut.
     private struct Snapshot: Sendable {
         let operation: Int64
         let acknowledged: Int
         let leftovers: [ServerBench.Folder]
     }
 
-    /// With a log that is folded hardly ever, and one that always is.
+    /// With rare checkpoints, and with one after each write.
     @Test(.onSQLite, arguments: [12_000, 8])
     func `after a power cut at any moment everything acknowledged is there, and nothing half done`(
         foldedPages: Int
@@ -77,7 +77,7 @@ import Testing
         #expect(operation > Int64(scenario.steps.count) * 2, "Each step writes and syncs.")
     }
 
-    /// Returns whether the disk was asked that often.
+    /// Returns whether the scenario has that many operations.
     private func fail(at operation: Int64, forEver: Bool, _ scenario: DurabilityScenario) async throws -> Bool {
         let folder = try ServerBench.Folder(copyOf: scenario.template.url)
         let disk = try FaultyDisk(folder.url)
@@ -98,7 +98,6 @@ import Testing
             acknowledged += 1
         }
         let wasReached = disk.operations >= operation
-        // What a kill leaves, and a power cut, and closing.
         var leftovers = [try ServerBench.Folder(copyOf: folder.url), try disk.afterPowerCut()]
         await bench.close()
         if !forEver { leftovers.append(try ServerBench.Folder(copyOf: folder.url)) }
@@ -136,7 +135,6 @@ import Testing
             defer { other.detach() }
             let again = try await ServerBench(folder: folder)
             guard let secret = key ?? again.keys[ServerBench.app]?.secretKey else {
-                // Cut between the commit of the keys and their arrival here, where they had been saved already.
                 await again.close()
                 continue
             }

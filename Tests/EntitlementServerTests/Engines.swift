@@ -2,7 +2,7 @@ import HostTestSupport
 import SQLStorage
 import Testing
 
-/// Runs each case of a suite on SQLite, and again on PostgreSQL where that is installed: one contract for both.
+/// Runs each case of a suite on SQLite, and also on PostgreSQL if that is installed.
 struct EngineTrait: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
@@ -22,7 +22,7 @@ struct EngineTrait: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// Marks tests of what SQLite alone has: files, plans, its catalogue and its words in statements of the test.
+/// Marks tests of SQLite's own features: files, query plans, its catalogue and its dialect.
 struct SQLiteTrait: TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Names and tokens of erased customers that other requests and other customers' rows hold.
+/// Names and tokens of erased customers in other customers' rows and in stored answers.
 @Suite struct ErasedNameTests {
     private static let name = "receiver-of-whom-nothing-is-to-stay"
     private static let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
@@ -99,7 +99,6 @@ import Testing
         #expect(try files(of: bench, holding: Self.uuid) == [])
         #expect(try await bench.get("heir").active() == ["tools"])
         #expect(try replay(bench) == [])
-        // The transfer still beats the token.
         _ = try await bench.post(signed, for: Self.uuid)
         #expect(try await bench.get("heir").active() == ["tools"])
         #expect(try replay(bench) == [])

@@ -17,7 +17,7 @@ import Testing
         try await bench.send(.get, "/v1/customers/\(customer)/export", as: .secret).json
     }
 
-    /// Everything that the database file says, in one text.
+    /// Returns the whole content of the database file as text.
     private func everything(_ bench: ServerBench) throws -> String {
         try bench.database.read { connection in
             let tables = try connection.query("SELECT name FROM sqlite_schema WHERE type = 'table'").map {
@@ -100,7 +100,6 @@ import Testing
         _ = try await bench.post(signed, for: owner)
         #expect(try await bench.transfer("1", from: owner, to: "helen").status == 200)
         #expect(try await erase("helen", in: bench).status == 200)
-        // Others have no claim to it.
         for other in ["helen", "ben"] {
             #expect(try await bench.post(signed, for: other).code == "boundToAnotherCustomer", "\(other)")
         }
@@ -151,7 +150,7 @@ import Testing
         let stored = try bench.database.read { connection in
             try connection.query("SELECT source_bytes FROM fact").map { try $0["source_bytes"] as [UInt8] }
         }
-        // The header names nobody and is kept apart.
+        // The header has no personal data and is stored apart.
         let personal = Array(signed.utf8.drop { $0 != UInt8(ascii: ".") })
         #expect(
             stored.allSatisfy { bytes in !bytes.starts(with: personal.prefix(40)) && bytes.count >= personal.count })
@@ -231,7 +230,7 @@ import Testing
         await bench.close()
     }
 
-    /// A renewal, the same period signed anew, and a notification, presented by the new customer or in a notification.
+    /// A renewal, the same period signed again, and a notification, presented by the new customer or in a notification.
     @Test(arguments: TransferMode.allCases)
     func `who presents a purchase of an erased customer keeps it when the store states it again`(
         mode: TransferMode
@@ -274,7 +273,6 @@ import Testing
         let renewal = try bench.period("6", of: "5") { $0.appAccountToken = token }
         #expect(try await bench.post(renewal, for: "ben").active() == ["pro"])
         #expect(try bench.replay().differences == [])
-        // The token is a customer's again, and the purchase theirs.
         _ = try await bench.post(renewal)
         #expect(try await bench.get().active() == ["pro"])
         #expect(try bench.replay().differences == [])
@@ -328,7 +326,7 @@ import Testing
 }
 
 extension ServerBench {
-    /// What the store says by itself, claimed by nobody.
+    /// Appends a fact of the store without a claim.
     func append(_ signed: String) async throws {
         let segments = signed.split(separator: ".")
         let bytes = try #require(Base64.decodeURL(String(segments[1])))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// A database changed by hand ends a request with an error, and never the process.
+/// Edited database rows end a request with an error, and never the process.
 @Suite struct ExtremeNumberTests {
     private func change(_ sql: String, _ number: Int64, in bench: ServerBench) async throws {
         try await bench.database.write { _ = try $0.execute(sql, [.integer(number)]) }
@@ -17,7 +17,6 @@ import Testing
         for number in [Int64(0), 1, -1, 1_700_000_000_123] {
             #expect(Date(milliseconds: number).milliseconds == number)
         }
-        // A date of this age is exact to seconds.
         #expect(Date(milliseconds: .max).milliseconds > .max - 10_000)
         #expect(Date(milliseconds: .min).milliseconds < .min + 10_000)
         #expect(Date(timeIntervalSince1970: .infinity).milliseconds == .max)

@@ -2,36 +2,34 @@ import CFaultyDisk
 import Foundation
 import Primitives
 
-/// A folder on a disk that loses power and fails on request; for SQLite's files in it.
+/// A folder for SQLite's files on a disk that loses power and fails on demand.
 final class FaultyDisk: @unchecked Sendable {
-    // Sendable: `disk` is set once in `init`, and its functions lock.
     private var disk: OpaquePointer?
     private let observe: @Sendable (FaultyDisk, Int64) -> Void
 
-    /// - Parameter observe: called before each operation that changes a file, with its number, on the thread that asks
-    ///   for it.
+    /// - Parameter observe: Called before each operation that changes a file, with its number, on the calling thread.
     init(_ folder: URL, observe: @escaping @Sendable (FaultyDisk, Int64) -> Void = { _, _ in }) throws {
         self.observe = observe
         disk = faulty_disk_attach(folder.path, faultyDiskOperation, Unmanaged.passUnretained(self).toOpaque())
         guard disk != nil else { throw CocoaError(.fileNoSuchFile) }
     }
 
-    /// To be called when the database is closed.
+    /// Detaches the disk, after the database was closed.
     func detach() {
         if let disk { faulty_disk_detach(disk) }
         disk = nil
     }
 
-    /// How many operations there were.
+    /// The number of operations.
     var operations: Int64 { disk.map { faulty_disk_operations($0) } ?? 0 }
 
-    /// Lets an operation fail, and those after it too if `forEver`.
+    /// Makes an operation fail, and with `forEver` all later ones too.
     func fail(at operation: Int64, forEver: Bool = false) {
         if let disk { faulty_disk_fail(disk, operation, forEver ? 1 : 0) }
     }
 
-    /// What would be left if the power went now, in a new folder. Of what was never synced nothing is left for seed 0;
-    /// for others about half, chosen by the seed.
+    /// Copies the state after a power cut at this moment to a new folder. With seed 0 all unsynced data is lost; other
+    /// seeds choose about half of it.
     func afterPowerCut(seed: UInt64 = 0) throws -> ServerBench.Folder {
         let folder = try ServerBench.Folder()
         guard let disk, faulty_disk_write_image(disk, folder.url.path, seed) == 0 else {
@@ -45,12 +43,12 @@ final class FaultyDisk: @unchecked Sendable {
 
 private func faultyDiskOperation(_ context: UnsafeMutableRawPointer?, _ operation: Int64) {
     guard let context else { return }
-    // Whoever made the disk keeps it until it is detached.
+    // The owner keeps the disk until it is detached.
     Unmanaged<FaultyDisk>.fromOpaque(context).takeUnretainedValue().began(operation)
 }
 
 extension ServerBench.Folder {
-    /// The database files of another folder, as they are at this moment; what a killed process leaves.
+    /// Copies the database files of another folder, as a killed process leaves them.
     convenience init(copyOf other: URL) throws {
         try self.init()
         for name in try FileManager.default.contentsOfDirectory(atPath: other.path)
@@ -60,7 +58,7 @@ extension ServerBench.Folder {
         }
     }
 
-    /// Tells contents apart.
+    /// Returns a digest of the contents.
     func digest() throws -> [UInt8] {
         var text: [UInt8] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// What is worked out before the transaction, and rests on a guess.
+/// The values that are precomputed before a transaction.
 @Suite struct FirstPurchasesTests {
     private let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
     private let rules = ActiveRules.Entry(

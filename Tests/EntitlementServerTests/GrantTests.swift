@@ -213,7 +213,7 @@ import Testing
     }
 }
 
-/// Keeps the gate a bench was built around.
+/// Holds the gated database of a bench.
 final class GateBox {
     private(set) var database: GatedDatabase?
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Requests that mean harm: refused with a reason, without a word of what is secret, and nothing has changed.
+/// Malicious requests: they are refused with a reason, reveal no secret and change nothing.
 @Suite struct HostileTests {
     private static let words = [
         "'; DROP TABLE customer; --", "\" OR 1=1 --", "anna' UNION SELECT key FROM data_key --", "%' ESCAPE '", "\u{0}",
@@ -21,14 +21,14 @@ import Testing
         word.utf8.map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// Text that no answer and no report may have in it.
+    /// Strings that no answer and no report may contain.
     private static func secrets(of bench: ServerBench) throws -> [String] {
         let keys = bench.keys.values.flatMap { [$0.publicKey, $0.secretKey] }
         return keys + ["SELECT 1", "INSERT INTO", "sqlite", bench.folder.url.path]
     }
 
     private static func check(_ reply: ServerBench.Reply, _ what: String, _ secrets: [String]) {
-        // 501: answers are not signed here, whatever is asked.
+        // 501: this server has no signing key.
         #expect(reply.status < 500 || reply.status == 501, "\(what): \(reply.status)")
         let text = String(decoding: reply.bytes, as: UTF8.self) + reply.headers.fields.map(\.value).joined()
         for secret in secrets { #expect(!text.contains(secret), "\(what)") }
@@ -77,7 +77,6 @@ import Testing
         let before = try bench.contents()
         for character in ["%00", "%01", "a%00b", "%7F", "%1F", "%C2%85"] {
             for endpoint in bench.service.endpoints where endpoint.path.contains("{") {
-                // One name at a time; the others are as they should be.
                 for match in endpoint.path.matches(of: /\{[a-z]+\}/) {
                     let path = endpoint.path.replacing(match.output, with: character)
                         .replacing(/\{[a-z]+\}/, with: "nobody")

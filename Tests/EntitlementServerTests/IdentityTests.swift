@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Names in two Unicode forms, and bytes that are no text, at every route of the server. The routes are those of the
-/// router, so that a new one is tried by itself.
+/// Names in two Unicode forms, and bytes that are not UTF-8, at every route of the router, so that new routes are
+/// tested too.
 @Suite struct IdentityTests {
     static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -30,13 +30,14 @@ import Testing
 
     static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 
-    /// A path of an endpoint about `customer`; other parameters name nothing that exists, but for kinds of credit.
+    /// Returns a path of an endpoint about `customer`. Other parameters name nothing that exists, except types of
+    /// credit.
     static func path(_ endpoint: Endpoint<ServerHandler>, about customer: String) -> String {
         endpoint.path.replacingOccurrences(of: "{customer}", with: escaped(customer))
             .replacingOccurrences(of: "{type}", with: "coins").replacing(/\{[a-z]+\}/, with: "other")
     }
 
-    /// A body that an endpoint accepts. `number` makes it unlike those before.
+    /// Returns a body that an endpoint accepts. `number` makes it unique.
     static func body(_ endpoint: Endpoint<ServerHandler>, _ number: Int, _ bench: ServerBench) throws -> HTTPBody {
         guard endpoint.method != .get, endpoint.method != .delete else { return .empty }
         let json: JSONValue =
@@ -86,7 +87,7 @@ import Testing
         await bench.close()
     }
 
-    /// Everything that can be read about a customer.
+    /// Returns everything that can be read about a customer.
     static func all(about customer: String, _ bench: ServerBench) async throws -> String {
         var all: [String] = []
         for endpoint in ofCustomer(bench) where endpoint.method == .get {

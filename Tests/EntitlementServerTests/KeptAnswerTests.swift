@@ -8,7 +8,7 @@ import Testing
 @testable import EntitlementServer
 @testable import SQLStorage
 
-/// What answers take of the disk, whose they are, and that no other bytes come out than went in.
+/// Answers that are stored for repetitions: their size, their owner and their integrity.
 @Suite(.onBothEngines) struct KeptAnswerTests {
     private func size(of folder: ServerBench.Folder) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).reduce(0) { size, name in
@@ -41,7 +41,7 @@ import Testing
         #expect(try size(of: folder) < 2 << 20)
     }
 
-    /// The order of what is presented is the order in the answer.
+    /// The answer has the order of the presented data.
     @Test func `other orders of the same facts keep no more than a bound for a customer, under each of their names`()
         async throws
     {
@@ -50,7 +50,6 @@ import Testing
         let first = try await bench.post(facts, headers: ["Idempotency-Key": "first"])
         #expect(first.status == 200)
         _ = try await bench.alias("visitor", to: "anna")
-        // As many bytes as such orders would leave.
         try await bench.database.write { connection in
             try connection.execute(
                 """
@@ -148,7 +147,7 @@ import Testing
         }
         #expect(shown == ["anna": "anna", "ben": "unclaimed"])
         #expect(try bench.count("idempotency_key") == 2)
-        // What a token asked goes with its customer, whomever it was about.
+        // The answers to a token are erased with its customer, whichever customer they are about.
         #expect(try await bench.send(.get, "/v1/customers/ben", as: .secret).status == 200)
         _ = try await bench.grant(to: "ben")
         #expect(try await bench.send(.delete, "/v1/customers/ben", as: .secret).status == 200)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import EntitlementServer
 
-/// What somebody who guesses keys can learn from answers, and from how they come about.
+/// The information that answers and their timing give to a sender that guesses keys.
 @Suite struct KeyComparisonTests {
-    /// Keys that let nobody in, some of them close to one that does.
+    /// Returns invalid keys, some of them similar to a valid one.
     private func wrongKeys(near key: String) -> [String] {
         func changed(at index: Int) -> String {
             var bytes = Array(key.utf8)
@@ -20,7 +20,7 @@ import Testing
             + [String(repeating: "x", count: key.utf8.count), String(repeating: "x", count: 600)]
     }
 
-    /// All of an answer that does not name the request.
+    /// Returns the parts of a response that do not depend on the request id.
     private func visibleParts(_ reply: ServerBench.Reply) -> [String] {
         let headers = reply.headers.fields.filter { $0.name != Authenticator.requestID }.map {
             "\($0.name): \($0.value)"
@@ -60,8 +60,8 @@ import Testing
             #expect(reply.status == (tried == key ? 200 : 401))
             let search = try #require(recorder.statements.first)
             #expect(search.sql.contains("WHERE digest = ?1"))
-            // Two keys that differ in one character have digests that differ in about half of their bits: how far a
-            // comparison of digests gets says nothing of how far the key was right.
+            // Keys that differ in one character have digests that differ in half of their bits: the comparison reveals
+            // nothing.
             #expect(search.values == [.blob(SHA256.hash(tried.utf8))])
             #expect(tried == key || recorder.statements.count == 1)
         }
@@ -76,7 +76,7 @@ import Testing
         var answers: Set<[String]> = []
         for index in code..<token.count {
             var changed = token
-            // The last character has bits that are none of the code's: take one that changes the others as well.
+            // The last character has unused bits: this changes the used ones too.
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "w") : UInt8(ascii: "A")
             let headers: HTTPHeaders = [Authenticator.customerToken: String(decoding: changed, as: UTF8.self)]
             answers.insert(visibleParts(try await bench.get(headers: headers)))

@@ -12,7 +12,7 @@ import Testing
 struct LedgerCopyTests {
     private static let target = "postgres://souk@127.0.0.1/ledger"
 
-    /// The folder's database on PostgreSQL.
+    /// Opens the folder's database on PostgreSQL.
     private static func opened(_ folder: ServerBench.Folder) async throws -> any SQLDatabase {
         try await ServerBench.$engine.withValue(.postgreSQL) { try await folder.open(foldedPages: 0) }
     }
@@ -21,7 +21,7 @@ struct LedgerCopyTests {
         LedgerCopy(from: bench.database, named: "sqlite:ledger.sqlite", to: target, named: Self.target)
     }
 
-    /// A ledger with a bit of everything, and what has happened in it.
+    /// Creates a ledger with rows of every kind.
     private static func furnished(_ folder: ServerBench.Folder) async throws -> ServerBench {
         let bench = try await ServerBench(folder: folder)
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
@@ -58,11 +58,9 @@ struct LedgerCopyTests {
             #expect(try moved.replay().differences == [])
             #expect(try await moved.get("ben").json["features"] == answers["features"])
             #expect(try await moved.get("anonymous-1").active() == ["pro"])
-            // The key is known, so nothing is granted again.
             let grants = try moved.count("customer_grant")
             _ = try await moved.grant(to: "ben", headers: ["Idempotency-Key": "k"])
             #expect(try moved.count("customer_grant") == grants)
-            // A stream goes on with the next number, and who was waited for gets what waits.
             let listener = try await EventListener(moved, after: String(lastEvent))
             #expect(try await moved.get("later").active() == ["tools"])
             try await moved.numberEvents()
@@ -89,7 +87,6 @@ struct LedgerCopyTests {
             })
         try await failing.begin()
         await #expect(throws: Interruption.self) { try await failing.run() }
-        // What is not finished is not served from.
         #expect(throws: SQLError(.newerSchema, "")) { try database.migrate(Schema.migrations(for: .postgreSQL)) }
 
         let copy = Self.copy(bench, to: database)
@@ -121,7 +118,7 @@ struct LedgerCopyTests {
     }
 }
 
-/// A database of which a write can fail.
+/// A database whose writes can fail.
 private struct FailingDatabase: SQLDatabase {
     let inner: any SQLDatabase
     let fail: @Sendable () throws -> Void

@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Locks between transactions that run at the same time. Here they run one at a time, so these tests look at the
-/// statements and at the rows.
+/// The locks of concurrent transactions. These tests run transactions one at a time, and check the statements and the
+/// rows.
 @Suite struct LockTests {
     private func lockingBench() async throws -> (bench: ServerBench, recorder: RecordingDatabase) {
         let box = RecorderBox()
@@ -17,7 +17,7 @@ import Testing
         return (bench, try #require(box.database))
     }
 
-    /// The table and the last value of each statement that locks a row.
+    /// Returns the table and the last value of each statement that locks a row.
     private func locks(_ recorder: RecordingDatabase) -> [String] {
         recorder.statements.filter { Self.isLock($0.sql) }.map { statement in
             let table = statement.sql.split(separator: " ").drop { $0 != "INTO" && $0 != "FROM" }.dropFirst().first
@@ -38,7 +38,6 @@ import Testing
         #expect(try await bench.post(signed).acknowledged == ["3", "1", "2"])
         let tokens = [anna, ben].map(\.wireText).sorted().map { "token \($0)" }
         #expect(locks(recorder) == tokens + ["purchase 1", "purchase 2", "purchase 3"])
-        // Of a token that is new, nothing is read.
         let place = try #require(recorder.statements.lastIndex { $0.sql.contains("INTO token") })
         for statement in recorder.statements[..<place] {
             for table in ["FROM fact", "FROM claim", "FROM holder", "FROM customer", "FROM purchase"] {
@@ -50,14 +49,12 @@ import Testing
 
     @Test func `a newcomer's purchase takes two questions and the commit`() async throws {
         let (bench, recorder) = try await lockingBench()
-        // From now on the header is known.
         _ = try await bench.post(bench.purchase("1"), for: "ben")
         _ = try await bench.post(bench.purchase("2"), for: "ben")
         let signed = try bench.purchase("3") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         recorder.forget()
         #expect(try await bench.post(signed).active() == ["tools"])
         let read = recorder.statements.filter { $0.sql.hasPrefix("SELECT") }.map(\.sql)
-        // Before the transaction: the app's key.
         #expect(recorder.roundTrips - read.count == 2, "\(recorder.statements.map(\.sql))")
         #expect(read.allSatisfy { $0.contains("FROM api_key") }, "\(read)")
         await bench.close()
@@ -67,7 +64,6 @@ import Testing
         let (bench, recorder) = try await lockingBench()
         for name in ["zoe", "anna"] { _ = try await bench.post(bench.purchase("1"), for: name) }
         recorder.forget()
-        // Moves from anna to zoe.
         _ = try await bench.post(bench.purchase("1"), for: "zoe")
         #expect(locks(recorder).filter { $0.hasPrefix("customer") } == ["customer zoe", "customer anna"])
         let lock = try #require(
@@ -99,7 +95,7 @@ import Testing
             bench.purchase("1") { $0.appAccountToken = CustomerID("ben").appAccountToken }, for: "ben")
         #expect(try bench.count("token") == 1)
         let others = try bench.purchase("2") { $0.appAccountToken = CustomerID("ben").appAccountToken }
-        // Beside one that is not refused, so that the request is not undone.
+        // With a valid purchase, so that the request is not undone.
         let reply = try await bench.post([others, bench.purchase("3")])
         #expect("\(reply.json)".contains("boundToAnotherCustomer"), "\(reply)")
         #expect(try bench.count("purchase") == 2)
@@ -114,7 +110,6 @@ import Testing
         recorder.forget()
         let again = try await bench.post(signed)
         #expect(recorder.statements.contains { $0.sql.contains("INSERT INTO fact") })
-        // Nothing follows from it, so no answer is computed.
         #expect(!recorder.statements.contains { $0.sql.contains("FROM holder CROSS JOIN fact") })
         #expect(try first.customer() == again.customer())
         #expect(try bench.count("fact") == 1 && bench.count("event") == 1)
@@ -146,7 +141,6 @@ import Testing
         #expect(tokens == [pseudonym.appAccountToken.wireText])
         #expect(try await bench.send(.delete, "/v1/customers/unknown", as: .secret).status == 404)
         #expect(try bench.count("token") == 1)
-        // What the store says later about a purchase that was erased states the token again.
         bench.clock.advance(by: 1)
         _ = try await bench.notify(
             bench.notification(
@@ -177,7 +171,6 @@ import Testing
         let kept = try await ledger.write(once: request) { _, _ in throw Ledger.CustomerRefusal.aliasTaken }
         #expect(kept == answer)
         #expect(try bench.count("idempotency_key") == 1 && bench.count("kept_answer") == 1)
-        // The same bytes under another key are kept once.
         var other = request
         other = IdempotentRequest(
             ledgerID: ledgerID, sender: .secret, requester: nil, key: "2", digest: [1], customer: "anna", now: other.now
@@ -196,7 +189,6 @@ import Testing
         let job = try #require(bench.service.jobs.first { $0.name == "idempotency keys" })
         #expect(try await !job.step())
         #expect(try bench.count("idempotency_key") == 1 && bench.count("kept_answer") == 1)
-        // Its own key is free again.
         bench.realClock.advance(by: 25 * 3600)
         #expect(try await bench.grant("other", headers: ["Idempotency-Key": "2"]).status == 201)
         await bench.close()

@@ -2,8 +2,8 @@ import SQLStorage
 
 @testable import EntitlementServer
 
-/// A SQLite database that says what PostgreSQL says: bodies of `write` may run at the same time, and rows can be
-/// locked. The ledger then locks what it decides about. Bodies still run one at a time.
+/// A SQLite database that reports itself as concurrent, with row locks, as PostgreSQL does. Bodies of `write` still run
+/// one at a time.
 final class LockingDatabase: SQLDatabase {
     private let inner: any SQLDatabase
 
@@ -33,7 +33,7 @@ final class LockingDatabase: SQLDatabase {
 
         var isConcurrent: Bool { true }
 
-        /// Whether a statement is about the servers that are there, in PostgreSQL's words. There is one.
+        /// Returns whether a statement is about the registered servers, in PostgreSQL's dialect. There is one.
         private static func isOfServers(_ sql: String) -> Bool {
             sql.contains("INTO server ") || sql.contains("FROM server")
         }

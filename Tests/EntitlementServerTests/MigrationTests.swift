@@ -7,7 +7,8 @@ import Testing
 @testable import EntitlementServer
 
 @Suite struct MigrationTests {
-    /// A ledger as the first version left it: anna's subscription with its renewal info, and a purchase of nobody.
+    /// Creates a ledger of the first version: anna's subscription with its renewal info, and a purchase without a
+    /// claim.
     private func firstLedger(_ folder: ServerBench.Folder, _ signed: [(kind: String, jws: String)]) async throws {
         let database = try SQLiteDatabase(path: folder.databasePath)
         try database.migrate(Array(Schema.migrations(for: .sqlite).prefix(1)))

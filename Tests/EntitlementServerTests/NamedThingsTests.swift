@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// What has a name beside customers: credits, items, features, codes, shops, orders and repeated requests.
+/// The names of credits, items, features, codes, shops, orders and idempotency keys.
 @Suite struct NamedThingsTests {
     @Test(arguments: UnicodeForms.pairs)
     func `a kind of credit has one spelling`(pair: UnicodeForms) async throws {
@@ -84,7 +84,7 @@ import Testing
                 .post, "/v1/customers/anna/promotions", as: .secret, body: .json(["code": .string(code)]))
         }
         #expect(try await make("Kiss-Sale").json["code"] == "KISS-SALE")
-        // Each becomes the code, or is equal to it, by changing its case or its form.
+        // Each becomes the code, or equal to it, by a change of its case or form.
         for code in ["\u{212A}iss-Sale", "Ki\u{DF}-Sale", "Ki\u{17F}s-Sale", "K\u{131}ss-Sale", "Ki\u{FB06}-Sale"] {
             #expect(try await redeem(code).code == "invalid_field", "\(code)")
             #expect(try await make(code).code == "invalid_field", "\(code)")
@@ -123,7 +123,6 @@ import Testing
         #expect(try await bench.alias(one).status == 200)
         #expect(try await bench.get().active() == ["tools"])
         #expect(try await bench.get(IdentityTests.escaped(two)).active() == ["more"])
-        // Who merges a customer into their other form has one customer with two names.
         #expect(try await bench.alias(two, to: IdentityTests.escaped(one)).status == 200)
         #expect(try await bench.get().active() == ["more", "tools"])
         #expect(try bench.count("alias") == 2 && bench.replay().differences == [])

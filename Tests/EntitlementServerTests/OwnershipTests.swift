@@ -52,7 +52,6 @@ import Testing
         let open = try bench.purchase("2", product: "more")
         #expect(try await bench.post([signed, open], for: "anna").active() == ["more", "tools"])
         #expect(try await bench.get("anna").active() == ["more", "tools"])
-        // To be asked about is to be known.
         #expect(try await bench.get(id).active() == ["tools"])
         #expect(try await bench.get("anna").active() == ["more"])
         #expect(try await bench.get("anna").wasReady)
@@ -63,7 +62,7 @@ import Testing
         await bench.close()
     }
 
-    /// Anybody can work out the token of a name, and have themselves called by it.
+    /// Anybody can compute the token of a name and use it as a customer id.
     @Test(arguments: [false, true])
     func `a customer called by the token of another one's name gets nothing of theirs`(isAlias: Bool) async throws {
         let bench = try await ServerBench()
@@ -71,7 +70,6 @@ import Testing
         let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue
         let owner = isAlias ? "customer-1" : "anna"
         let signed = try bench.purchase("1") { $0.appAccountToken = token }
-        // As long as the UUID alone is known, it is the customer of the token.
         #expect(try await bench.post(signed, for: uuid).active() == ["tools"])
         #expect(try await bench.get(uuid).active() == ["tools"])
         if isAlias { _ = try await bench.alias("anna", to: owner) }
@@ -87,7 +85,7 @@ import Testing
         await bench.close()
     }
 
-    /// Foundation reads `+f` as `0f`, and so would make the customer of the second name the first one.
+    /// Foundation parses `+f` as `0f`, which would make the second name the first customer.
     @Test func `a name that is nearly a UUID is not the customer of that UUID`() async throws {
         let bench = try await ServerBench()
         let (id, near) = ("0f9619ff-8b86-d011-b42d-00cf4fc964ff", "+f9619ff-8b86-d011-b42d-00cf4fc964ff")

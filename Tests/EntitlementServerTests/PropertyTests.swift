@@ -9,8 +9,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Facts have no order: a ledger that was told a customer's life in any order, in requests of any size, with any
-/// repetition, gives the same answers at every instant, and they are what the reducer makes of the facts.
+/// The order of facts does not matter: a ledger gets a customer's facts in any order, in requests of any size, with
+/// repetitions. At every instant its answers must be equal, and be what the reducer computes from the facts.
 @Suite struct PropertyTests {
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `facts in any order with any repetition give the same answers`(seed: UInt64) async throws {
@@ -38,8 +38,8 @@ import Testing
         for other in answers.dropFirst() { #expect(other == answers[0]) }
     }
 
-    /// In requests of one to five. A renewal info of a subscription the ledger does not know is asked for again later,
-    /// as its refusal says.
+    /// Presents facts in requests of one to five. A refused renewal info of an unknown subscription is presented again
+    /// later.
     private static func present(
         _ facts: [SignedFact], to bench: ServerBench, using numbers: inout SeededNumbers
     ) async throws {
@@ -49,7 +49,7 @@ import Testing
             let batch = Array(waiting.prefix(Int.random(in: 1...5, using: &numbers)))
             waiting.removeFirst(batch.count)
             let transactions = batch.filter { !$0.isRenewal }
-            // A request presents a transaction at least; any that was told already will do.
+            // A request has at least one transaction; an earlier one serves.
             let first = transactions.isEmpty ? facts.filter { !$0.isRenewal }.prefix(1) : transactions[...]
             let renewals = batch.filter(\.isRenewal)
             let reply = try await bench.post(first.map(\.text), renewals: renewals.map(\.text))
@@ -88,14 +88,14 @@ extension ServerBench {
     }
 }
 
-/// What a store signed.
+/// A signed fact.
 struct SignedFact: Sendable {
     let text: String
     let isRenewal: Bool
 }
 
-/// A customer's random life: subscriptions with renewals, upgrades, refunds that are reversed, failing payments, and
-/// purchases. Days count from the bench's first instant.
+/// A customer's random history: subscriptions with renewals, upgrades, reversed refunds, failing payments, and
+/// purchases. Days count from the first instant of the bench.
 struct RandomLife: Sendable {
     private var transactions: [JWSTransactionDecodedPayload] = []
     private var renewals: [JWSRenewalInfoDecodedPayload] = []
@@ -145,7 +145,6 @@ struct RandomLife: Sendable {
         _ transaction: inout JWSTransactionDecodedPayload, at signed: Double, _ numbers: inout SeededNumbers
     ) {
         transaction.revocationDate = Self.day(signed)
-        // Sometimes in the very instant in which the purchase was signed.
         if Bool.random(using: &numbers) { transaction.signedDate = Self.day(signed) }
         transactions.append(transaction)
         guard Bool.random(using: &numbers) else { return }
@@ -166,7 +165,6 @@ struct RandomLife: Sendable {
             $0.signedDate = Self.day(said)
             $0.environment = .sandbox
         }
-        // Two that are alike would be one fact.
         if !renewals.contains(info) { renewals.append(info) }
     }
 
@@ -193,7 +191,7 @@ struct RandomLife: Sendable {
             + renewals.map { SignedFact(text: try bench.sign($0), isRenewal: true) }
     }
 
-    /// The facts folded without a server, in the order they came about.
+    /// Returns the state of the facts, computed without a server, in their original order.
     func state() throws -> CustomerState {
         var state = CustomerState()
         for payload in transactions {

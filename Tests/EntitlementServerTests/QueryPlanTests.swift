@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// SQLite plans without knowing how large a table is, and may choose to walk through a whole book where an index would
-/// do. That costs nothing in a small test and everything in a large ledger, so the plans themselves are looked at.
+/// SQLite plans without statistics, and may scan a whole ledger although an index exists. A small test does not notice,
+/// but a large ledger does, so the plans themselves are checked.
 @Suite struct QueryPlanTests {
     @Test(.onSQLite) func `every statement finds its rows without walking through a book`() async throws {
         let box = RecorderBox()
@@ -57,7 +57,6 @@ import Testing
         #expect(statements.count > 20)
         for sql in statements {
             for step in try await plan(of: sql, in: bench.database) {
-                // A constant row is of no table.
                 #expect(!step.hasPrefix("SCAN") || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
                 #expect(!step.hasSuffix("(app=? AND environment=?)"), "\(step): \(sql)")
             }

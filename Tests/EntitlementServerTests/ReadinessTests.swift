@@ -8,9 +8,9 @@ import Testing
 
 @testable import EntitlementServer
 
-/// `/readyz`: what is found out, how often, and when it fails.
+/// `/readyz`: its findings, their frequency and its failures.
 @Suite struct ReadinessTests {
-    /// A database of which reads, writes and the file can be made to fail, or writes to wait.
+    /// A database whose reads, writes or file can fail, and whose writes can wait.
     private final class Failing: SQLDatabase {
         struct State { var (reads, writes, file, room) = (true, true, true, true); var count = 0 }
 
@@ -113,7 +113,6 @@ import Testing
         await bench.realClock.waiters(atLeast: 3)
         bench.realClock.advance(by: 1)
         #expect(try await second.json["writes"] == false)
-        // Who asked first waits no longer than others.
         #expect(try await first.status == 503)
         #expect(try await third.status == 503)
         database.open()

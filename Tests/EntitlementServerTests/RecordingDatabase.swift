@@ -1,7 +1,7 @@
 import Primitives
 import SQLStorage
 
-/// Keeps the recorder a bench was built around.
+/// Holds the recorder of a bench.
 final class RecorderBox {
     private(set) var database: RecordingDatabase?
 
@@ -12,7 +12,7 @@ final class RecorderBox {
     }
 }
 
-/// A database that remembers the statements it was given, and with which values.
+/// A database that records its statements with their values.
 final class RecordingDatabase: SQLDatabase {
     struct Statement: Sendable {
         let sql: String
@@ -23,7 +23,7 @@ final class RecordingDatabase: SQLDatabase {
     private let asked = Locked(0)
     private let inner: any SQLDatabase
 
-    /// Changes what `first` returns.
+    /// Changes the result of `first`.
     private let amend: @Sendable (String, SQLRow) -> SQLRow
 
     init(_ inner: any SQLDatabase, amending amend: @escaping @Sendable (String, SQLRow) -> SQLRow = { $1 }) {
@@ -33,7 +33,7 @@ final class RecordingDatabase: SQLDatabase {
 
     var statements: [Statement] { noted.withLock { $0 } }
 
-    /// How often a database on another machine would have been asked for something, commits aside.
+    /// The number of round trips to a remote database, without commits.
     var roundTrips: Int { asked.withLock { $0 } }
 
     func forget() {
@@ -98,7 +98,7 @@ final class RecordingDatabase: SQLDatabase {
             return try inner.queries(queries)
         }
 
-        /// Noted with the words that PostgreSQL's connection would add.
+        /// Records the statement with the suffix that PostgreSQL's connection would add.
         func lockRows(_ sql: String, _ values: [SQLValue]) throws {
             if inner.isConcurrent { note("\(sql) FOR UPDATE", values, isAsked: false) }
             try inner.lockRows(sql, values)

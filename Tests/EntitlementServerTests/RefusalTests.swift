@@ -59,7 +59,7 @@ import Testing
         await bench.close()
     }
 
-    /// A body that is read as a type, by the coder of decision 1.
+    /// A body that is decoded to a type by `WireJSON`.
     @Test(arguments: [
         (#"{"feature":"pro","reason":"a","reason":"b"}"#, "malformed", nil, "twice in one object"),
         (#"{"feature":"pro","reason":"a","other":{"é":1,"e\u0301":2}}"#, "malformed", nil, "twice in one object"),
@@ -172,7 +172,10 @@ import Testing
             #"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":["x"]}"#, "onlyIds/0",
             "onlyIds/0 does not have the expected form."
         ),
-        (#"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":"x"}"#, "onlyIds", "onlyIds should be an array."),
+        (
+            #"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":"x"}"#, "onlyIds",
+            "onlyIds should be an array."
+        ),
         (
             #"{"customerId":{"type":"merchant-uuid","value":"a"}}"#, "customerId/value",
             "customerId/value is wrong: a \"merchant-uuid\" has a UUID as its value."

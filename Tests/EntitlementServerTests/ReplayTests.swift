@@ -16,7 +16,7 @@ import Testing
         try LedgerReplay(database: bench.database, apps: Self.apps, clock: bench.clock).run()
     }
 
-    /// Customers with a bit of everything.
+    /// Creates customers with rows of every kind.
     private func lived() async throws -> ServerBench {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
@@ -73,7 +73,7 @@ import Testing
         await bench.close()
     }
 
-    /// Header and digest of what stores signed are apart from the rest of it.
+    /// Headers and digests of signed data are stored apart.
     @Test func `a changed header is found, and mended by the next fact that has it`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in

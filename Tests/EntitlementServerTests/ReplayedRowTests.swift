@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Replay of rows of all kinds, as they were written and as they were changed by hand.
+/// The replay of rows of all kinds, unchanged and edited.
 @Suite struct ReplayedRowTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -30,7 +30,7 @@ import Testing
         ).status
     }
 
-    /// Customers with purchases of each format, a refund, a code and spent credit.
+    /// Creates customers with purchases of each format, a refund, a code and spent credit.
     private func lived() async throws -> ServerBench {
         let bench = try await ServerBench(
             configure: { configuration in
@@ -192,7 +192,6 @@ import Testing
     @Test(.onSQLite) func `an answer with revision 0 is found, a row without an answer is none`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in
-            // As a restored backup leaves a customer who was erased, and who was never answered.
             try connection.execute(
                 """
                 UPDATE customer SET revision = 0, answer = x'', etag = '', content_digest = x'', valid_from = 0,
@@ -235,7 +234,6 @@ import Testing
     @Test func `a name that is not in form NFC was taken once`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1", product: "caf\u{E9}")])
-        // The payload as a ledger of before has it, with its digest and summary.
         let header = Base64.encodeURL(Array("{}".utf8))
         let signedAt = Date(milliseconds: 1_000)
         let payload = Array(

@@ -8,13 +8,13 @@ import Testing
 @testable import EntitlementServer
 @testable import SQLStorage
 
-/// A backup in the place of a ledger that went on after it was made.
+/// Restores of a backup over a ledger that has changed since.
 @Suite struct RestoreTests {
     private static let name = "customer-of-whom-nothing-is-to-stay"
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let alias = "anonymous-0b44a9f6-5a53"
 
-    /// The files of a folder that hold a text anywhere, free room included.
+    /// Returns the files in a folder that contain a text, including free pages.
     private func files(of folder: ServerBench.Folder, holding text: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { name in
             let bytes = try Data(contentsOf: folder.url.appendingPathComponent(name))
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Purchases, an alias, a grant, keys of requests and an answer under a name.
+    /// Creates purchases, an alias, a grant, idempotency keys and a stored answer of one customer.
     private func fill(_ bench: ServerBench, _ name: String = name, alias: String = alias, _ number: Int = 1)
         async throws
     {
@@ -85,7 +85,7 @@ import Testing
         try expectNothing(of: [Self.name, Self.alias], in: bench.folder)
     }
 
-    /// SQLite moves rows when a page is full, and leaves copies in the page's free room.
+    /// SQLite moves rows when a page is full, and leaves copies in the page's free space.
     @Test func `no copy of a name is left where rows were moved before their customer was erased`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .transfer }
         var names: [String] = []
@@ -101,7 +101,6 @@ import Testing
                     body: .json(["to": .string(names[number - 1]), "originalTransactionID": "\(number)1"]))
             }
         }
-        // In an order that is not that of the pages.
         for name in names.prefix(40).sorted() { try await erase(name, in: bench) }
         try await until("the ledger is written anew") {
             try await bench.service.ledger.purge()
@@ -169,7 +168,6 @@ import Testing
         let backup = try backUp(bench, to: elsewhere)
         let shipped = try #require(bench.keys[ServerBench.app]).publicKey
         await bench.close()
-        // As after a loss: a new ledger, with other keys and one app more.
         let fresh = try await ServerBench(folder: folder)
         let keys = fresh.keys
         await fresh.close()
@@ -197,7 +195,6 @@ import Testing
         await bench.close()
         #expect(try await !restore(backup, to: folder).isOfAnotherLedger)
 
-        // One of the two was founded anew: the other does not vouch for it.
         let again = try await ServerBench(folder: folder)
         try await again.database.write { connection in
             try connection.execute("UPDATE app SET token_secret = x'07' WHERE bundle_id = ?1", [.text(names[1])])
@@ -217,7 +214,6 @@ import Testing
         let backup = try backUp(bench, to: elsewhere)
         try await erase(in: bench)
         try await erase("customer-9", in: bench)
-        // Who comes back under the old name later was erased before.
         try await fill(bench, "customer-7", alias: "anonymous-7b", 70)
         let secret = try #require(bench.keys[ServerBench.app]).secretKey
         await bench.close()
@@ -244,12 +240,11 @@ import Testing
             #expect(try restored.replay().differences == [])
             await restored.close()
         }
-        // The same backup again: everything is known by now.
         let again = try await restore(backup, to: folder)
         #expect(again.erasedCustomers == 2)
     }
 
-    /// A snapshot of the disk was put back, or a ledger that was lost was replaced by an older backup.
+    /// A snapshot of the disk was put back, or an older backup replaced a lost ledger.
     @Test(.onSQLite, arguments: [(false, false), (false, true), (true, false), (true, true)])
     func `a ledger that is older than the backup does not know what followed`(_ wasRestored: Bool, _ wentOn: Bool)
         async throws
@@ -266,7 +261,6 @@ import Testing
         await bench.close()
         let whole = try await restore(newer, to: folder)
         #expect(!whole.isIncomplete && whole.erasedCustomers == 1)
-        // Back and forth, as long as each ledger knows what the one before it knew.
         #expect(try await !restore(older, to: folder).isIncomplete)
         #expect(try await !restore(newer, to: folder).isIncomplete)
 
@@ -287,7 +281,6 @@ import Testing
         }
         let changes = try await restore(newer, to: folder)
         #expect(changes.isIncomplete && !changes.isOfAnotherLedger)
-        // What was accepted once is known: a backup of now needs no further word.
         let again = try await ServerBench(folder: folder)
         let third = try ServerBench.Folder()
         let newest = try backUp(again, to: third)
@@ -339,7 +332,7 @@ import Testing
         await restored.close()
     }
 
-    /// In the backup the purchases wait for customers who are not known yet; one is another customer's meanwhile.
+    /// In the backup the purchases wait for unknown customers; one meanwhile belongs to another customer.
     @Test(.onSQLite) func `a customer whom the backup knows by a token alone is erased from it`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
@@ -378,7 +371,6 @@ import Testing
         try await fill(bench)
         let backup = try backUp(bench, to: elsewhere)
         try await erase(in: bench)
-        // As a version before digests left it.
         try await bench.database.write { try $0.execute("DELETE FROM erased_name") }
         await bench.close()
         let changes = try await restore(backup, to: folder)
@@ -445,7 +437,6 @@ import Testing
         let second = try lastEvent(bench)
         await bench.close()
         guard !isKnown else { return }
-        // The ledger is lost once more.
         try await backup.replace(folder.databasePath, keepingItAs: folder.databasePath + ".second") { _ in
         } amending: { copy, _ in
             try await RestoreAmendment.skipUnknownEvents(in: copy, at: Self.now.addingTimeInterval(60))

@@ -12,7 +12,7 @@ import Testing
 @testable import EntitlementServer
 @testable import SQLStorage
 
-/// A server over a real database file, with a store that signs for it and a clock that only a test moves.
+/// A server over a real database file, with a store whose signatures it trusts and a clock that only a test moves.
 struct ServerBench: Sendable {
     static let app: BundleID = "com.example.darkroom"
     static let otherApp: BundleID = "com.example.other"
@@ -28,7 +28,7 @@ struct ServerBench: Sendable {
     let service: EntitlementService
     let keys: [BundleID: IssuedKeys]
 
-    /// A folder that goes away with the last bench that uses it.
+    /// A folder that is removed with its last bench.
     final class Folder: Sendable {
         let url: URL
 
@@ -43,14 +43,13 @@ struct ServerBench: Sendable {
 
         private let postgresURL = Locked<Task<String, any Error>?>(nil)
 
-        /// A folder whose ledger is in another database than those of `PostgresCluster.shared()`.
+        /// Creates a folder whose ledger is in another database than those of `PostgresCluster.shared()`.
         convenience init(url: String) throws {
             try self.init()
             postgresURL.withLock { $0 = Task { url } }
         }
 
-        /// The ledger of this folder on the engine under test: a file in it, or a database of its own on a server of
-        /// the tests.
+        /// Opens the ledger of this folder on the engine under test: a file in it, or a database of the test server.
         func open(foldedPages: Int) async throws -> any SQLDatabase {
             switch ServerBench.engine {
             case .postgreSQL:
@@ -68,11 +67,11 @@ struct ServerBench: Sendable {
         }
     }
 
-    /// The database under a bench. `SOUK_DATABASE=postgresql` runs all tests of the server on PostgreSQL.
+    /// The engine of a bench. `SOUK_DATABASE=postgresql` runs all tests of the server on PostgreSQL.
     @TaskLocal static var engine: SQLDialect =
         ProcessInfo.processInfo.environment["SOUK_DATABASE"] == "postgresql" ? .postgreSQL : .sqlite
 
-    /// How a database on PostgreSQL is opened.
+    /// The configuration of PostgreSQL databases.
     @TaskLocal static var postgres = PostgresDatabase.Configuration()
 
     init(
@@ -111,7 +110,7 @@ struct ServerBench: Sendable {
         try JWSSigner(chain.get()).sign(payload)
     }
 
-    /// A period of `pro.monthly` that starts now and lasts 30 days, unless said otherwise.
+    /// Returns a signed period, by default of `pro.monthly` for 30 days from now.
     func period(
         _ id: String = "1", of original: String? = nil, product: String = "pro.monthly", days: Double = 30,
         _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
@@ -188,7 +187,7 @@ struct ServerBench: Sendable {
         let status: Int
         let headers: HTTPHeaders
         let bytes: [UInt8]
-        /// Whether it was answered without suspension; on PostgreSQL nothing is.
+        /// Whether the reply came without suspension; never on PostgreSQL.
         let wasReady: Bool
 
         var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
@@ -199,7 +198,7 @@ struct ServerBench: Sendable {
         }
 
         func customer() throws -> Customer { try WireJSON.decode(Customer.self, from: bytes) }
-        /// Names of the features that are on.
+        /// The names of the active features.
         func active() throws -> [String] { try customer().features.filter(\.isActive).map(\.name) }
     }
 
@@ -258,14 +257,14 @@ struct ServerBench: Sendable {
             .post, "/v1/customers/\(customer)/grants", as: .secret, headers: headers, body: .json(body))
     }
 
-    /// How many rows a table has.
+    /// Returns the number of rows in a table.
     func count(_ table: String) throws -> Int {
         try database.read { try #require(try $0.first("SELECT count(*) AS n FROM \(table)"))["n"] }
     }
 }
 
 extension ManualClock {
-    /// A monotonic clock that goes on as this one does.
+    /// A monotonic clock that follows this clock.
     var monotonic: MonotonicClock {
         let (date, instant) = (now(), ContinuousClock.now)
         return MonotonicClock { [weak self] in
@@ -274,7 +273,7 @@ extension ManualClock {
     }
 }
 
-/// A database whose writes wait at a gate, so that a test can look at the moment between two of them.
+/// A database whose writes wait at a gate, so that a test can check the state between two of them.
 final class GatedDatabase: SQLDatabase {
     private struct State {
         var isOpen = true
@@ -308,7 +307,7 @@ final class GatedDatabase: SQLDatabase {
         return try await inner.write(body)
     }
 
-    /// Has every write fail before it begins.
+    /// Makes every write fail before it begins.
     func fail(with failure: SQLError?) { state.withLock { $0.failure = failure } }
 
     func shut() { state.withLock { $0.isOpen = false } }

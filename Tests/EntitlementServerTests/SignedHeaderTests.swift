@@ -52,7 +52,6 @@ import Testing
         let bench = try await ServerBench()
         let old = try bench.purchase("1")
         _ = try await bench.post(old)
-        // As versions before wrote it: everything in the source.
         try await bench.database.write { connection in
             let ledger = bench.service.ledger
             let transaction = ledger.transaction(connection, on: LedgerID(app: ServerBench.app, environment: .sandbox))
@@ -118,7 +117,7 @@ import Testing
 }
 
 extension ServerBench {
-    /// The sources of all facts as they were signed, in the order they came.
+    /// Returns the sources of all facts as they were signed, in the order of their arrival.
     fileprivate func sources() throws -> [String] {
         try database.read { connection in
             let transaction = service.ledger.transaction(

@@ -9,17 +9,17 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Servers on a PostgreSQL that a standby follows.
+/// Servers on a PostgreSQL with a standby.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"), .serialized)
 struct StandbyTests {
     struct Place {
         let primary: PostgresCluster
         let standby: PostgresCluster
         let bench: ServerBench
-        /// The same ledger, as another server opens it.
+        /// The URL of the same ledger, for another server.
         let url: String
 
-        /// Waits until the copy has what was committed, and lets the service look how far it is behind.
+        /// Waits until the standby has all commits, and updates the service's lag.
         func follow() async throws {
             try await step("servers")
             try await catchUp()
@@ -68,7 +68,6 @@ struct StandbyTests {
             let copied = try await bench.get(headers: ["Souk-Min-Revision": "1"])
             #expect(copied.bytes == own.bytes && copied.headers["ETag"] == own.headers["ETag"])
             #expect(copied.headers["Souk-Staleness"] != nil, "\(copied.headers)")
-            // Behind what the client has seen, the copy is not asked.
             try await place.standby.run("SELECT pg_wal_replay_pause()")
             try await until("the standby has paused") {
                 try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
@@ -145,7 +144,6 @@ struct StandbyTests {
             _ = try await bench.get()
             let other = try await ServerBench(
                 folder: bench.folder, keys: bench.keys, configure: { $0.clock = bench.clock })
-            // Past the end of the period, by different times on the two servers.
             bench.clock.advance(by: 31 * 86400)
             let revision = try Self.revision(bench)
             let first = try await bench.get()

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `String` is compared by canonical equivalence. A dictionary or a set of names from outside is keyed by an identifier
-/// or by `ExactString`; the rest is listed here, with the reason why `String` does no harm.
+/// `String` compares by canonical equivalence. Dictionaries and sets of external names are keyed by an identifier or by
+/// `ExactString`. The exceptions are listed here, with the reason why `String` is harmless.
 struct StringKeyTests {
-    /// How many there may be in a file.
+    /// The allowed number in each file.
     private static let allowed: [String: (count: Int, reason: String)] = [
         "AppStorePayloads/PayloadSchema.swift": (1, "members of Apple's payloads: our own words"),
         "EntitlementServer/Ledger/Ledger.swift": (2, "kinds of facts: our own words"),

@@ -89,7 +89,6 @@ import Testing
         refunded.revocationDate = bench.clock.now()
         #expect(try await bench.post(bench.sign(refunded)).active() == [])
         #expect(try bench.count("fact") == 2)
-        // The older signature comes again, from a device that has not heard: nothing comes back.
         let again = try await bench.post(bench.sign(bought))
         #expect(try again.active() == [])
         #expect(again.acknowledged == ["1"])
@@ -209,7 +208,6 @@ import Testing
             try connection.query("SELECT customer FROM holder").count
         }
         #expect(owned == 60)
-        // Every customer's stored answer is what the facts say now.
         for index in 0..<5 {
             let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
             let customer = CustomerID(unchecked: "customer-\(index)")

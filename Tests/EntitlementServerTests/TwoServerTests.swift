@@ -9,8 +9,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Two servers on one PostgreSQL that meet at the worst moment: one stops between what it read and what it writes,
-/// until the other is done or waits for it.
+/// Two servers on one PostgreSQL that conflict: one pauses between a read and a write, until the other is done or waits
+/// for it.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct TwoServerTests {
     typealias Fault = SteeredDatabase.Fault
@@ -27,7 +27,7 @@ struct TwoServerTests {
         }
     }
 
-    /// Something that two servers do at the same time, and what must hold afterwards.
+    /// A conflict of two servers, and its expected result.
     enum Meeting: String, CaseIterable, CustomTestStringConvertible {
         case requestsWithOneKey, customerAndPurchase, purchasesOfOneCustomer, oneFact, redemptionsOfOneCredit
         case redemptionsOfOneCode, mergeAndPurchase, paymentsOfTwoPurchases, deliveriesInOneLine, deliveriesOfOneEvent
@@ -35,7 +35,7 @@ struct TwoServerTests {
 
         var testDescription: String { rawValue }
 
-        /// The fault that this meeting shows.
+        /// The fault that makes this conflict visible.
         var fault: Fault? {
             switch self {
             case .requestsWithOneKey: .keyInsertedLast
@@ -98,7 +98,7 @@ struct TwoServerTests {
         }
     }
 
-    /// Lets the first server stop before a statement, and go on when the second is done or waits for a lock.
+    /// Pauses the first server before a statement, until the second is done or waits for a lock.
     private static func meet<A: Sendable, B: Sendable>(
         _ pair: Pair, before text: String, _ one: @escaping @Sendable (ServerBench) async throws -> A,
         _ other: @escaping @Sendable (ServerBench) async throws -> B
@@ -134,7 +134,7 @@ struct TwoServerTests {
         }
     }
 
-    /// At READ COMMITTED nothing but the rows decides.
+    /// At READ COMMITTED only the row locks decide.
     @Test(arguments: Meeting.allCases.filter { $0.fault != nil })
     func `without what decides between them they do not`(meeting: Meeting) async throws {
         try await Self.withPair(.readCommitted, fault: meeting.fault) { pair in
@@ -143,7 +143,7 @@ struct TwoServerTests {
         }
     }
 
-    /// Sentences about what does not hold after a meeting.
+    /// Returns sentences about wrong results of a conflict.
     private static func wrong(after meeting: Meeting, _ pair: Pair) async throws -> [String] {
         switch meeting {
         case .requestsWithOneKey: try await requestsWithOneKey(pair)
@@ -253,7 +253,8 @@ struct TwoServerTests {
     }
 
     private static func paymentsOfTwoPurchases(_ pair: Pair) async throws -> [String] {
-        @Sendable func report(_ original: TransactionID, _ customer: CustomerID, _ bench: ServerBench) async throws -> Int
+        @Sendable func report(_ original: TransactionID, _ customer: CustomerID, _ bench: ServerBench) async throws
+            -> Int
         {
             let now = bench.clock.now()
             let purchase = WebPurchase(
@@ -357,7 +358,7 @@ struct TwoServerTests {
 
     // MARK: - What servers share
 
-    /// As if the servers of the pair, which say at their start that they are there, had never been.
+    /// Deletes the registrations of the pair's servers.
     private static func forgetServers(_ pair: Pair) async throws {
         try await pair.first.database.write { try $0.perform("DELETE FROM server", []) }
     }
@@ -392,7 +393,6 @@ struct TwoServerTests {
             #expect(try await first.leads())
             for server in [first, second] { try await server.step() }
             #expect(second.count == 2)
-            // As if the first had been silent for so long.
             try await pair.second.database.write { connection in
                 for statement in [
                     "UPDATE server SET seen_at = seen_at - interval '11 seconds'",
@@ -404,7 +404,6 @@ struct TwoServerTests {
             try await second.step()
             #expect(second.count == 1)
             #expect(try await second.leads())
-            // Rows of servers that never came back are deleted.
             try await pair.second.database.write { connection in
                 try connection.execute("UPDATE server SET seen_at = seen_at - interval '2 days'")
             }
@@ -461,7 +460,6 @@ struct TwoServerTests {
             let received = Task { try await listener.block() }
             _ = try await first.grant("two")
             try await first.numberEvents()
-            // The second server sees a number that it did not give.
             _ = try await feed.step()
             let text = try await received.value
             #expect(!text.contains("id: \(seen.id)\n") && text.contains("two"), "\(text)")
@@ -470,7 +468,7 @@ struct TwoServerTests {
 
     // MARK: - Rules
 
-    /// Opens a server on the database of a pair, with another feature map.
+    /// Opens a server with another feature map on the database of a pair.
     private static func server(
         beside bench: ServerBench, features: FeatureMap = ServerBench.map, isReturning: Bool = false,
         clock: ManualClock? = nil
@@ -492,7 +490,7 @@ struct TwoServerTests {
             #expect(try await first.get().active() == ["pro"])
             let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
             for bench in [later, first, pair.second] { #expect(try await bench.get().active() == ["gold"]) }
-            // Of its own accord the first takes the rules over within a second.
+            // The first loads the rules by itself within a second.
             let job = try #require(first.service.jobs.first { $0.name == "rules" })
             _ = try await job.step()
             _ = try await first.post(first.period("2"), for: "ben")

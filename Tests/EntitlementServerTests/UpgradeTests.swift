@@ -8,10 +8,10 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Servers of two releases on one PostgreSQL: what the newer one does to the schema while the older one serves.
+/// Servers of two releases on one PostgreSQL: the newer one changes the schema while the older one serves.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct UpgradeTests {
-    /// Steps that a later release may bring: one that only adds, and one that takes away.
+    /// Possible migrations of a later release: one that only adds, and one that removes.
     private static let expanding = SQLMigration(
         "9001 expanding",
         [
@@ -52,12 +52,10 @@ struct UpgradeTests {
             #expect(error?.message.contains("9002 contracting takes programs that know 9002 contracting") == true)
             #expect(try await bench.grant("one").status == 201)
 
-            // The server is silent for ten seconds, as one that hangs or was killed.
             try await bench.database.write { connection in
                 try connection.execute("UPDATE server SET seen_at = seen_at - interval '11 seconds'")
             }
             try bench.database.migrate(Self.newerRelease)
-            // It comes back, and ends by itself.
             await #expect(throws: SQLError(.newerSchema, "")) { try await bench.service.run() }
             #expect(try bench.count("server") == 0)
             await #expect(throws: SQLError(.newerSchema, "")) {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// What a purchase gives is spent once, whoever has it, and however it got there.
+/// The units of a purchase are spent once, whichever customer has it and however it got there.
 @Suite(.onBothEngines) struct ValueTests {
     private func bench(
         _ mode: TransferMode, after before: ServerBench? = nil, rate: Int = 10
@@ -80,7 +80,6 @@ import Testing
         }
         _ = try await bench.alias("anonymous-1")
         #expect(try await bench.credit().json["balance"]?.intValue == 8)
-        // Each item is there once, and its second redemption costs nothing more.
         #expect(try bench.count("redemption") == 6 && bench.count("spending") == 12)
         #expect(try await bench.redeem(prints(6)).json["balance"]?.intValue == 8)
         #expect(try bench.replay().differences == [])
@@ -97,7 +96,6 @@ import Testing
         _ = try await bench.post(bench.coins("1", revoked: true), for: "ben")
         #expect(try await bench.credit().json["balance"]?.intValue == -10)
         #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == 10)
-        // The debt is paid by what comes next.
         _ = try await bench.post([bench.coins("3"), bench.coins("4")])
         #expect(try await bench.redeem(prints(11).suffix(1)).json["balance"]?.intValue == 9)
         #expect(try await bench.redeem((20..<30).map { ("print-\($0)", "print") }).code == "insufficient_credit")
@@ -143,7 +141,7 @@ import Testing
 
     // MARK: - Ledgers of before
 
-    /// Writes a redemption as a ledger of before `spending` has it after its migration.
+    /// Writes a redemption as a ledger from before `spending` has it after its migration.
     private func redeemBefore(_ item: String, cost: Int, for customer: String, at: Int, in bench: ServerBench)
         async throws
     {
@@ -166,7 +164,6 @@ import Testing
         _ = try await old.post(old.coins("1"), for: "ben")
         old.clock.advance(by: 1)
         _ = try await old.post(old.coins("2"), for: "ben")
-        // A ledger of before kept claims that another one took the place of.
         try await old.database.write { connection in
             try connection.execute(
                 """
@@ -181,7 +178,7 @@ import Testing
 
         for _ in 0..<2 {
             let bench = try await bench(.transfer, after: old)
-            // Of 20 coins 26 were spent: of the first purchase anna's 8 and 2 of ben's, of the second 10 of ben's.
+            // 26 of 20 coins were spent: anna's 8 and 2 of ben's from the first purchase, 10 of ben's from the second.
             #expect(try await bench.credit().json["balance"]?.intValue == 0)
             #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == -6)
             let report = try bench.replay()
@@ -240,7 +237,7 @@ import Testing
 
     // MARK: - Random lives
 
-    /// `SOUK_VALUES` says how many lives there are, `SOUK_VALUE_STEPS` how long each is.
+    /// `SOUK_VALUES` is the number of histories, `SOUK_VALUE_STEPS` the length of each.
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
     @Test(arguments: 0..<(number("SOUK_VALUES") ?? 8))
@@ -264,7 +261,7 @@ import Testing
     }
 }
 
-/// A few customers who do to a few purchases whatever the server lets them.
+/// A few customers that do everything the server allows with a few purchases.
 private struct ValueLife {
     private static let names = (0..<5).map { "customer-\($0)" }
 
@@ -272,10 +269,10 @@ private struct ValueLife {
     private(set) var bench: ServerBench
     private(set) var log: [String] = []
     private var seconds = 0.0
-    /// How often each purchase was bought at once.
+    /// The quantity of each purchase.
     private let quantities: [Int]
     private var refunded: Set<Int> = []
-    /// What redemptions that were acknowledged cost, in all.
+    /// The total cost of acknowledged redemptions.
     private var acknowledged = 0
 
     init(seed: UInt64, bench: ServerBench) {
@@ -342,7 +339,7 @@ private struct ValueLife {
         #expect(try await bench.redeem(items, for: customer, headers: headers).bytes == reply.bytes)
     }
 
-    /// What does not hold, in words.
+    /// Returns a sentence about a violated rule.
     func fault() async throws -> String? {
         let spent = try bench.database.read { connection in
             try connection.query(
@@ -369,7 +366,7 @@ private struct ValueLife {
         return nil
     }
 
-    /// The units that a customer's redemptions took, by purchase.
+    /// Returns the units that a customer's redemptions took, by purchase.
     private func spending(of customer: CustomerID) throws -> [(Int, Int)] {
         try bench.database.read { connection in
             try connection.query(
@@ -381,7 +378,7 @@ private struct ValueLife {
         }
     }
 
-    /// The purchases that the server knows to be refunded, asked of those who have them.
+    /// Returns the purchases that the server knows to be refunded, according to their customers.
     private func revoked() async throws -> Set<Int> {
         let holders = try bench.database.read { connection in
             try connection.query("SELECT DISTINCT customer FROM holder").map { try $0["customer"] as String }

@@ -7,7 +7,7 @@ import StoreModel
 import StoreTestSupport
 import Testing
 
-/// What the App Store says, good or bad.
+/// Successful and failed responses of the App Store.
 @Suite struct AnswerTests {
     @Test(
         arguments: [
@@ -70,7 +70,7 @@ import Testing
     }
 }
 
-/// What comes in pages.
+/// Lists with pages.
 @Suite struct PageTests {
     private func page(_ items: [String], _ revision: String?, more: Bool?) -> ScriptedTransport.Step {
         .answer(

@@ -6,7 +6,7 @@ import Primitives
 import StoreModel
 import Testing
 
-/// Each method of the client, as Apple's server sees it.
+/// The requests of the client's methods.
 @Suite struct CallTests {
     struct Case: Sendable {
         let line: String
@@ -148,7 +148,7 @@ import Testing
     }
 }
 
-/// The bearer tokens.
+/// Bearer tokens.
 @Suite struct ClientTokenTests {
     @Test func `a token is used until a minute before its end and then a new one`() async throws {
         let fixture = try ClientFixture(Array(repeating: .answer(json: [:]), count: 4))

@@ -9,7 +9,7 @@ import StoreModel
 import StoreTestSupport
 import Testing
 
-/// A client over a script, on a clock that leaps, whose pauses are the longest of their kind.
+/// A client over a scripted transport, on a clock that jumps over pauses, which have their longest value.
 struct ClientFixture {
     let clock = LeapingClock()
     let transport: ScriptedTransport
@@ -36,7 +36,7 @@ struct ClientFixture {
         transport.requests.map { String(($0.headers["Authorization"] ?? "").dropFirst("Bearer ".count)) }
     }
 
-    /// Whether the App Store would accept the token now.
+    /// Returns whether the App Store would accept the token now.
     func accepts(_ token: String) -> Bool {
         let verifier = AppStoreServerTokenVerifier(
             keys: ["K1": key.verificationKey], issuerID: "issuer", bundleID: "com.example")
@@ -49,11 +49,11 @@ struct ClientFixture {
     }
 }
 
-/// A clock that is moved on by whoever sleeps on it, and that remembers the pauses.
+/// A clock that a sleep advances, and that records the pauses.
 final class LeapingClock: WallClock {
     private let state = Locked((now: Date(timeIntervalSince1970: 1_767_225_600), pauses: [TimeInterval]()))
 
-    /// In seconds.
+    /// The pauses in seconds.
     var pauses: [TimeInterval] { state.withLock { $0.pauses } }
 
     func now() -> Date { state.withLock { $0.now } }
@@ -76,7 +76,7 @@ extension ScriptedTransport.Step {
     static func failure(_ code: HTTPError.Code) -> ScriptedTransport.Step { .fail(HTTPError(code, "It failed.")) }
 }
 
-/// What a call threw, if it was the client's error.
+/// Returns the error of a call, if it is an `AppStoreServerAPIError`.
 func apiError(_ call: () async throws -> some Any) async -> AppStoreServerAPIError? {
     do {
         _ = try await call()

@@ -7,15 +7,14 @@ import StoreModel
 import StoreTestSupport
 import Testing
 
-/// What is asked again, when, and how often. The limit ends a test that stands still. Under Thread Sanitizer all tests
-/// of the target wait for a processor meanwhile.
+/// Retries: which calls, when, and how often. The time limit ends a test that hangs. It allows for Thread Sanitizer,
+/// under which all tests of the target compete for the processor.
 @Suite(.timeLimit(.minutes(5))) struct RetryTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 
     @Test(arguments: [
         ("1767225607500", 7.5), (" 1767225607500 ", 7.5), ("7", 7), ("Thu, 01 Jan 2026 00:00:09 GMT", 9),
         ("1767225600000", 0), ("1767225599000", 0), ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
-        // What says nothing leaves the pause to the client.
         ("soon", 0.5), ("", 0.5), ("-7", 0.5), ("99999999999999999999", 0.5),
     ])
     func `the App Store is asked again when it says, and not before`(text: String, pause: TimeInterval) async throws {

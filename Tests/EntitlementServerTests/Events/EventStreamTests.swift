@@ -7,13 +7,13 @@ import Testing
 
 @testable import EntitlementServer
 
-/// One event as a listener reads it.
+/// One event as a listener parses it.
 struct ReceivedEvent: Equatable {
     var id: String?
     var type: String?
     var data: JSONValue = .null
 
-    /// From the lines of one block; `nil` for a block without data, such as a comment.
+    /// Parses the lines of one block; `nil` for a block without data, such as a comment.
     init?(block: Substring) {
         for line in block.split(separator: "\n") {
             guard let colon = line.firstIndex(of: ":") else { return nil }
@@ -53,12 +53,12 @@ final class EventListener: Sendable {
         #expect(greeting.hasPrefix("retry: "))
     }
 
-    /// What is sent next, comments too.
+    /// Returns the next block, including comments.
     func block() async throws -> String {
         String(decoding: try await stream.next() ?? [], as: UTF8.self)
     }
 
-    /// The next `count` events.
+    /// Returns the next `count` events.
     func events(_ count: Int) async throws -> [ReceivedEvent] {
         var heard: [ReceivedEvent] = []
         while heard.count < count, let chunk = try await stream.next() {
@@ -192,7 +192,7 @@ final class EventListener: Sendable {
         ).response()
         guard case .stream(let stream) = response.body else { throw HTTPError(.bodyFailed, "This is no stream.") }
         let first = String(decoding: try await stream.next() ?? [], as: UTF8.self)
-        // Event 1 is the last that is gone: who saw it missed nothing.
+        // Event 1 is the last deleted one: its reader has missed nothing.
         #expect(!first.contains("events.expired"))
         stream.cancel()
         for _ in 0..<3 { _ = try await bench.grant("more") }

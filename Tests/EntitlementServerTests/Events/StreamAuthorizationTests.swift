@@ -9,7 +9,7 @@ import Testing
 @testable import SQLStorage
 
 extension ServerBench {
-    /// The admission of an app's own server.
+    /// Returns the authorization of the app's own server.
     func authorization() throws -> Authorization {
         let digest = SHA256.hash(try #require(keys[Self.app]).secretKey.utf8)
         return Authorization(
@@ -18,14 +18,14 @@ extension ServerBench {
             tokens: try CustomerTokens(secrets: [:], realClock: realClock))
     }
 
-    /// Runs SQL on a connection of its own, as another process does.
+    /// Runs SQL on a separate connection, as another process does.
     func elsewhere(_ sql: String, _ values: [SQLValue] = []) throws {
         let connection = try SQLiteConnection(path: folder.databasePath, mode: .write(.full), limits: .init(.init()))
         defer { connection.close() }
         _ = try connection.session { try $0.execute(sql, values) }
     }
 
-    /// A secret key of the app beside its first one.
+    /// Creates a second secret key of the app.
     func anotherKey() async throws -> (id: String, key: String) {
         let made = try await APIKeys(database: database).create(.secret, for: Self.app)
         return (made.entry.id, made.key)
@@ -38,11 +38,11 @@ extension ServerBench {
     }
 }
 
-/// Streams of events end with the right to listen.
+/// Streams of events end with their authorization.
 @Suite struct StreamAuthorizationTests {
     private let revoke = "UPDATE api_key SET revoked_at = 1 WHERE digest = ?1"
 
-    /// What a stream sends next, asked for before `change` and after which a second passes.
+    /// Returns the next block of a stream, requested before `change`. A second passes after `change`.
     private func next(
         of listener: EventListener, _ bench: ServerBench, after change: () async throws -> Void
     ) async throws -> String? {

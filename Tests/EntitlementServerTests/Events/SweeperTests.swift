@@ -77,7 +77,7 @@ import Testing
         try await bench.numberEvents()
         let listener = try await EventListener(bench)
         let running = Task { try await bench.service.run() }
-        // Chores sleep in real time.
+        // Jobs sleep in real time.
         await bench.realClock.waiters(atLeast: bench.service.jobs.count)
         bench.clock.advance(by: 365 * 86400)
         bench.realClock.advance(by: 1)

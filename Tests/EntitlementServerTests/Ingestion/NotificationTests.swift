@@ -10,7 +10,7 @@ import Testing
 @testable import EntitlementServer
 
 extension ServerBench {
-    /// A notification of the sandbox about what was signed, and `change`d.
+    /// Returns a signed notification of the sandbox after `change`.
     func notification(
         _ id: String = "n-1", _ type: AppStoreServerAPI.NotificationType = .didRenew, transaction: String? = nil,
         renewal: String? = nil, by chain: Result<SigningChain, any Error> = chain,
@@ -151,7 +151,7 @@ extension ServerBench {
         #expect(try waiting() == 1)
         _ = try await bench.post(signed("2", for: "ben"), for: "ben")
         #expect(try waiting() == 0)
-        // Nobody knows dora yet, so whoever presents her purchase has it until she comes.
+        // dora is unknown, so her purchase belongs to its presenter until she comes.
         #expect(try await bench.post(signed("3", for: "dora"), for: "carl").active() == ["pro"])
         #expect(try waiting() == 1)
         #expect(try await bench.get("dora").active() == ["pro"])
@@ -279,11 +279,9 @@ extension ServerBench {
         #expect(!String(decoding: stored, as: UTF8.self).contains(signed.prefix(40)))
         let export = try await bench.send(.get, "/v1/customers/anna/export", as: .secret).json
         #expect(export["documents"]?.arrayValue?.compactMap { $0["sourceBytes"]?.stringValue } == [signed])
-        // That of the test notification, which is about nobody, stays.
         #expect(try bench.count("data_key") == 3)
         _ = try await bench.send(.delete, "/v1/customers/anna", as: .secret)
         #expect(try bench.count("data_key") == 1 && bench.count("document") == 2)
-        // What comes again, or comes later, is not kept in the clear either.
         _ = try await bench.notify(signed)
         _ = try await bench.notify(bench.notification("later", transaction: transaction))
         #expect(try bench.count("data_key") == 1 && bench.count("document") == 3)
@@ -291,7 +289,7 @@ extension ServerBench {
     }
 }
 
-/// A database whose writes fail as those of a full disk do, while a test wants that.
+/// A database whose writes fail on demand, as on a full disk.
 private final class RefusingWrites: Sendable {
     let isRefusing = Locked(false)
 

@@ -10,7 +10,7 @@ import Testing
 extension ServerBench {
     static let device = DeviceIdentifier(bytes: Array(repeating: 7, count: 16))
 
-    /// A purchase as receipts have it, of `pro.monthly` for 30 days from now unless said otherwise.
+    /// Returns a purchase in a receipt, by default of `pro.monthly` for 30 days from now.
     func receiptPurchase(
         _ id: TransactionID = "1", of original: TransactionID? = nil,
         _ change: (inout AppReceipt.InAppPurchase) -> Void = { _ in }
@@ -24,7 +24,7 @@ extension ServerBench {
         return purchase
     }
 
-    /// A receipt made now for the sandbox, in base64.
+    /// Returns a new receipt of the sandbox, in base64.
     func receipt(
         _ purchases: [AppReceipt.InAppPurchase], by chain: Result<SigningChain, any Error> = chain,
         _ change: (inout AppReceipt) -> Void = { _ in }
@@ -58,7 +58,7 @@ extension ServerBench.Reply {
     func validation() throws -> ReceiptValidation { try WireJSON.decode(ReceiptValidation.self, from: bytes) }
 }
 
-/// A receipt among transactions.
+/// Receipts that are presented as transactions.
 @Suite struct PresentedReceiptTests {
     @Test func `a receipt acknowledges all its transactions and gives what follows from them`() async throws {
         let bench = try await ServerBench()

@@ -10,13 +10,13 @@ import Testing
 
 @testable import EntitlementServer
 
-/// An App Store that answers questions about subscriptions as a test says, one after another.
+/// An App Store whose answers about subscription statuses are scripted, one after another.
 private final class ScriptedStatusTransport: HTTPTransport {
     typealias Answer = @Sendable () async throws -> JSONValue
 
     private let state = Locked<(answers: [Answer], asked: [String])>(([], []))
 
-    /// The transactions that were asked about.
+    /// The transactions of the requests.
     var asked: [String] { state.withLock { $0.asked } }
 
     func answer(_ answer: @escaping Answer) { state.withLock { $0.answers.append(answer) } }
@@ -33,7 +33,7 @@ private final class ScriptedStatusTransport: HTTPTransport {
         return HTTPResponse(json: try await answer())
     }
 
-    /// A bench whose server asks here about the sandbox.
+    /// Creates a bench whose server polls this transport about the sandbox.
     func bench(
         _ environments: [StoreEnvironment] = [.sandbox], beside other: ServerBench? = nil,
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
@@ -43,7 +43,7 @@ private final class ScriptedStatusTransport: HTTPTransport {
 }
 
 extension ServerBench {
-    /// A bench whose server asks about the sandbox over `network`.
+    /// Creates a bench whose server polls over `network` about the sandbox.
     fileprivate static func asking(
         _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox], beside other: ServerBench? = nil,
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
@@ -63,7 +63,7 @@ extension ServerBench {
             }, wrapping: wrap)
     }
 
-    /// The App Store's answer that a subscription was renewed until 30 days from now.
+    /// Returns the App Store's answer that a subscription was renewed until 30 days from now.
     fileprivate func renewed(_ original: String = "1") throws -> JSONValue {
         let last: JSONValue = [
             "originalTransactionId": .string(original), "status": 1,
@@ -76,9 +76,9 @@ extension ServerBench {
         ]
     }
 
-    /// Asks the App Store until nothing is to be asked any more.
+    /// Polls the App Store until no subscription is due.
     fileprivate func pollAll() async throws {
-        // Where servers share a ledger, a read writes nothing, and the sweeper says that a subscription has ended.
+        // In a shared ledger a read writes nothing, and the sweeper finds the end of a subscription.
         let sweeper = try #require(service.jobs.first { $0.name == "sweeper" })
         while try await sweeper.step() {}
         try await numberEvents()
@@ -99,7 +99,6 @@ extension ServerBench {
         let validation = try await bench.validate(receipt).validation()
         #expect(validation.customer?.features.map(\.isActive) == [true])
         #expect(validation.customer?.subscriptions.first?.autoRenews == true)
-        // The App Store has spoken since the end: there is nothing to ask.
         _ = try await bench.validate(receipt)
         #expect(desk.asked == ["1"])
         await bench.close()
@@ -115,7 +114,7 @@ extension ServerBench {
         bench.clock.advance(by: 31 * 86400)
         ledger.forget()
         desk.answer {
-            // A caller asks right after this look, on the same actor that hands out the answer.
+            // A caller polls right after this check, on the same actor.
             try await until("all of them have looked whether the subscription has ended") {
                 ledger.statements.count { $0.sql.contains("max(signed_at)") } == 8
             }
@@ -189,7 +188,6 @@ extension ServerBench {
         await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
         await bench.close()
         let next = try await desk.bench(beside: bench)
-        // It was asked about a moment ago.
         try await next.pollAll()
         #expect(desk.asked.count == 1)
         bench.realClock.advance(by: StatusPoller.pause)
@@ -197,7 +195,6 @@ extension ServerBench {
         try await next.pollAll()
         #expect(try await next.get().active() == ["pro"])
         #expect(desk.asked.count == 2)
-        // Nothing is kept of it when another one is asked about.
         _ = try await next.post(next.period("7"), for: "ben")
         bench.clock.advance(by: 31 * 86400)
         bench.realClock.advance(by: StatusPoller.pause)

@@ -146,7 +146,7 @@ import Testing
         #expect(old.status == 401 && old.code == "signature_not_current")
         let unknown = try await post(bench, body, source: "nobody")
         #expect(unknown.status == 404 && unknown.code == "unknown_source")
-        // Virtual time is the store's; signatures age in real time.
+        // Signatures age in real time.
         bench.clock.advance(by: 365 * 86400)
         #expect(try bench.count("fact") == 0 && bench.count("customer") == 0)
         #expect(try await post(bench, body).status == 200)

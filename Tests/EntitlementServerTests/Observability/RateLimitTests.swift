@@ -192,7 +192,7 @@ import Testing
     }
 }
 
-/// A clock whose date a test sets, back as well.
+/// A clock whose date a test sets, also back.
 private struct SetClock: WallClock {
     let date: Locked<Date>
 

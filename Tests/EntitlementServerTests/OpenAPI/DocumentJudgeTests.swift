@@ -9,26 +9,24 @@ import Testing
 
 @testable import EntitlementServer
 
-/// schemathesis takes the document at its word, on a real listener and with the secret key of an app: what it allows is
-/// accepted, what it does not is refused, every answer has the form it promises, links lead on, and nothing makes the
-/// server fail.
+/// schemathesis tests the server against its document, over a listener and with an app's secret key. Documented
+/// requests are accepted and others are refused. Responses have the documented format, links work, and the server never
+/// fails.
 @Suite(.serialized, .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with schemathesis"))
 struct DocumentJudgeTests {
     private static let examples = ProcessInfo.processInfo.environment["SOUK_API_EXAMPLES"].flatMap { Int($0) }
 
-    /// What a form cannot say is refused with 400: dates in the future, cursors that were given out, documents of the
-    /// store, members that exclude each other.
+    /// The endpoints that may refuse valid forms with 400: dates must be in the future, cursors and documents must be
+    /// real, and some members exclude each other.
     private static let mayRefuse: JSONValue = [
         "postGrant": ["400"], "postPromotion": ["400"], "getFacts": ["400"], "postTransactions": ["400"],
         "validateReceipt": ["400"], "redeemCredit": ["400"], "postToken": ["400"],
         "getWebhookDeliveries": ["400"], "streamEvents": ["400"],
-        // Who has the answer already is not sent it again.
         "getCustomer": ["304"],
-        // Nobody but the shop can sign.
         "postWebPurchase": ["401"],
     ]
 
-    /// A server that knows anna and ben, what they bought, were given and may redeem.
+    /// Runs the judge against a server with customers that have purchases, grants and credits.
     private func judge(
         _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
     ) async throws -> JSONValue {
@@ -53,9 +51,9 @@ struct DocumentJudgeTests {
                 "Souk-Customer-Token": .string(token),
             ]
             request["mayRefuse"] = Self.mayRefuse
-            // An idempotency key is looked at first: another body under it is refused, whatever the body.
+            // The key is checked first: another body with it is refused.
             request["refused"] = ["409", "422"]
-            // The one would leave nobody to ask about, the other has no end.
+            // One would delete the test's customer, the other has no end.
             request["without"] = ["deleteCustomer", "streamEvents"]
             request["known"] = [
                 "customer": ["anna", "ben"], "to": ["anna", "ben"], "alias": ["anonymous-1", "anonymous-2"],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// What is written about the endpoints beside what they are.
+/// The descriptions of the endpoints in the document.
 @Suite struct DocumentTests {
     private func endpoints(_ bench: ServerBench) async throws -> [(method: String, path: String, operation: JSONValue)]
     {

@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct DeliveryTests {
-    /// A bench with one dead delivery for each customer, in this order.
+    /// Creates a bench with one dead delivery for each customer, in this order.
     private func dead(_ customers: [String], _ receiver: WebhookReceiver) async throws -> ServerBench {
         receiver.answers { _, _ in 500 }
         let bench = try await ServerBench.withWebhook(receiver) { $0.webhookBackoff = .none }

@@ -5,11 +5,12 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Webhooks over a network one of whose calls goes wrong, each in turn.
+/// Webhooks over a network on which one call fails, each in turn.
 @Suite struct WebhookFaultTests {
     private static let customers = ["anna", "ben", "carl"]
 
-    /// A receiver cannot be told from somebody on the way who answers 200, unless by TLS; so no impostor.
+    /// Without TLS the server cannot distinguish a receiver from an impostor that answers 200, so that fault is left
+    /// out.
     @Test(arguments: [FaultyTransport.Fault.unreachable, .answerLost, .serverError, .garbage])
     func `whichever call fails, every event arrives in order, and twice only where its answer was lost`(
         fault: FaultyTransport.Fault
@@ -21,11 +22,9 @@ import Testing
             let bench = try await ServerBench.withWebhook(receiver) { $0.webhookTransport = network }
             for round in 1...3 {
                 for customer in Self.customers { try await bench.writeEvent(about: "\(customer)") }
-                // The last round waits behind what failed in those before.
                 if round < 3 { try await bench.deliver() }
             }
             try await bench.deliver()
-            // Everybody but the customer whose call failed has heard everything.
             let waiting = try await bench.deliveries("?state=pending").count
             #expect(fault == .garbage ? waiting == 0 : (1...3).contains(waiting))
             bench.realClock.advance(by: 10)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Whoever is told by webhook: remembers what came, and answers what a test says.
+/// A receiver of webhooks: records the requests, and answers as a test scripts.
 final class WebhookReceiver: HTTPTransport {
     struct Received: Sendable {
         let request: HTTPRequest
@@ -20,7 +20,7 @@ final class WebhookReceiver: HTTPTransport {
     }
 
     private let received = Locked<[Received]>([])
-    /// The status for what was received, or an error; called with how many requests came before.
+    /// Returns the status for a request, or throws; called with the number of earlier requests.
     private let answer: Locked<@Sendable (Received, Int) async throws -> Int>
 
     init(_ answer: @escaping @Sendable (Received, Int) async throws -> Int = { _, _ in 200 }) {
@@ -46,7 +46,8 @@ final class WebhookReceiver: HTTPTransport {
 extension ServerBench {
     static let webhookSecret = "0123456789abcdef0123456789abcdef"
 
-    /// A bench whose app tells `receiver`; its pauses double from 10 seconds, without spread, for five attempts.
+    /// Creates a bench with a webhook to `receiver`. Its pauses double from 10 seconds, without variation, for five
+    /// attempts.
     static func withWebhook(
         _ receiver: WebhookReceiver, folder: Folder? = nil, clock realClock: ManualClock? = nil,
         configure: (inout EntitlementService.Configuration) -> Void = { _ in }
@@ -64,7 +65,7 @@ extension ServerBench {
         }
     }
 
-    /// Writes an event down, as a change of a customer does.
+    /// Writes an event, as a change of a customer does.
     func writeEvent(about customer: String = "anna") async throws {
         try await database.write { connection in
             try connection.execute(
@@ -75,13 +76,13 @@ extension ServerBench {
         }
     }
 
-    /// Numbers what happened, where a chore does that.
+    /// Numbers the events, on engines where a background job does that.
     func numberEvents() async throws {
         guard let feed = service.jobs.first(where: { $0.name == "feed" }) else { return }
         while try await feed.step() {}
     }
 
-    /// Attempts what is due, until nothing is.
+    /// Attempts due deliveries until there are none.
     func deliver(_ name: String = "crm") async throws {
         let job = try #require(service.jobs.first { $0.name == "webhook \(name)" })
         try await numberEvents()
@@ -265,7 +266,6 @@ extension ServerBench {
         _ = try await first.grant()
         let attempt = Task { try await first.deliver() }
         try await until("the webhook is sent") { !receiver.all.isEmpty }
-        // Its transport gives up without the ledger hearing of it.
         attempt.cancel()
         await #expect(throws: CancellationError.self) { try await attempt.value }
         await first.close()
@@ -422,7 +422,7 @@ extension ServerBench {
         await bench.realClock.waiters(atLeast: 4)
         _ = try await bench.grant(to: "anna")
         try await until("both hang") { receiver.all.count >= 2 }
-        // More than are attempted at once, written while anna's hangs.
+        // More than run at once, written while anna's hangs.
         for number in 0..<40 { _ = try await bench.grant(to: "c\(number)") }
         try await until("all others are told") { heard().count == 40 }
         let stream = try await EventListener(bench, after: "0")
@@ -445,7 +445,7 @@ extension ServerBench {
         for number in 0..<40 { _ = try await bench.grant(to: "slow\(number)") }
         _ = try await bench.grant(to: "quick")
         try await until("the quick one has the event") {
-            // A second after the other, all that hangs makes room.
+            // After another second, all hanging attempts make room.
             bench.realClock.advance(by: 1)
             return receiver.all.contains { $0.customer == "quick" }
         }
