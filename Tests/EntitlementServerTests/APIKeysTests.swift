@@ -44,7 +44,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a clock that goes back does not make a server believe longer`() async throws {
+    @Test func `a clock that goes back does not extend the key cache`() async throws {
         let clock = SetClock()
         let bench = try await ServerBench { $0.realClock = clock }
         let (entry, key) = try await keys(bench).create(.public, for: ServerBench.app)
@@ -87,7 +87,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key that cannot be handed out is not made`() async throws {
+    @Test func `a key that cannot be saved is not created`() async throws {
         struct DiskFull: Error {}
         let bench = try await ServerBench()
         let before = try keys(bench).list()

@@ -6,7 +6,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct AnswerAfterWritesTests {
-    @Test func `an answer read after many writes at once holds all of them`() async throws {
+    @Test func `an answer read after many concurrent writes contains all of them`() async throws {
         let bench = try await ServerBench()
         for round in 0..<40 {
             let customer = "customer-\(round)"
@@ -60,7 +60,7 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
-    @Test func `of one revision the answer computed later stays`() {
+    @Test func `of two answers with one revision the later one stays`() {
         let cache = AnswerCache(bytes: Self.oneForEachShard)
         for second in [5.0, 9, 7] { cache.replace(answer(3, at: second), for: key, ticket: cache.ticket(for: key)) }
         #expect(cache.answer(for: key)?.validFrom == Date(timeIntervalSince1970: 9))
@@ -75,7 +75,7 @@ import Testing
         try #require(cache.answer(for: key) == nil)
     }
 
-    @Test func `an older answer does not come back after the newer one made room`() throws {
+    @Test func `an older answer does not come back after the newer one was evicted`() throws {
         let cache = AnswerCache(bytes: Self.oneForEachShard)
         let (writer, reader) = (cache.ticket(for: key), cache.ticket(for: key))
         cache.replace(answer(2), for: key, ticket: cache.ticket(for: key))
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `what is asked for again stays when others make room`() {
+    @Test func `an answer that is read again stays when others are evicted`() {
         let cache = AnswerCache(bytes: 64 * 8 * (AnswerCache.overhead + 8))
         cache.keep(answer(1), for: key, ticket: cache.ticket(for: key))
         for number in 0..<10_000 {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `answers take no more memory than they may, however large one grows`() {
+    @Test func `answers never exceed the memory limit, however large one grows`() {
         let size = 64 * (AnswerCache.overhead + 100)
         let cache = AnswerCache(bytes: size)
         let keys = (0..<1000).map {
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a cache of nothing keeps nothing`() {
+    @Test func `a cache of size 0 stores nothing`() {
         let cache = AnswerCache(bytes: 0)
         cache.replace(answer(1), for: key, ticket: cache.ticket(for: key))
         #expect(cache.answer(for: key) == nil)

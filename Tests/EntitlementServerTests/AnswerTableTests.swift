@@ -21,7 +21,7 @@ import Testing
     private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
 
     @Test(arguments: [1, 3, 97, 1 << 20])
-    func `it knows what a dictionary knows, whatever comes, changes and goes`(hashes: Int) {
+    func `it behaves as a dictionary does`(hashes: Int) {
         var random = SystemRandomNumberGenerator()
         var (table, known) = (AnswerTable(), [Int: String]())
         func look(_ name: Int) -> String? {
@@ -52,7 +52,7 @@ import Testing
         #expect(places.count == known.count)
     }
 
-    @Test func `what is wanted stays so when its neighbours go, and until it is said otherwise`() throws {
+    @Test func `a referenced entry stays referenced when its neighbours are removed`() throws {
         var table = AnswerTable()
         for name in 0..<3 { table.insert(PackedAnswer(answer("\(name)"), of: key(name)), 1 << 32) }
         table.setWanted(true, at: try #require(table.place(of: key(2), 1 << 32)))
@@ -63,7 +63,7 @@ import Testing
         #expect(!table.isWanted(at: places[1]))
     }
 
-    @Test func `a place where nothing is stays empty`() {
+    @Test func `an empty slot stays empty`() {
         var table = AnswerTable()
         table.remove(at: 0)
         table.setWanted(true, at: 0)
@@ -76,7 +76,7 @@ import Testing
     private let ledgerID = LedgerID(app: "com.example.souk", environment: .production)
 
     @Test(arguments: ["", "{}", String(repeating: "é🛒", count: 4000)], [nil, Date(timeIntervalSince1970: 9)])
-    func `what is packed comes out as it was`(body: String, until: Date?) {
+    func `a packed answer is unpacked unchanged`(body: String, until: Date?) {
         for name in ["a", "customer-of-exactly-more-than-15-bytes", "é🛒"] {
             let key = CustomerKey(ledgerID: ledgerID, customer: CustomerID(unchecked: name))
             let answer = StoredAnswer(
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// The parts have no separators, so a byte that moves from one part to the next is the likely mistake.
-    @Test func `nobody else's answer is taken for theirs`() {
+    @Test func `an answer is not taken for another customer's`() {
         let names: [(String, BundleID, StoreEnvironment)] = [
             ("ab", "cd", .sandbox), ("abc", "d", .sandbox), ("a", "bcd", .sandbox), ("ab", "cd", .production),
             ("ab", "c", .init(rawValue: "dsandbox")), ("", "abcd", .sandbox), ("ab", "cds", .init(rawValue: "andbox")),
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `older is what has a lower revision, or the same and an earlier beginning`() {
+    @Test func `an answer is older with a lower revision, or the same and an earlier start`() {
         func answer(_ revision: Int64, _ second: Double) -> StoredAnswer {
             StoredAnswer(
                 revision: revision, bytes: [], etag: "", validFrom: Date(timeIntervalSince1970: second), validUntil: nil

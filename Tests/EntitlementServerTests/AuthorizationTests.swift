@@ -60,7 +60,7 @@ import Testing
 
     private static let refusals: Set<Int> = [401, 403]
 
-    @Test(.onSQLite) func `every endpoint lets in whom the contract names, and changes nothing for others`()
+    @Test(.onSQLite) func `every endpoint admits the callers of the contract, and changes nothing for others`()
         async throws
     {
         let bench = try await ServerBench()
@@ -116,7 +116,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a revoked key is told what an unknown one is told`() async throws {
+    @Test func `a revoked key gets the same response as an unknown one`() async throws {
         let bench = try await ServerBench()
         let keys = try #require(bench.keys[ServerBench.app])
         let ring = APIKeys(database: bench.database)

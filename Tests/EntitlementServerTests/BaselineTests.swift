@@ -12,7 +12,7 @@ import Testing
         var references: Set<String> = []
     }
 
-    @Test func `PostgreSQL begins with the tables that SQLite has come to`() async throws {
+    @Test func `the baseline of PostgreSQL has the tables of SQLite`() async throws {
         let history = try await tables(Schema.migrations(for: .sqlite))
         var baseline = try await tables(
             Schema.migrations(for: .postgreSQL).filter { $0 != Schema.programs }.map(\.onSQLite))
@@ -24,7 +24,7 @@ import Testing
         for (name, table) in history { #expect(baseline[name] == table, "\(name)") }
     }
 
-    @Test func `every dialect has a text for each of its steps`() {
+    @Test func `every migration has SQL for its dialects`() {
         for dialect in [SQLDialect.sqlite, .postgreSQL] {
             let migrations = Schema.migrations(for: dialect)
             #expect(!migrations.isEmpty)

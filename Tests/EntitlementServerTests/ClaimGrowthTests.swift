@@ -26,7 +26,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was given by hand, and the name that bears the token, keep their claims`() async throws {
+    @Test func `transfers, and the name with the token, keep their claims`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .transfer }
         let token = CustomerID(unchecked: "anonymous-1").appAccountToken
         let signed = try bench.purchase("1") { $0.appAccountToken = token }
@@ -46,7 +46,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `those who share a purchase have one claim each`() async throws {
+    @Test func `customers that share a purchase have one claim each`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let signed = try bench.purchase("1")
         for round in 0..<12 { _ = try await bench.post(signed, for: "customer-\(round % 3)") }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `who shared a purchase that was given away or erased gets it again`(isErased: Bool) async throws {
+    func `a customer of a shared purchase that was transferred or erased gets it again`(isErased: Bool) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let token = CustomerID("owner").appAccountToken
         let signed = try bench.purchase("1") { if isErased { $0.appAccountToken = token } }
@@ -75,7 +75,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the last hundred who present it share a purchase, and who lost it may come back`() async throws {
+    @Test func `the last hundred presenters share a purchase, and earlier ones may return`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let signed = try bench.purchase("1")
         for number in 100..<205 { _ = try await bench.post(signed, for: "customer-\(number)") }

@@ -58,7 +58,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what cannot be paid for in whole is not redeemed in part`() async throws {
+    @Test func `a redemption that the credit does not cover is not done in part`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.coins("1"))
         let reply = try await bench.redeem([("a", "frame"), ("b", "frame")])
@@ -80,7 +80,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `many at once spend no more than there is`() async throws {
+    @Test func `concurrent redemptions spend no more than the credit`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.coins("1"))
         let paid = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -105,7 +105,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what is wrong is named`() async throws {
+    @Test func `an invalid redemption is refused by its field`() async throws {
         let bench = try await bench()
         #expect(try await bench.credit("gems").code == "unknown_credit")
         #expect(try await bench.redeem([]).field == "items")
@@ -124,7 +124,7 @@ extension ServerBench {
         (#"{"credits":{"c":{"products":{},"prices":{"x":1.5}}}}"#, "/credits/c/prices/x"),
         (#"{"credits":{"":{}}}"#, "/credits/"),
     ])
-    func `what is wrong in a credit table is named by its pointer`(text: String, pointer: String) throws {
+    func `an error in a credit table has its JSON pointer`(text: String, pointer: String) throws {
         let json = try JSONValue(parsing: text)
         let error = #expect(throws: FeatureMapError.self) { try CreditTable(json: json) }
         #expect(error?.pointer == pointer)
@@ -143,7 +143,7 @@ extension ServerBench {
             .post, "/v1/customers/\(customer)/promotions", as: .secret, body: .json(["code": .string(code)]))
     }
 
-    @Test func `a promotion that is made again with its key is the first one`() async throws {
+    @Test func `a promotion that is created again with its key is the first one`() async throws {
         let bench = try await ServerBench()
         func make(_ feature: JSONValue, key: String) async throws -> ServerBench.Reply {
             try await bench.send(
@@ -174,7 +174,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a code is redeemed as often as it may be and no more, however many try`() async throws {
+    @Test func `a code is redeemed only as often as allowed, even concurrently`() async throws {
         let bench = try await ServerBench()
         _ = try await make(["code": "RARE", "feature": "pro", "limit": 7], bench)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -188,7 +188,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a code that is over, ended or unknown gives nothing`() async throws {
+    @Test func `an expired, withdrawn or unknown code gives nothing`() async throws {
         let bench = try await ServerBench()
         let end = RFC3339.string(from: bench.clock.now().addingTimeInterval(60))
         _ = try await make(["code": "SOON", "feature": "pro", "redeemableUntil": .string(end)], bench)
@@ -204,7 +204,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `codes are made up, listed and unique`() async throws {
+    @Test func `codes are generated, listed and unique`() async throws {
         let bench = try await ServerBench()
         let made = try await make(["feature": "pro"], bench).json["code"]?.stringValue
         #expect(made?.count == 12)
@@ -228,7 +228,7 @@ extension ServerBench {
         (#"{"feature":"pro","lasts":"P1M","until":"2100-01-01T00:00:00Z"}"#, "until"),
         (#"{"feature":"pro","lasts":"soon"}"#, "lasts"), (#"{}"#, "feature"),
     ])
-    func `what is wrong in a promotion is named`(body: String, field: String) async throws {
+    func `an invalid promotion is refused by its field`(body: String, field: String) async throws {
         let bench = try await ServerBench()
         let reply = try await bench.send(
             .post, "/v1/promotions", as: .secret, body: .bytes(Array(body.utf8)))

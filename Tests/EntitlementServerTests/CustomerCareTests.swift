@@ -44,7 +44,7 @@ extension ServerBench {
 }
 
 @Suite(.onBothEngines) struct AliasTests {
-    @Test func `an alias brings everything it had, and stays another name`() async throws {
+    @Test func `a merged alias moves its data and remains an alias`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anonymous-1")
         _ = try await bench.grant("gift", to: "anonymous-1")
@@ -75,7 +75,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a purchase that waited for an alias nobody saw comes with it`() async throws {
+    @Test func `a purchase that waits for an unknown alias moves with it`() async throws {
         let bench = try await ServerBench()
         let anonymous: CustomerID = "anonymous-1"
         let bound = try bench.purchase("1") { $0.appAccountToken = anonymous.appAccountToken }
@@ -85,7 +85,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `merging again changes nothing, and an alias is one customer's only`() async throws {
+    @Test func `a repeated merge changes nothing, and an alias belongs to one customer`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anonymous-1")
         let first = try await bench.alias("anonymous-1")
@@ -125,7 +125,7 @@ extension ServerBench {
 }
 
 @Suite struct CustomerTokenTests {
-    @Test func `an app that demands tokens gives a public key nothing without the customer's`() async throws {
+    @Test func `an app that requires tokens refuses a public key without one`() async throws {
         let bench = try await ServerBench { $0.apps[0].requiresCustomerTokens = true }
         let signed = try bench.purchase("1")
         #expect(try await bench.get().code == "missing_customer_token")
@@ -144,7 +144,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a token ends, in real time, and is one app's`() async throws {
+    @Test func `a token expires in real time and belongs to one app`() async throws {
         let bench = try await ServerBench { $0.apps[0].requiresCustomerTokens = true }
         let token = try await bench.token(lasts: "PT1M")
         let own: HTTPHeaders = ["Souk-Customer-Token": token]
@@ -157,7 +157,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a token that was changed anywhere is nobody's`() async throws {
+    @Test func `a token with any change is refused`() async throws {
         let bench = try await ServerBench { $0.apps[0].requiresCustomerTokens = true }
         let token = try await bench.token()
         for place in token.indices where place != token.index(before: token.endIndex) {
@@ -190,7 +190,7 @@ extension ServerBench {
 }
 
 @Suite struct TransferTests {
-    @Test func `a purchase given by hand stays there, whatever its token says and whoever presents it`() async throws {
+    @Test func `a transferred purchase stays, independent of its token and later claims`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed, for: "anna")
@@ -208,7 +208,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `only what a customer has can be given away`() async throws {
+    @Test func `a customer can transfer only its own purchases`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anna")
         let reply = try await bench.transfer("1", from: "ben", to: "cleo")
@@ -257,7 +257,7 @@ extension ServerBench {
         await next.close()
     }
 
-    @Test func `what was shared and is bound later is one customer's`() async throws {
+    @Test func `a shared purchase that is bound later belongs to one customer`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let open = bench.purchasePayload("1")
         for customer in ["anna", "ben"] { _ = try await bench.post(bench.sign(open), for: customer) }

@@ -18,7 +18,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `who knows that a customer was never seen is told so, at any time`() async throws {
+    @Test func `an unknown customer's answer has a stable ETag`() async throws {
         let bench = try await ServerBench()
         let etag = try #require(try await bench.get("nobody").headers["ETag"])
         bench.clock.advance(by: 3600)
@@ -40,7 +40,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `who has the answer already is told so`() async throws {
+    @Test func `a client with the current answer gets a 304`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"))
         let first = try await bench.get()
@@ -58,7 +58,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [0, 1 << 20]) func `a feature is on until its expiry and off at that instant`(memory: Int)
+    @Test(arguments: [0, 1 << 20]) func `a feature is active until its expiry, exclusive`(memory: Int)
         async throws
     {
         let bench = try await ServerBench { $0.answerMemory = memory }

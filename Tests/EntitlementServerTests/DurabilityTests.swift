@@ -23,7 +23,7 @@ import Testing
 
     /// With rare checkpoints, and with one after each write.
     @Test(.onSQLite, arguments: [12_000, 8])
-    func `after a power cut at any moment everything acknowledged is there, and nothing half done`(
+    func `after a power cut everything acknowledged is there, and no request is done in part`(
         foldedPages: Int
     ) async throws {
         let scenario = try await Self.scenario.value
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.onSQLite, arguments: [false, true])
-    func `an operation of the disk that fails is refused, and undone or done`(forEver: Bool) async throws {
+    func `a request with a failing disk operation is refused, and undone or done`(forEver: Bool) async throws {
         let scenario = try await Self.scenario.value
         var operation: Int64 = 1
         while try await fail(at: operation, forEver: forEver, scenario) { operation += Self.every }
@@ -111,7 +111,8 @@ import Testing
         return wasReached
     }
 
-    @Test(.onSQLite) func `a ledger whose making was cut short is made at the next start, with its keys`() async throws
+    @Test(.onSQLite) func `an interrupted creation of a ledger is finished at the next start, with its keys`()
+        async throws
     {
         let folder = try ServerBench.Folder()
         let key = Locked<String?>(nil)

@@ -43,7 +43,7 @@ import Testing
             body: .json(["to": .string(receiver), "originalTransactionID": "1"]))
     }
 
-    @Test(.onSQLite) func `the kept answer of a transfer is forgotten with its receiver`() async throws {
+    @Test(.onSQLite) func `the stored answer of a transfer is erased with its receiver`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "giver")
         #expect(try await transfer(bench, from: "giver", to: Self.name).status == 200)
@@ -56,7 +56,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `nothing of the giver's name is kept with a transfer`() async throws {
+    @Test func `a stored transfer does not contain the giver's name`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
         #expect(try await transfer(bench, from: Self.name, to: "heir").status == 200)
@@ -65,7 +65,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the kept answer of a delivery's replay is forgotten with its customer`() async throws {
+    @Test func `the stored answer of a delivery's replay is erased with its customer`() async throws {
         let bench = try await ServerBench.withWebhook(WebhookReceiver())
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
         try await bench.deliver()
@@ -78,7 +78,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `an erasure forgets what was refused under a name that no customer had`() async throws {
+    @Test(.onSQLite) func `an erasure deletes refusals that were stored under an unknown name`() async throws {
         let bench = try await ServerBench()
         let refused = try await bench.post("no signature", for: Self.name, headers: ["Idempotency-Key": "k"])
         #expect(refused.status == 422)
@@ -89,7 +89,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the token of an erased customer goes from a purchase that another one has`() async throws {
+    @Test func `the token of an erased customer is deleted from another customer's purchase`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: Self.uuid) }
         _ = try await bench.post(signed, for: Self.uuid)
@@ -105,7 +105,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a renewal of what another one has now does not bring an erased token back`() async throws {
+    @Test func `a renewal of another customer's purchase does not restore an erased token`() async throws {
         let bench = try await ServerBench()
         let token = UUID(uuidString: Self.uuid)
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = token }, for: Self.uuid)
@@ -120,7 +120,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a token that another customer has too stays`() async throws {
+    @Test func `an erasure keeps a token that another customer has too`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let sibling = CustomerID(unchecked: token.uuidString.lowercased())
@@ -133,7 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase that only its token made a customer's stays with the pseudonym`() async throws {
+    @Test func `a purchase that belongs to a customer by its token stays with the pseudonym`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.purchase("1") { $0.appAccountToken = token }, for: "ben")
@@ -145,7 +145,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a request of which nothing is true leaves no customer behind`() async throws {
+    @Test func `a request without a valid fact registers no customer`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post(["x", "y"], for: "junk")
         #expect(reply.status == 200 && reply.acknowledged == [])

@@ -63,7 +63,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a customer of whom only a waiting purchase is known is exported and erased`() async throws {
+    @Test(.onSQLite) func `a customer with only a waiting purchase is exported and erased`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         let token = CustomerID("anna").appAccountToken
         let stated = try bench.purchase("1", product: "coins.10") { $0.appAccountToken = token }
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `what was given by hand to a customer who was erased is its owner's again, who presents it`(mode: TransferMode)
+    func `a purchase transferred to an erased customer returns to the owner that presents it`(mode: TransferMode)
         async throws
     {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
@@ -116,7 +116,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `under the pseudonym of an erased customer nothing more is done`() async throws {
+    @Test func `requests about a pseudonym are refused`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post(bench.period("1"))
         let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
@@ -139,7 +139,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was sealed cannot be read without its key, and with it can`() async throws {
+    @Test func `a source can be decrypted with its key only`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed)
@@ -157,7 +157,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `of what others share only the name goes`() async throws {
+    @Test(.onSQLite) func `an erasure removes only the name from shared purchases`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         for customer in ["anna", "ben"] { _ = try await bench.post(bench.purchase("1"), for: customer) }
         #expect(try await erase(in: bench).json["erasedPurchases"]?.intValue == 0)
@@ -168,7 +168,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `when all who share a purchase were erased its source goes`() async throws {
+    @Test func `the source of a shared purchase is deleted with its last customer`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         for customer in ["anna", "ben", "cleo"] { _ = try await bench.post(bench.purchase("1"), for: customer) }
         for (customer, purchases) in [("ben", 0), ("anna", 0), ("cleo", 1)] {
@@ -179,7 +179,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `who comes back for an erased purchase keeps it from those who have a receipt of it`() async throws {
+    @Test func `a customer that claims an erased purchase again keeps it when others present a receipt`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("3", product: "pro.monthly") {
             $0.appAccountToken = CustomerID("anna").appAccountToken
@@ -197,8 +197,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `what the store says later about an erased purchase is kept without its source`() async throws
-    {
+    @Test(.onSQLite) func `later facts of an erased purchase are stored without their source`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
@@ -215,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `whoever restores an erased purchase has it again`(mode: TransferMode) async throws {
+    func `the presenter of an erased purchase gets it`(mode: TransferMode) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed)
@@ -232,7 +231,7 @@ import Testing
 
     /// A renewal, the same period signed again, and a notification, presented by the new customer or in a notification.
     @Test(arguments: TransferMode.allCases)
-    func `who presents a purchase of an erased customer keeps it when the store states it again`(
+    func `the presenter of an erased purchase keeps it after later facts`(
         mode: TransferMode
     ) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
@@ -261,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `a purchase that begins after the erasure stays with who presents it`(mode: TransferMode) async throws {
+    func `a purchase that begins after the erasure stays with its presenter`(mode: TransferMode) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.purchase("1"))
@@ -279,7 +278,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `erasing the token's customer leaves the holders that the claims say`() async throws {
+    @Test func `erasing the token's customer keeps the holders by their claims`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(signed, for: "ben").active() == ["pro"])
@@ -295,7 +294,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `nobody is erased twice, and what is unknown is not found`() async throws {
+    @Test func `a customer is erased once, and an unknown one is not found`() async throws {
         let bench = try await ServerBench()
         #expect(try await erase(in: bench).code == "unknown_customer")
         _ = try await bench.post(bench.purchase("1"))
@@ -308,7 +307,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an export has everything that is held`() async throws {
+    @Test func `an export contains all data of a customer`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post([bench.period("1"), bench.coins("2")], renewals: [bench.renewalInfo()])
         _ = try await bench.grant("gift")

@@ -22,7 +22,7 @@ import Testing
             content: .transaction(said), environment: .sandbox, source: Array("a.\(id).c".utf8), index: 0)
     }
 
-    @Test func `an answer is foreseen for the same customer, the same facts and as long as it is true`() {
+    @Test func `an answer is precomputed for one customer, its facts and its validity`() {
         let facts = [fact("1"), fact("2")]
         let precomputed = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
         let contents = facts.map(\.content)
@@ -42,7 +42,7 @@ import Testing
         #expect(!isForeseen("anna", [contents[0], fact("3").content], 0))
     }
 
-    @Test func `whoever was told of before is answered with that as well`() async throws {
+    @Test func `a customer with earlier facts gets an answer with all of them`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let stated = try bench.period("1") { $0.appAccountToken = token }
@@ -53,7 +53,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a newcomer's facts about one purchase are sealed under one key, each to be opened`() async throws {
+    @Test func `a new customer's facts about one purchase are encrypted with one key`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post([
             bench.period("1"), bench.period("2", of: "1"), bench.period("1"), bench.purchase("3"),

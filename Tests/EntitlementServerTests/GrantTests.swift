@@ -8,7 +8,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct GrantTests {
-    @Test func `a grant stands beside purchases until it ends`() async throws {
+    @Test func `a grant is active beside purchases until it ends`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"))
         let until = bench.clock.now().addingTimeInterval(3600)
@@ -67,7 +67,7 @@ import Testing
 @Suite struct IdempotencyTests {
     private let key: HTTPHeaders = ["Idempotency-Key": "order-7"]
 
-    @Test func `the same request with its key happens once`() async throws {
+    @Test func `a repeated request with its key takes effect once`() async throws {
         let bench = try await ServerBench()
         let first = try await bench.grant(headers: key)
         let second = try await bench.grant(headers: key)
@@ -94,7 +94,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `two customers of one public key do not meet each other's keys`() async throws {
+    @Test func `idempotency keys of two customers of one public key are separate`() async throws {
         let bench = try await ServerBench()
         let key: HTTPHeaders = ["Idempotency-Key": "1"]
         let signed = (anna: try bench.purchase("1"), ben: try bench.purchase("2"))
@@ -108,7 +108,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app's public and secret key do not share the names of requests`() async throws {
+    @Test func `idempotency keys of an app's public and secret key are separate`() async throws {
         let bench = try await ServerBench()
         let granted = try await bench.grant(headers: key)
         let posted = try await bench.post(bench.purchase("1"), headers: key)
@@ -138,7 +138,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key is forgotten after a day of real time`() async throws {
+    @Test func `an idempotency key expires after a day of real time`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.grant(headers: key)
         bench.clock.advance(by: 100 * 86400)
@@ -152,7 +152,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `two at once: the second waits for the first answer`() async throws {
+    @Test func `the second of two concurrent requests waits for the first answer`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         let database = try #require(gate.database)
@@ -183,7 +183,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `two at once: when the first takes too long, the second is told to come back`() async throws {
+    @Test func `the second of two concurrent requests is refused when the first takes too long`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         let database = try #require(gate.database)

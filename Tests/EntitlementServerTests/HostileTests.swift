@@ -102,7 +102,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `SQL and control characters in every text of a body change no row of anybody else`()
+    @Test(.onSQLite) func `SQL and control characters in every string of a body change no other rows`()
         async throws
     {
         let bench = try await ServerBench()
@@ -156,7 +156,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `signed for another environment, app or root: nothing is kept`() async throws {
+    @Test(.onSQLite) func `data signed for another environment, app or root is not stored`() async throws {
         let bench = try await ServerBench(environments: [.production])
         let before = try bench.contents()
         let signed = [

@@ -55,7 +55,7 @@ import Testing
 
     // MARK: - Two forms
 
-    @Test func `a customer in another form is a stranger, on every route`() async throws {
+    @Test func `a customer id in another Unicode form is another customer, on every route`() async throws {
         let bench = try await Self.bench()
         let code: JSONValue = ["code": "SPRING-SALE", "feature": "sale"]
         #expect(try await bench.send(.post, "/v1/promotions", as: .secret, body: .json(code)).status == 201)
@@ -98,7 +98,7 @@ import Testing
         return all.joined(separator: "\n")
     }
 
-    @Test func `a token is good for the bytes of one name, on every route`() async throws {
+    @Test func `a token is valid for the bytes of one name, on every route`() async throws {
         let bench = try await Self.bench(requiringTokens: true)
         let guarded = Self.ofCustomer(bench).filter { endpoint in
             if case .authorized(.secretKey, _, _) = endpoint.handler { return false }

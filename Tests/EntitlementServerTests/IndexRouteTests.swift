@@ -6,7 +6,7 @@ import Testing
 
 /// The index at GET `/`.
 @Suite struct IndexRouteTests {
-    @Test func `a program learns what answers here, and every link leads somewhere`() async throws {
+    @Test func `a program gets the index as JSON, and every link works`() async throws {
         let bench = try await ServerBench { $0.version = "1.2.3" }
         for accept in [nil, "*/*", "application/json"] {
             var headers: HTTPHeaders = [:]

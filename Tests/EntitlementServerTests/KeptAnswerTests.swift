@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `repeating one fact under new keys keeps its answer once`() async throws {
+    @Test func `repeating one fact with new keys stores its answer once`() async throws {
         let folder = try ServerBench.Folder()
         let bench = try await ServerBench(folder: folder) { $0.apps[0].customerRateLimit = nil }
         _ = try await bench.post((0..<100).map { try bench.purchase("\($0)", product: "product-\($0)") })
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The answer has the order of the presented data.
-    @Test func `other orders of the same facts keep no more than a bound for a customer, under each of their names`()
+    @Test func `stored answers of a customer are limited, under all of its names`()
         async throws
     {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = nil }
@@ -69,7 +69,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `judging one receipt under new keys keeps the answer once, and each key has its own time`()
+    @Test(.onSQLite) func `validating one receipt with new keys stores the answer once, and each key's own time`()
         async throws
     {
         let folder = try ServerBench.Folder()
@@ -103,7 +103,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `answers are forgotten with the last key that has them`() async throws {
+    @Test(.onSQLite) func `answers are deleted with their last key`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         for key in ["a", "b"] { _ = try await bench.post(signed, headers: ["Idempotency-Key": key]) }
@@ -133,7 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key belongs to the customer whose token came with it`() async throws {
+    @Test func `an idempotency key belongs to the customer of its token`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"), for: "anna")
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
@@ -155,7 +155,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a kept answer with a flipped bit is an error, and nothing happens twice`() async throws {
+    @Test(.onSQLite) func `a stored answer with a flipped bit is an error, and nothing is done twice`() async throws {
         let bench = try await ServerBench()
         let key: HTTPHeaders = ["Idempotency-Key": "k"]
         let first = try await bench.grant(headers: key)
@@ -198,7 +198,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an answer in the row of another customer is computed anew`() async throws {
+    @Test func `an answer in the row of another customer is recomputed`() async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.post(bench.period("1"))
         _ = try await bench.grant(to: "ben")
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: ["NULL", "valid_until + 86400000", "valid_until - 1000"])
-    func `an answer that ends at another time than it says is computed anew`(end: String) async throws {
+    func `an answer with a changed end is recomputed`(end: String) async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.post(bench.period("1"))
         let first = try await bench.get()
@@ -233,7 +233,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a customer's answer with a flipped bit is computed anew`() async throws {
+    @Test(.onSQLite) func `a customer's answer with a flipped bit is recomputed`() async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         let first = try await bench.get()
@@ -254,7 +254,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `answers that were kept before the schema changed are given again`() async throws {
+    @Test(.onSQLite) func `answers that were stored before a migration are returned`() async throws {
         let folder = try ServerBench.Folder()
         let before = try await ServerBench(folder: folder)
         let first = try await before.grant(headers: ["Idempotency-Key": "k"])

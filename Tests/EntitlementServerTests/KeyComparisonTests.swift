@@ -28,7 +28,7 @@ import Testing
         return ["\(reply.status)", String(decoding: reply.bytes, as: UTF8.self)] + headers
     }
 
-    @Test func `no wrong key is told more than another, however close it is to one that lets in`() async throws {
+    @Test func `every invalid key gets the same response, however close it is to a valid one`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
         let keys = try #require(bench.keys[ServerBench.app])
@@ -49,7 +49,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key is looked for by its digest alone, with the same statements whatever it is`() async throws {
+    @Test func `a key is searched by its digest only, with the same statements for all keys`() async throws {
         let box = RecorderBox()
         let bench = try await ServerBench(wrapping: box.wrap)
         let recorder = try #require(box.database)
@@ -68,7 +68,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer token that was changed anywhere in its code is told the same`() async throws {
+    @Test func `a customer token with any change in its code gets the same response`() async throws {
         let bench = try await ServerBench(configure: { $0.apps[0].requiresCustomerTokens = true })
         let issued = try await bench.send(.post, "/v1/customers/anna/tokens", as: .secret, body: .json([:]))
         let token = Array(try #require(issued.json["token"]?.stringValue).utf8)

@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite struct KeyTests {
-    @Test func `a request without a key, or with nobody's, is refused`() async throws {
+    @Test func `a request without a valid key is refused`() async throws {
         let bench = try await ServerBench()
         let missing = try await bench.send(.get, "/v1/customers/anna", as: .none)
         #expect(missing.status == 401 && missing.code == "missing_key")
@@ -42,7 +42,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `keys are made once, kept as digests, and handed out before they are valid`() async throws {
+    @Test func `keys are created once, stored as digests, and saved before they are valid`() async throws {
         struct DiskFull: Error {}
         let bench = try await ServerBench()
         #expect(try await bench.service.createMissingKeys { _ in Issue.record("no key is missing") }.isEmpty)
@@ -63,7 +63,7 @@ import Testing
         await other.close()
     }
 
-    @Test func `a key of an app that is not served any more is refused`() async throws {
+    @Test func `a key of an app that is no longer served is refused`() async throws {
         let folder = try ServerBench.Folder()
         let both = try await ServerBench(folder: folder)
         let key = try #require(both.keys[ServerBench.otherApp]).publicKey
@@ -88,7 +88,7 @@ import Testing
     private let subscriptions = "/subscriptions-tracker/get-subscriptions"
     private let anna: JSONValue = ["customerId": ["type": "merchant-str", "value": "anna"]]
 
-    @Test func `features and subscriptions are told in the formats of the feature provisioner`() async throws {
+    @Test func `features and subscriptions have the formats of the feature provisioner`() async throws {
         let bench = try await ServerBench()
         let start = bench.clock.now()
         _ = try await bench.post(
@@ -128,7 +128,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what gives no access is no feature, and its subscription is over`() async throws {
+    @Test func `an inactive feature is left out, and its subscription has ended`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1"), bench.purchase("2") { $0.revocationDate = $0.signedDate }])
         bench.clock.advance(by: 30 * 86400)
@@ -140,7 +140,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `only the subscriptions asked for are told`() async throws {
+    @Test func `only the requested subscriptions are returned`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1"), bench.period("2", product: "other")])
         var body = anna

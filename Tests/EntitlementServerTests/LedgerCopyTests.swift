@@ -35,7 +35,7 @@ struct LedgerCopyTests {
         return bench
     }
 
-    @Test func `a ledger that was moved goes on where it was`() async throws {
+    @Test func `a moved ledger continues where it was`() async throws {
         let folder = try ServerBench.Folder()
         let bench = try await Self.furnished(folder)
         let answers = try await bench.get("ben").json
@@ -71,7 +71,7 @@ struct LedgerCopyTests {
         }
     }
 
-    @Test func `a copy that was interrupted goes on, and takes over what changed`() async throws {
+    @Test func `an interrupted copy continues, and includes later changes`() async throws {
         struct Interruption: Error {}
         let folder = try ServerBench.Folder()
         let bench = try await Self.furnished(folder)

@@ -28,7 +28,7 @@ import Testing
 
     private static func isLock(_ sql: String) -> Bool { sql.hasSuffix("FOR UPDATE") || sql.contains("WHERE false") }
 
-    @Test func `what a request decides about is locked before it is read, and in one order`() async throws {
+    @Test func `rows are locked before they are read, and in one order`() async throws {
         let (bench, recorder) = try await lockingBench()
         let (anna, ben) = (CustomerID("anna").appAccountToken, CustomerID("ben").appAccountToken)
         recorder.forget()
@@ -47,7 +47,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a newcomer's purchase takes two questions and the commit`() async throws {
+    @Test func `a new customer's purchase takes two round trips and the commit`() async throws {
         let (bench, recorder) = try await lockingBench()
         _ = try await bench.post(bench.purchase("1"), for: "ben")
         _ = try await bench.post(bench.purchase("2"), for: "ben")
@@ -76,7 +76,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `where writes run one at a time nothing is locked`() async throws {
+    @Test func `without concurrent writes nothing is locked`() async throws {
         let box = RecorderBox()
         let bench = try await ServerBench(wrapping: box.wrap)
         _ = try await bench.post(bench.purchase("1"))
@@ -150,7 +150,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a key that is begun twice gets one answer, and a refusal leaves no half a row`(isLocking: Bool) async throws {
+    func `a key that is begun twice gets one answer, and a refusal leaves no incomplete row`(isLocking: Bool)
+        async throws
+    {
         let bench = try await ServerBench(wrapping: { isLocking ? LockingDatabase($0) : $0 })
         let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
         let request = IdempotentRequest(
@@ -180,7 +182,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `keys that are a day old are forgotten by a chore where a write does not`() async throws {
+    @Test func `old keys are deleted by a background job on engines where a write does not`() async throws {
         let (bench, _) = try await lockingBench()
         _ = try await bench.grant(headers: ["Idempotency-Key": "1"])
         bench.realClock.advance(by: 25 * 3600)
@@ -194,7 +196,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app whose keys another server made gets no more`() async throws {
+    @Test func `an app with keys of another server gets no more`() async throws {
         let bench = try await ServerBench()
         let ring = KeyRing(database: bench.database, clock: MonotonicClock())
         let pair = IssuedKeys(bundleID: ServerBench.app, publicKey: "p", secretKey: "s")

@@ -51,7 +51,9 @@ import Testing
         await database.close()
     }
 
-    @Test(.onSQLite) func `a ledger of the first version answers as before, and its sources are sealed`() async throws {
+    @Test(.onSQLite) func `a ledger of the first version answers as before, and its sources are encrypted`()
+        async throws
+    {
         let store = try await ServerBench()
         let period = try store.period("1")
         let signed = [

@@ -10,7 +10,7 @@ import Testing
 /// The names of credits, items, features, codes, shops, orders and idempotency keys.
 @Suite struct NamedThingsTests {
     @Test(arguments: UnicodeForms.pairs)
-    func `a kind of credit has one spelling`(pair: UnicodeForms) async throws {
+    func `a type of credit has one spelling`(pair: UnicodeForms) async throws {
         let credit = CreditTable.Credit(products: ["coins.100": 100], prices: [pair.composed: 5])
         let bench = try await ServerBench { $0.apps[0].credits = CreditTable(credits: [pair.composed: credit]) }
         _ = try await bench.post([try bench.coins("1")])

@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct OwnershipTests {
-    @Test func `a purchase without a token follows who presents it last`() async throws {
+    @Test func `a purchase without a token belongs to its last presenter`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         #expect(try await bench.post(signed, for: "anna").active() == ["tools"])
@@ -19,7 +19,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase bound to a customer somebody saw is refused from others`() async throws {
+    @Test func `a purchase bound to a known customer is refused from others`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(signed, for: "anna").status == 200)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `a token of nobody known binds nobody, until its customer comes`(memory: Int) async throws {
+    func `a token of an unknown customer binds nothing until the customer comes`(memory: Int) async throws {
         let bench = try await ServerBench { $0.answerMemory = memory }
         let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
         let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: id) }
@@ -99,7 +99,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was given by hand is refused from the former customer, who bears its token`() async throws {
+    @Test func `a transferred purchase is refused from the former customer with its token`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed)
@@ -123,7 +123,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what came for a name's token while only its UUID was known passes to the name`() async throws {
+    @Test func `purchases of a UUID move to the customer name with that token`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue
@@ -167,7 +167,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a fact nobody claimed waits for the customer of its token`() async throws {
+    @Test func `a fact without a claim waits for the customer of its token`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let payload = bench.purchasePayload("1") { $0.appAccountToken = token }

@@ -10,7 +10,7 @@ import Testing
 /// SQLite plans without statistics, and may scan a whole ledger although an index exists. A small test does not notice,
 /// but a large ledger does, so the plans themselves are checked.
 @Suite struct QueryPlanTests {
-    @Test(.onSQLite) func `every statement finds its rows without walking through a book`() async throws {
+    @Test(.onSQLite) func `every statement finds its rows without scanning a ledger`() async throws {
         let box = RecorderBox()
         let receiver = WebhookReceiver { _, before in before == 0 ? 500 : 200 }
         let secret = try WebhookSecret(ServerBench.webhookSecret)
@@ -64,7 +64,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a walk through a book would be seen`() async throws {
+    @Test(.onSQLite) func `a scan of a ledger would be found`() async throws {
         let bench = try await ServerBench()
         let walk = "SELECT * FROM fact WHERE app = ?1 AND environment = ?2"
         #expect(try await plan(of: walk, in: bench.database).contains { $0.hasSuffix("(app=? AND environment=?)") })

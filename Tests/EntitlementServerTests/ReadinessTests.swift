@@ -52,7 +52,7 @@ import Testing
         try await bench.send(.get, "/readyz\(query)", as: .none)
     }
 
-    @Test func `reads and writes are told apart, and a server that cannot write is ready for reads`() async throws {
+    @Test func `a server that cannot write is ready for reads`() async throws {
         let bench = try await ServerBench(wrapping: Failing.init)
         let database = try #require(bench.database as? Failing)
         let whole: JSONValue = ["status": "ready", "reads": true, "writes": true]
@@ -81,7 +81,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `however often it is asked, there is one probe a second`() async throws {
+    @Test func `there is at most one probe a second`() async throws {
         let bench = try await ServerBench(wrapping: Failing.init)
         let database = try #require(bench.database as? Failing)
         let before = database.state.withLock { $0.count }
@@ -101,7 +101,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `while a write hangs, writes are said to fail and reads are not`() async throws {
+    @Test func `while a write hangs, writes fail and reads work`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         let database = try #require(gate.database)
@@ -137,7 +137,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `nothing is acknowledged once the folder of the ledger has another's place`() async throws {
+    @Test(.onSQLite) func `nothing is acknowledged after the folder of the ledger was replaced`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.grant("product").status == 201)
         let place = bench.folder.url
@@ -154,7 +154,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a disk that takes no more is found out`() async throws {
+    @Test(.onSQLite) func `a full disk is found`() async throws {
         let folder = try ServerBench.Folder()
         let disk = try FaultyDisk(folder.url)
         defer { disk.detach() }

@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite struct RefusalTests {
-    @Test func `a transaction that is not true is refused with its reason and changes nothing`() async throws {
+    @Test func `an invalid transaction is refused with its reason and changes nothing`() async throws {
         let bench = try await ServerBench()
         let good = try bench.period()
         let parts = good.split(separator: ".").map(String.init)
@@ -119,7 +119,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a refusal names the environment it speaks for`() async throws {
+    @Test func `a refusal names its environment`() async throws {
         let bench = try await ServerBench(environments: [.sandbox, .production])
         let refused = [
             try await bench.send(.get, "/v1/customers/anna", as: .none),
@@ -181,7 +181,7 @@ import Testing
             "customerId/value is wrong: a \"merchant-uuid\" has a UUID as its value."
         ),
     ])
-    func `a member of the wrong form is refused in our own words`(
+    func `a member of the wrong form is refused with a message of the server`(
         body: String, field: String, detail: String
     ) async throws {
         let bench = try await ServerBench()
@@ -201,7 +201,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `health is open to everybody`() async throws {
+    @Test func `health needs no key`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
         #expect(try await bench.send(.get, "/readyz", as: .none).status == 200)
@@ -211,7 +211,7 @@ import Testing
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
     }
 
-    @Test func `a ledger that cannot be reached is said to be so, and reported`() async throws {
+    @Test func `an unavailable ledger is answered and reported as such`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.period()
         #expect(try await bench.get().status == 200)

@@ -33,7 +33,7 @@ import Testing
         return bench
     }
 
-    @Test func `a ledger says what follows from it, now and later`() async throws {
+    @Test func `a ledger replays without differences, now and later`() async throws {
         let bench = try await lived()
         var seen: [Int] = []
         let replay = LedgerReplay(database: bench.database, apps: Self.apps, clock: bench.clock)
@@ -64,7 +64,7 @@ import Testing
             ("UPDATE holder SET customer = 'unknown'", "customer unknown"),
             ("UPDATE customer SET content_digest = x'00' WHERE id = 'ben'", "customer ben"),
         ])
-    func `what was changed by hand is found`(statement: String, subject: String) async throws {
+    func `an edited row is found`(statement: String, subject: String) async throws {
         let bench = try await lived()
         #expect(try replay(bench).differenceCount == 0)
         try await bench.database.write { _ = try $0.execute(statement) }
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// Headers and digests of signed data are stored apart.
-    @Test func `a changed header is found, and mended by the next fact that has it`() async throws {
+    @Test func `a changed header is found, and repaired by the next fact with it`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in
             for row in try connection.query("SELECT number, bytes FROM signed_header") {
@@ -110,7 +110,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `answers that wait for new rules are counted, not blamed`() async throws {
+    @Test func `answers that wait for new rules are counted, and are no differences`() async throws {
         let bench = try await lived()
         await bench.close()
         let next = try await ServerBench(folder: bench.folder) {

@@ -74,7 +74,7 @@ import Testing
         return bench
     }
 
-    @Test func `sources of every format are compared, and say what is written`() async throws {
+    @Test func `sources of every format are compared with their rows`() async throws {
         let bench = try await lived()
         let report = try replay(bench)
         #expect(report.differences == [])
@@ -135,7 +135,7 @@ import Testing
             ("UPDATE redemption SET customer = 'mallory'", "redemption 1"),
             ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
         ])
-    func `each row that was changed by hand is named`(statement: String, subject: String) async throws {
+    func `each edited row is named`(statement: String, subject: String) async throws {
         let bench = try await lived()
         try await bench.database.write { _ = try $0.execute(statement) }
         let report = try replay(bench)
@@ -156,7 +156,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a summary that is no JSON does not keep other rows from being looked at`() async throws {
+    @Test(.onSQLite) func `a summary that is no JSON does not end the check of other rows`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in
             try connection.execute("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1")
@@ -170,7 +170,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what is about a purchase without a row is named by its table`() async throws {
+    @Test func `rows of a purchase without a row are named by their table`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in
             try connection.execute("DELETE FROM purchase WHERE original_transaction_id IN ('2', '4')")
@@ -223,7 +223,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a merge of two who redeemed a code leaves the ledger as it follows`() async throws {
+    @Test func `a merge of two customers that redeemed a code leaves no difference`() async throws {
         let bench = try await lived()
         _ = try await bench.alias("ben")
         #expect(try bench.count("promotion_redemption") == 1)
@@ -231,7 +231,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a name that is not in form NFC was taken once`() async throws {
+    @Test func `a name that is not in form NFC was accepted by early versions`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1", product: "caf\u{E9}")])
         let header = Base64.encodeURL(Array("{}".utf8))

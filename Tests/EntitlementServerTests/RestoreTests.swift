@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(.onSQLite)
-    func `while somebody reads an older state an erasure is not complete, and is completed afterwards`()
+    func `a reader of an older snapshot delays the completion of an erasure`()
         async throws
     {
         let bench = try await ServerBench()
@@ -203,7 +203,7 @@ import Testing
         #expect(try await restore(backup, to: folder).isOfAnotherLedger)
     }
 
-    @Test(.onSQLite) func `who was erased since the backup is erased from it, and from what it leaves beside`()
+    @Test(.onSQLite) func `customers erased since the backup are erased from it, and from the files beside it`()
         async throws
     {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
@@ -246,7 +246,7 @@ import Testing
 
     /// A snapshot of the disk was put back, or an older backup replaced a lost ledger.
     @Test(.onSQLite, arguments: [(false, false), (false, true), (true, false), (true, true)])
-    func `a ledger that is older than the backup does not know what followed`(_ wasRestored: Bool, _ wentOn: Bool)
+    func `a ledger that is older than the backup is incomplete`(_ wasRestored: Bool, _ wentOn: Bool)
         async throws
     {
         let (folder, first, second) = (
@@ -304,8 +304,7 @@ import Testing
         }
     }
 
-    @Test(.onSQLite) func `what a restore that was killed left is removed by the server that comes next`() async throws
-    {
+    @Test(.onSQLite) func `the files of a killed restore are removed at the next start`() async throws {
         let folder = try ServerBench.Folder()
         let left = ["", "-wal", ".partial", ".partial-journal"].map { folder.databasePath + ".restoring" + $0 }
         for path in left { try Data(Self.name.utf8).write(to: URL(fileURLWithPath: path)) }
@@ -316,7 +315,7 @@ import Testing
         await database.close()
     }
 
-    @Test(.onSQLite) func `customers who became one after the backup are both erased`() async throws {
+    @Test(.onSQLite) func `customers that were merged after the backup are both erased`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
@@ -333,7 +332,7 @@ import Testing
     }
 
     /// In the backup the purchases wait for unknown customers; one meanwhile belongs to another customer.
-    @Test(.onSQLite) func `a customer whom the backup knows by a token alone is erased from it`() async throws {
+    @Test(.onSQLite) func `a customer that the backup has only as a token is erased from it`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
@@ -364,8 +363,7 @@ import Testing
         await restored.close()
     }
 
-    @Test(.onSQLite) func `an erasure of which no digest is kept is counted, since it cannot be repeated`() async throws
-    {
+    @Test(.onSQLite) func `an erasure without a digest is counted, since it cannot be repeated`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         try await fill(bench)
@@ -377,7 +375,7 @@ import Testing
         #expect(changes.unknownErasures == 1 && changes.erasedCustomers == 0)
     }
 
-    @Test(.onSQLite) func `a customer who was erased twice since the backup is no unknown erasure`() async throws {
+    @Test(.onSQLite) func `a customer that was erased twice since the backup is no unknown erasure`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         try await fill(bench)
@@ -394,7 +392,7 @@ import Testing
         try expectNothing(of: [Self.name, Self.alias], in: folder)
     }
 
-    @Test(.onSQLite) func `an erasure that is committed while the ledger is written anew is not forgotten`()
+    @Test(.onSQLite) func `an erasure that is committed during a compaction causes another one`()
         async throws
     {
         let bench = try await ServerBench()
@@ -412,7 +410,7 @@ import Testing
     }
 
     @Test(.onSQLite, arguments: [true, false])
-    func `no id of an event is given out twice, and streams hear that some were lost`(isKnown: Bool) async throws {
+    func `no event id is used twice, and streams get events.expired for lost ones`(isKnown: Bool) async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         var bench = try await ServerBench(folder: folder)
         _ = try await bench.grant("first", to: "anna")
@@ -451,8 +449,7 @@ import Testing
         try bench.database.read { try #require(try $0.first("SELECT MAX(sequence) AS last FROM event"))["last"] }
     }
 
-    @Test(.onSQLite) func `a backup of every schema is brought up to date, and its customers are erased`() async throws
-    {
+    @Test(.onSQLite) func `a backup of every schema is migrated, and its customers are erased`() async throws {
         for count in 2..<Schema.migrations(for: .sqlite).count {
             let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
             let path = elsewhere.url.appendingPathComponent("backup").path

@@ -27,7 +27,7 @@ import Testing
             ]))
     }
 
-    @Test func `price points are answered as they were asked for, each once`() async throws {
+    @Test func `price points are returned in the requested order, each once`() async throws {
         let bench = try await bench()
         let reply = try await ask(bench, ["b", "a", "b", "c"])
         #expect(reply.status == 200)
@@ -45,13 +45,13 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app sells nothing of another's`() async throws {
+    @Test func `an app does not return another app's price points`() async throws {
         let bench = try await bench()
         #expect(try await ask(bench, ["a"], of: ServerBench.otherApp).json == ["pricePoints": []])
         await bench.close()
     }
 
-    @Test func `the key may stand in seed 000's header`() async throws {
+    @Test func `the key can be sent as x-api-key`() async throws {
         let bench = try await bench()
         let key = try #require(bench.keys[ServerBench.app]).publicKey
         let body = HTTPBody.json(["customerId": ["type": "merchant-str", "value": "ada"], "ident": ["a"]])
@@ -61,7 +61,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a question of the wrong form is refused by its member`() async throws {
+    @Test func `a request of the wrong form is refused by its member`() async throws {
         let bench = try await bench()
         #expect(try await ask(bench, [7]).field == "ident/0")
         let reply = try await bench.send(.post, "/showcase/get-price-points", body: .json(["ident": []]))

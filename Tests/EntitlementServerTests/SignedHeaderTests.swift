@@ -6,7 +6,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite struct SignedHeaderTests {
-    @Test func `a header is kept once, and sources are read whole`() async throws {
+    @Test func `a header is stored once, and sources are read whole`() async throws {
         let bench = try await ServerBench()
         let signed = try (1...3).map { try bench.purchase("\($0)") }
         for text in signed { #expect(try await bench.post(text).status == 200) }
@@ -16,7 +16,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what is kept of a source is little more than its payload and signature`() async throws {
+    @Test func `a stored source is little more than its payload and signature`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         _ = try await bench.post(signed)
@@ -28,7 +28,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a header that was undone with its transaction is written by the next`() async throws {
+    @Test func `a header that was rolled back is stored by the next transaction`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         let fact = PresentedFact(
@@ -48,7 +48,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `facts of a ledger from before stay whole beside new ones`() async throws {
+    @Test func `facts of an older ledger remain readable beside new ones`() async throws {
         let bench = try await ServerBench()
         let old = try bench.purchase("1")
         _ = try await bench.post(old)
@@ -69,7 +69,7 @@ import Testing
 }
 
 @Suite struct NewcomerTests {
-    @Test func `a newcomer gets what waited for them beside what they bring`() async throws {
+    @Test func `a new customer gets waiting purchases beside its own`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         try await bench.append(bench.purchase("1") { $0.appAccountToken = token })
@@ -79,7 +79,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a newcomer may bring several facts about one purchase at once`() async throws {
+    @Test func `a new customer can present several facts about one purchase at once`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post([bench.period("1"), bench.period("2", of: "1")], for: "anna")
         #expect(reply.status == 200 && reply.acknowledged == ["1", "2"])
@@ -88,7 +88,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a newcomer who brings only what is another's is known, and has nothing`() async throws {
+    @Test func `a new customer that presents only another's purchase is registered, and has nothing`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed, for: "anna")
@@ -100,7 +100,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a newcomer's first event and revision are those of everybody's first answer`() async throws {
+    @Test func `a new customer's first event and revision are those of any first answer`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anna")
         _ = try await bench.grant("pro", to: "ben")

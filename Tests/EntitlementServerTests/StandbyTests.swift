@@ -57,7 +57,7 @@ struct StandbyTests {
         await database.close()
     }
 
-    @Test func `a copy answers who may be answered by one, and says how old that may be`() async throws {
+    @Test func `a standby answers requests that allow it, with its staleness`() async throws {
         try await Self.withPlace { place in
             let bench = place.bench
             let first = try await bench.post(bench.purchase("1"))
@@ -115,7 +115,7 @@ struct StandbyTests {
         }
     }
 
-    @Test func `readiness says what a commit waits for`() async throws {
+    @Test func `readiness reports the replication of commits`() async throws {
         try await Self.withPlace { place in
             func said() async throws -> JSONValue? {
                 place.bench.realClock.advance(by: 1)
@@ -137,7 +137,7 @@ struct StandbyTests {
         }
     }
 
-    @Test func `an answer whose time has passed has the same bytes everywhere, and is written later`() async throws {
+    @Test func `an expired answer has the same bytes on every server, and is written later`() async throws {
         try await Self.withPlace { place in
             let bench = place.bench
             _ = try await bench.post(bench.period("1"))
@@ -212,7 +212,7 @@ struct StandbyTests {
         }
     }
 
-    @Test func `while the primary is gone the copy is read, and its promotion brings the writes back`() async throws {
+    @Test func `without the primary the standby is read, and its promotion restores writes`() async throws {
         try await Self.withPlace { place in
             let bench = place.bench
             _ = try await bench.post(bench.purchase("1"))

@@ -35,7 +35,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what is not true among many does not stop the others`() async throws {
+    @Test func `an invalid transaction among others does not stop these`() async throws {
         let bench = try await ServerBench()
         let good = try bench.period("1")
         let tampered = good.dropLast(6) + "AAAAAA"
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [1e297, 253_402_300_800, -1e12])
-    func `a date that no calendar of ours can write is refused`(seconds: Double) async throws {
+    func `a date out of range is refused`(seconds: Double) async throws {
         let bench = try await ServerBench()
         let impossible = Date(timeIntervalSince1970: seconds)
         let reply = try await bench.post([
@@ -118,7 +118,7 @@ import Testing
         await other.close()
     }
 
-    @Test func `a renewal info tells how a subscription goes on`() async throws {
+    @Test func `a renewal info changes how a subscription continues`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post([bench.period()], renewals: [bench.renewalInfo(renews: false)])
         #expect(try reply.customer().features.first?.because == "active subscription, does not renew")
@@ -126,7 +126,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a renewal info of a subscription nobody presented is rejected by its place`() async throws {
+    @Test func `a renewal info of an unknown subscription is rejected by its index`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post([bench.period("1")], renewals: [bench.renewalInfo(of: "99"), "x"])
         #expect(reply.acknowledged == ["1"])
@@ -163,7 +163,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was acknowledged is there after a restart`() async throws {
+    @Test func `acknowledged transactions survive a restart`() async throws {
         let folder = try ServerBench.Folder()
         let first = try await ServerBench(folder: folder)
         let answer = try await first.post(first.period()).customer()
@@ -193,7 +193,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `many posts at once: what is acknowledged is in the ledger`() async throws {
+    @Test func `acknowledged transactions of concurrent requests are in the ledger`() async throws {
         let bench = try await ServerBench()
         let signed = try (1...60).map { try bench.purchase("\($0)", product: "product.\($0 % 7)") }
         let acknowledged = try await withThrowingTaskGroup(of: [String].self) { group in

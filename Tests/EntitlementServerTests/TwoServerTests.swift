@@ -127,7 +127,7 @@ struct TwoServerTests {
     }
 
     @Test(arguments: Meeting.allCases, Isolation.allCases)
-    func `two servers that meet act as if one were first`(meeting: Meeting, isolation: Isolation) async throws {
+    func `two servers in conflict act as if one were first`(meeting: Meeting, isolation: Isolation) async throws {
         try await Self.withPair(isolation) { pair in
             let wrong = try await Self.wrong(after: meeting, pair)
             #expect(wrong.isEmpty, "\(wrong)")
@@ -136,7 +136,7 @@ struct TwoServerTests {
 
     /// At READ COMMITTED only the row locks decide.
     @Test(arguments: Meeting.allCases.filter { $0.fault != nil })
-    func `without what decides between them they do not`(meeting: Meeting) async throws {
+    func `without the row locks they do not`(meeting: Meeting) async throws {
         try await Self.withPair(.readCommitted, fault: meeting.fault) { pair in
             let wrong = try await Self.wrong(after: meeting, pair)
             #expect(!wrong.isEmpty)
@@ -340,7 +340,7 @@ struct TwoServerTests {
         return all.sorted() == ["anna", "ben"] ? [] : ["the reader saw \(all)"]
     }
 
-    @Test func `who comes with a key that another server is busy with waits, and then is refused`() async throws {
+    @Test func `a request whose key another server uses waits, and then is refused`() async throws {
         try await Self.withPair(.serializable, lockTimeout: .milliseconds(100)) { pair in
             _ = try await pair.first.grant("other")
             pair.steered.pause(before: "UPDATE idempotency_key")
@@ -363,7 +363,7 @@ struct TwoServerTests {
         try await pair.first.database.write { try $0.perform("DELETE FROM server", []) }
     }
 
-    @Test func `one server of several does what is to be done once, and another when it has left`() async throws {
+    @Test func `one of several servers runs the shared jobs, and another after it has left`() async throws {
         try await Self.withPair(.serializable) { pair in
             func registry(_ bench: ServerBench) -> ServerRegistry {
                 ServerRegistry(database: bench.database, id: UUID().uuidString, clock: MonotonicClock())
@@ -383,7 +383,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server that is silent for ten seconds counts no more, and another takes over`() async throws {
+    @Test func `a server without a heartbeat for ten seconds no longer counts, and another takes over`() async throws {
         try await Self.withPair(.serializable) { pair in
             let (first, second) = (
                 ServerRegistry(database: pair.first.database, id: "first", clock: MonotonicClock()),
@@ -413,7 +413,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server whose chores have ended leaves the lease`() async throws {
+    @Test func `a server whose background jobs have ended releases the lease`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             try await Self.forgetServers(pair)
@@ -426,7 +426,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `servers let in a share each of what a limit allows`() async throws {
+    @Test func `each server admits its share of a limit`() async throws {
         try await Self.withPair(.serializable) { pair in
             var configuration = EntitlementService.Configuration(
                 database: pair.first.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
@@ -447,7 +447,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a stream goes on at another server, with what that one did not commit`() async throws {
+    @Test func `a stream continues at another server, with events that that one did not commit`() async throws {
         try await Self.withPair(.serializable) { pair in
             let (first, second) = (pair.first, pair.second)
             _ = try await first.grant("one")
@@ -500,7 +500,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server that starts late with former features undoes nothing, unless it should`() async throws {
+    @Test func `a server that starts with former features reverts nothing, unless it should`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             _ = try await first.post(first.period("1"))
@@ -515,7 +515,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `answers of former rules are computed anew although no client asks`() async throws {
+    @Test func `answers of former rules are recomputed without a request`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             for (id, name) in [("1", "anna"), ("2", "ben"), ("3", "zoe")] {
@@ -537,7 +537,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server whose clock is behind sends the answers of others, and goes on from them`() async throws {
+    @Test func `a server whose clock is behind sends the answers of others, and continues from them`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             let behind = try await Self.server(beside: first, clock: ManualClock())

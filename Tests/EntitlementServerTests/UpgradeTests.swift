@@ -45,7 +45,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test func `a step that an older server does not bear waits until none of them is there`() async throws {
+    @Test func `a migration that an older server does not support waits until none of them runs`() async throws {
         try await Self.withServer { bench in
             let error = #expect(throws: SQLError(.busy, "")) { try bench.database.migrate(Self.newerRelease) }
             #expect(error?.message.contains("knows only \(LedgerEvent.digests.name); end it first") == true)
@@ -64,7 +64,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test func `a server that starts while a step is made waits for it, and then sees it`() async throws {
+    @Test func `a server that starts during a migration waits for it, and then sees it`() async throws {
         try await Self.withServer { bench in
             try await bench.database.write { try $0.perform("DELETE FROM server", []) }
             let registry = ServerRegistry(database: bench.database, id: "older", clock: bench.realClock.monotonic)

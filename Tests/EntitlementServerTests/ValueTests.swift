@@ -23,7 +23,7 @@ import Testing
     private func prints(_ count: Int) -> [(String, String)] { (0..<count).map { ("print-\($0)", "print") } }
 
     @Test(arguments: TransferMode.allCases)
-    func `ten customers who present one purchase of ten prints redeem ten in all`(mode: TransferMode) async throws {
+    func `ten customers that present one purchase of ten prints redeem ten in all`(mode: TransferMode) async throws {
         let bench = try await bench(mode)
         let signed = try bench.coins("1")
         var redeemed = 0
@@ -42,8 +42,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `an erased customer's purchase that is presented again has given what it gave`(mode: TransferMode) async throws
-    {
+    func `an erased customer's purchase gives nothing again when it is presented`(mode: TransferMode) async throws {
         let bench = try await bench(mode)
         let signed = try bench.coins("1")
         _ = try await bench.post(signed)
@@ -60,7 +59,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was spent travels with a transfer by hand`() async throws {
+    @Test func `spent units move with a transfer`() async throws {
         let bench = try await bench(.keepWithOriginal)
         _ = try await bench.post([bench.coins("1"), bench.coins("2")])
         _ = try await bench.redeem(prints(4))
@@ -104,7 +103,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `who merges with the customer who spent takes the debt of a refund`() async throws {
+    @Test func `a merge takes over the debt of a refund`() async throws {
         let bench = try await bench(.transfer)
         _ = try await bench.post(bench.coins("1"), for: "anonymous-1")
         _ = try await bench.redeem(prints(6), for: "anonymous-1")
@@ -158,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `redemptions of before are assigned to purchases, oldest first, and the rest is a debt`() async throws {
+    @Test func `old redemptions are assigned to purchases, oldest first, and the rest is a debt`() async throws {
         let old = try await bench(.transfer)
         _ = try await old.post(old.coins("1"), for: "anna")
         _ = try await old.post(old.coins("1"), for: "ben")
@@ -188,7 +187,7 @@ import Testing
         }
     }
 
-    @Test(.onSQLite) func `a ledger of before keeps its redemptions`() async throws {
+    @Test(.onSQLite) func `an older ledger keeps its redemptions`() async throws {
         let folder = try ServerBench.Folder()
         let database = try SQLiteDatabase(path: folder.databasePath)
         let index = try #require(Schema.migrations(for: .sqlite).firstIndex { $0.name == Schema.spending.name })
@@ -224,7 +223,7 @@ import Testing
         ("UPDATE spending SET original_transaction_id = '7'", "redemption 1"),
         ("UPDATE redemption SET debt = 9223372036854775807", "redemption 1"),
     ])
-    func `replay finds what was spent by hand`(statement: String, subject: String) async throws {
+    func `replay finds edited spending`(statement: String, subject: String) async throws {
         let bench = try await bench(.transfer)
         _ = try await bench.post(bench.coins("1"))
         _ = try await bench.redeem([("a", "poster"), ("b", "poster"), ("c", "print"), ("d", "print")])
@@ -241,7 +240,7 @@ import Testing
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
     @Test(arguments: 0..<(number("SOUK_VALUES") ?? 8))
-    func `through random lives no purchase pays for more than it gave`(seed: Int) async throws {
+    func `in random histories no purchase pays for more than it gave`(seed: Int) async throws {
         var life = try await ValueLife(seed: UInt64(seed), bench: bench(.transfer))
         for _ in 0..<(Self.number("SOUK_VALUE_STEPS") ?? 40) {
             if Int.random(in: 0..<12, using: &life.numbers) == 0 {

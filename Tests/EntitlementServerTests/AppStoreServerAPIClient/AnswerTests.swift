@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["", "hello", "[]", "null", #"{"signedTransactionInfo":1}"#, #"{"a":1,"a":2}"#])
-    func `an answer of success that is not Apple's is an error of its own`(body: String) async throws {
+    func `a malformed successful response is a malformedAnswer error`(body: String) async throws {
         let fixture = try ClientFixture([.answer(HTTPResponse(status: 200, body: .text(body)))])
         let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
         #expect(error == AppStoreServerAPIError(.malformedAnswer, "", status: 200))
@@ -62,7 +62,7 @@ import Testing
         #expect(await apiError { try await fixture.client.transactionInfo("12") }?.kind == .malformedAnswer)
     }
 
-    @Test func `no answer has no status and says why`() async throws {
+    @Test func `an error without a response has no status and a reason`() async throws {
         let fixture = try ClientFixture([.failure(.tlsFailed)])
         let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
         #expect((error.kind, error.status, error.code) == (.unreachable, nil, nil))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "r1"])
-    func `a page that announces another and does not say which ends in an error`(revision: String?) async throws {
+    func `a page that announces another without naming it is an error`(revision: String?) async throws {
         let fixture = try ClientFixture([page(["a"], "r1", more: true), page(["b"], revision, more: true)])
         var items: [String] = []
         let error = await apiError {

@@ -101,7 +101,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<21)
-    func `each method asks on Apple's path with Apple's words`(number: Int) async throws {
+    func `each method uses Apple's path, query and body`(number: Int) async throws {
         let expected = Self.cases[number]
         let fixture = try ClientFixture([.answer(json: [:])])
         try await expected.call(fixture.client)
@@ -126,13 +126,13 @@ import Testing
     }
 
     @Test(arguments: [200, 202, 204])
-    func `what answers nothing needs no body`(status: Int) async throws {
+    func `a response without content needs no body`(status: Int) async throws {
         let fixture = try ClientFixture([.answer(status: status)])
         try await fixture.client.finish("12")
     }
 
     @Test(arguments: ["", ".", ".."])
-    func `what cannot stand in a path is not asked`(text: String) async throws {
+    func `an identifier that cannot be part of a path is not sent`(text: String) async throws {
         let fixture = try ClientFixture([])
         let error = await apiError { try await fixture.client.lookUpOrder(text) }
         #expect(error?.kind == .notAsked)
@@ -172,7 +172,7 @@ import Testing
         #expect(Set(fixture.tokens).count == 2)
     }
 
-    @Test func `a key that cannot sign asks nothing`() async throws {
+    @Test func `a key that cannot sign sends no request`() async throws {
         let fixture = try ClientFixture([], issuer: "")
         let error = await apiError { try await fixture.client.requestTestNotification() }
         #expect(error?.kind == .notAsked)

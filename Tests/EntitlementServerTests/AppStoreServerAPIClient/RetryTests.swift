@@ -17,7 +17,7 @@ import Testing
         ("1767225600000", 0), ("1767225599000", 0), ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
         ("soon", 0.5), ("", 0.5), ("-7", 0.5), ("99999999999999999999", 0.5),
     ])
-    func `the App Store is asked again when it says, and not before`(text: String, pause: TimeInterval) async throws {
+    func `a retry waits for the App Store's Retry-After`(text: String, pause: TimeInterval) async throws {
         let fixture = try ClientFixture([
             .refusal(.rateLimitExceeded, headers: ["Retry-After": text]), .answer(json: [:]),
         ])
@@ -25,7 +25,7 @@ import Testing
         #expect(fixture.clock.pauses == [pause])
     }
 
-    @Test func `a pause longer than the client's patience is left to the caller`() async throws {
+    @Test func `a pause longer than the backoff allows is left to the caller`() async throws {
         let fixture = try ClientFixture([
             .refusal(.rateLimitExceeded, headers: ["Retry-After": "1767229200000"])
         ])
@@ -44,7 +44,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<12)
-    func `what may succeed later is asked again, after pauses that grow, until there were enough`(
+    func `a temporary failure is retried with growing pauses`(
         number: Int
     ) async throws {
         let fixture = try ClientFixture(Array(repeating: Self.repeated[number], count: 4)) {
@@ -65,7 +65,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<13)
-    func `what will not get better is asked once`(number: Int) async throws {
+    func `a permanent failure is not retried`(number: Int) async throws {
         let fixture = try ClientFixture([Self.final[number]])
         let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
         #expect(!error.isRetryable)
@@ -79,7 +79,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<3)
-    func `what must not be done twice is repeated only when it was surely not done`(number: Int) async throws {
+    func `a call that is not idempotent is retried only if it was certainly not done`(number: Int) async throws {
         for doubtful in [.failure(.connectionLost), .failure(.timeout), .answer(status: 503)] + [
             .refusal(.generalInternalRetryable)
         ] as [ScriptedTransport.Step] {
@@ -105,19 +105,19 @@ import Testing
     ]
 
     @Test(arguments: 0..<7)
-    func `what is the same when done twice is repeated in doubt`(number: Int) async throws {
+    func `an idempotent call is retried when its result is unknown`(number: Int) async throws {
         let fixture = try ClientFixture([.failure(.connectionLost), .answer(json: [:])])
         try await Self.again[number](fixture.client)
         let bodies = fixture.transport.requests.map { $0.body.buffered }
         #expect(bodies[0] == bodies[1])
     }
 
-    @Test func `a client without patience asks once`() async throws {
+    @Test func `a client without retries sends one request`() async throws {
         let fixture = try ClientFixture([.answer(status: 503)]) { $0.backoff = .none }
         #expect(await apiError { try await fixture.client.transactionInfo("12") }?.status == 503)
     }
 
-    @Test func `who cancels while the client pauses gets no answer and asks nothing more`() async throws {
+    @Test func `a cancellation during a pause ends the call`() async throws {
         let clock = ManualClock()
         let fixture = try ClientFixture([.answer(status: 503)]) { $0.clock = clock }
         let task = Task { try await fixture.client.transactionInfo("12") }
@@ -126,7 +126,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `who cancels while the App Store thinks gets no answer and asks nothing more`() async throws {
+    @Test func `a cancellation during a request ends the call`() async throws {
         let (asked, hasAsked) = AsyncStream.makeStream(of: Void.self)
         let fixture = try ClientFixture([
             .perform { _ in

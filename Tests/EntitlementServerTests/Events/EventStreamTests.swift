@@ -69,7 +69,7 @@ final class EventListener: Sendable {
 }
 
 @Suite struct EventStreamTests {
-    @Test func `what changes is told, with the answer that is true from then on`() async throws {
+    @Test func `a change is sent with the new answer`() async throws {
         let bench = try await ServerBench()
         let listener = try await EventListener(bench)
         _ = try await bench.post(bench.purchase("1"))
@@ -85,7 +85,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `who was away is told what happened meanwhile, and then goes on`() async throws {
+    @Test func `a listener that returns gets missed events, and then new ones`() async throws {
         let bench = try await ServerBench()
         for id in ["1", "2", "3"] { _ = try await bench.post(bench.purchase(id, product: "p\(id)")) }
         let first = try #require(try await EventListener(bench, after: "0").events(1).first)
@@ -96,7 +96,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a history longer than a page is told whole and in order`() async throws {
+    @Test func `a history longer than a page is sent whole and in order`() async throws {
         let bench = try await ServerBench()
         for number in 0..<230 { _ = try await bench.grant("f\(number)", to: "c\(number)") }
         let heard = try await EventListener(bench, after: "0").events(230)
@@ -104,7 +104,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `who names no event hears only what is new`() async throws {
+    @Test func `a listener without an event id gets only new events`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"))
         let listener = try await EventListener(bench)
@@ -113,7 +113,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `only the key's app and the asked environment are told`() async throws {
+    @Test func `a stream has only events of the key's app and environment`() async throws {
         let bench = try await ServerBench(environments: [.sandbox, .production])
         let other = try await EventListener(bench, of: ServerBench.otherApp)
         let production = try await EventListener(bench, environment: "production")
@@ -127,7 +127,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a repetition changes nothing and tells nothing`() async throws {
+    @Test func `a repetition changes nothing and sends nothing`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         for _ in 0..<3 { _ = try await bench.post(signed) }
@@ -136,7 +136,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a silent stream shows that it works`() async throws {
+    @Test func `a stream without events sends comments`() async throws {
         let bench = try await ServerBench()
         let listener = try await EventListener(bench)
         async let comment = listener.block()
@@ -146,7 +146,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a slow listener holds nobody up`() async throws {
+    @Test func `a slow listener delays no other`() async throws {
         let bench = try await ServerBench()
         let slow = try await EventListener(bench)
         let quick = try await EventListener(bench)
@@ -158,7 +158,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test(arguments: ["x", "-1", "+1", " 1", "1.5", "", "٣"]) func `an id that is none is refused`(id: String)
+    @Test(arguments: ["x", "-1", "+1", " 1", "1.5", "", "٣"]) func `an invalid event id is refused`(id: String)
         async throws
     {
         let bench = try await ServerBench()
@@ -167,13 +167,13 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a public key hears nothing`() async throws {
+    @Test func `a public key gets no events`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.send(.get, "/v1/events").code == "secret_key_required")
         await bench.close()
     }
 
-    @Test func `events that are too old are thrown away, and who missed them is told so`() async throws {
+    @Test func `old events are deleted, and a listener that missed them gets events.expired`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.grant("old")
         bench.clock.advance(by: 20 * 86400)
@@ -208,7 +208,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `streams end with the service, after what was still to tell`() async throws {
+    @Test func `streams end with the service, after the last events`() async throws {
         let bench = try await ServerBench()
         let listener = try await EventListener(bench)
         let running = Task { try await bench.service.run() }
@@ -228,7 +228,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a listener over a socket hears what happens, and comes back where it left`() async throws {
+    @Test func `a listener over a socket gets events, and continues after a reconnect`() async throws {
         let bench = try await ServerBench { $0.realClock = SystemClock() }
         let running = Task { try await bench.service.run() }
         try await withLoopbackServer(bench.service) { url in

@@ -41,7 +41,7 @@ struct FeedSequencerTests {
         }
     }
 
-    @Test func `an event that began first and is committed last gets the last number`() async throws {
+    @Test func `an event that is committed last gets the last number`() async throws {
         try await Self.withDatabase { database in
             let sequencer = FeedSequencer(database: database, changes: ChangeSignal(clock: SystemClock()))
             let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -80,7 +80,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what is committed after a revocation is not told`() async throws {
+    @Test func `an event that is committed after a revocation is not sent`() async throws {
         let bench = try await ServerBench()
         let (id, key) = try await bench.anotherKey()
         let waiting = try await EventListener(bench, by: key)
@@ -95,7 +95,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a key that holds keeps its stream, however often it is asked`() async throws {
+    @Test func `a valid key keeps its stream`() async throws {
         let bench = try await ServerBench()
         let listener = try await EventListener(bench)
         async let next = listener.block()
@@ -118,7 +118,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `no endpoint answers with a stream but that of events`() async throws {
+    @Test func `only the endpoint of events answers with a stream`() async throws {
         let bench = try await ServerBench()
         let key = try #require(bench.keys[ServerBench.app]).secretKey
         var streaming: [String] = []

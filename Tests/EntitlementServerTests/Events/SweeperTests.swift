@@ -11,7 +11,7 @@ import Testing
         try await #require(bench.service.jobs.first { $0.name == "sweeper" }).step()
     }
 
-    @Test func `an expiry is told although nobody asks`() async throws {
+    @Test func `an expiry becomes an event without a request`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
         #expect(try await sweep(bench) == false)
@@ -27,7 +27,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was swept is swept once`() async throws {
+    @Test func `an expired answer is recomputed once`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
@@ -36,7 +36,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `many are swept in batches, in every book`() async throws {
+    @Test func `expired answers are recomputed in batches, in every ledger`() async throws {
         let bench = try await ServerBench(environments: [.sandbox, .production])
         let end = bench.clock.now().addingTimeInterval(60)
         for number in 0..<230 { _ = try await bench.grant("pro", until: end, to: "c\(number)") }
@@ -49,7 +49,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer who cannot be computed does not hold up the others, and is reported`() async throws {
+    @Test func `a customer whose computation fails is reported and does not delay others`() async throws {
         let bench = try await ServerBench()
         for (index, name) in ["anna", "ben", "cleo"].enumerated() {
             _ = try await bench.post(bench.period("\(index)"), for: name)

@@ -39,7 +39,7 @@ extension ServerBench {
 }
 
 @Suite(.onBothEngines) struct NotificationTests {
-    @Test func `what a notification says of a known purchase is in the next answer`() async throws {
+    @Test func `a notification about a known purchase changes the next answer`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 29 * 86400)
@@ -76,7 +76,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `sent again, it may carry a newer signature, and that is not lost`() async throws {
+    @Test func `a repeated notification with a newer signature is not lost`() async throws {
         let bench = try await ServerBench()
         let bought = bench.purchasePayload("1")
         _ = try await bench.post(bench.sign(bought))
@@ -91,7 +91,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `any order of notifications gives one answer`() async throws {
+    @Test func `the order of notifications does not matter`() async throws {
         let bench = try await ServerBench()
         var signed: [String] = []
         for month in 0..<4 {
@@ -116,7 +116,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a purchase nobody claimed is kept, and is theirs who claims it`() async throws {
+    @Test func `a purchase without a claim is stored, and belongs to its first claimant`() async throws {
         let bench = try await ServerBench()
         let first = try bench.period("1")
         bench.clock.advance(by: 29 * 86400)
@@ -130,7 +130,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a purchase with a customer's token is theirs before they were seen`() async throws {
+    @Test func `a purchase with the token of an unknown customer waits for that customer`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.notify(bench.notification(transaction: signed))
@@ -170,7 +170,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what is about no purchase is kept too`() async throws {
+    @Test func `a notification without a purchase is stored`() async throws {
         let bench = try await ServerBench()
         let test = try bench.notification("t", .test)
         let summary = try bench.notification("s", .renewalExtension) { payload in
@@ -219,7 +219,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what the store did not sign for an app of this server changes nothing`() async throws {
+    @Test func `data that the store did not sign for an app of this server changes nothing`() async throws {
         let bench = try await ServerBench()
         let transaction = try bench.period("1")
         let foreign = try bench.notification(transaction: transaction, by: ServerBench.foreignChain)
@@ -253,7 +253,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a ledger that cannot be written asks for the notification again, and has kept nothing`() async throws {
+    @Test func `a failing write asks for the notification again, and stores nothing`() async throws {
         let refusing = RefusingWrites()
         let bench = try await ServerBench(wrapping: refusing.wrap)
         let signed = try bench.notification(transaction: bench.period("1"))
@@ -266,7 +266,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a notification lies sealed, is exported with its customer, and erased with them`() async throws {
+    @Test func `a notification is encrypted, exported and erased with its customer`() async throws {
         let bench = try await ServerBench()
         let transaction = try bench.period("1")
         let signed = try bench.notification(transaction: transaction)

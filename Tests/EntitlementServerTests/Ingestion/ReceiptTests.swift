@@ -60,7 +60,7 @@ extension ServerBench.Reply {
 
 /// Receipts that are presented as transactions.
 @Suite struct PresentedReceiptTests {
-    @Test func `a receipt acknowledges all its transactions and gives what follows from them`() async throws {
+    @Test func `a receipt acknowledges all its transactions and activates their features`() async throws {
         let bench = try await ServerBench()
         let tools = bench.receiptPurchase("2") { purchase in
             purchase.productID = "tools"
@@ -91,7 +91,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a receipt's renewals are one subscription with what was signed of it`() async throws {
+    @Test func `a receipt's renewals and signed transactions are one subscription`() async throws {
         let bench = try await ServerBench()
         let first = bench.receiptPurchase("1")
         _ = try await bench.post(bench.period("1"))
@@ -105,7 +105,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a newer receipt takes back what it says was taken back, and nothing else of what was signed`()
+    @Test func `a newer receipt revokes its revoked purchases only`()
         async throws
     {
         let bench = try await ServerBench()
@@ -120,7 +120,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a purchase bound to another customer is rejected by its place, the others are kept`() async throws {
+    @Test func `a purchase bound to another customer is rejected by its index, the others are stored`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(
             bench.period("1") { $0.appAccountToken = CustomerID("ben").appAccountToken }, for: "ben")
@@ -139,7 +139,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a purchase that lacks what is needed is rejected by its place, and so is a renewal info after it`()
+    @Test func `an incomplete purchase is rejected by its index, and so is a renewal info after it`()
         async throws
     {
         let bench = try await ServerBench()
@@ -154,7 +154,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a receipt that is not true is refused whole`() async throws {
+    @Test func `an invalid receipt is refused as a whole`() async throws {
         let bench = try await ServerBench()
         let purchases = [bench.receiptPurchase()]
         let cases: [(String, String)] = [
@@ -173,7 +173,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a receipt without purchases is true and says nothing`() async throws {
+    @Test func `a receipt without purchases is valid`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.present(receipt: bench.receipt([]))
         #expect(reply.status == 200 && reply.acknowledged == [])
@@ -181,7 +181,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `facts of a receipt are shown as the receipt has them`() async throws {
+    @Test func `facts of a receipt are listed as they are in the receipt`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.present(receipt: bench.receipt([bench.receiptPurchase()]))
         let facts = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret).json["facts"]?.arrayValue
@@ -192,7 +192,7 @@ extension ServerBench.Reply {
 
 /// POST `/v1/receipts/validate`.
 @Suite struct ReceiptValidationTests {
-    @Test func `a valid receipt is answered with what it says and the latest that is known`() async throws {
+    @Test func `the validation of a receipt returns its content and the latest state`() async throws {
         let bench = try await ServerBench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         _ = try await bench.post(bench.period("1"))
@@ -211,7 +211,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `purchases of nobody are answered for themselves, and claimed by nobody`() async throws {
+    @Test func `purchases without a customer are answered without a claim`() async throws {
         let bench = try await ServerBench()
         let validation = try await bench.validate(bench.receipt([bench.receiptPurchase("1")])).validation()
         #expect(validation.customer?.customer == "unclaimed")
@@ -220,7 +220,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `purchases of several are answered for themselves, without what else these have`() async throws {
+    @Test func `purchases of several customers are answered without their other purchases`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"), for: "anna")
         _ = try await bench.post([bench.period("2"), bench.purchase("3")], for: "ben")
@@ -232,7 +232,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a receipt that is not true is an answer, with the reason`() async throws {
+    @Test func `the validation of an invalid receipt returns the reason`() async throws {
         let bench = try await ServerBench()
         let purchases = [bench.receiptPurchase()]
         let other = DeviceIdentifier(bytes: [9])
@@ -252,7 +252,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `the device and the app may be asked for`() async throws {
+    @Test func `the device and the app can be checked`() async throws {
         let bench = try await ServerBench()
         let receipt = try bench.receipt([bench.receiptPurchase()])
         let device = JSONValue.string(Base64.encode(ServerBench.device.bytes))
@@ -266,7 +266,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `what is no receipt in base64 is refused`() async throws {
+    @Test func `a string that is no receipt in base64 is refused`() async throws {
         let bench = try await ServerBench()
         for receipt in ["", "no base64 !", "AAA"] {
             let reply = try await bench.validate(receipt)
@@ -292,7 +292,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a customer's token shows that customer and nobody else`() async throws {
+    @Test func `a customer's token shows only that customer`() async throws {
         let bench = try await ServerBench(configure: { $0.apps[0].requiresCustomerTokens = true })
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         #expect(try await bench.validate(receipt).status == 401)

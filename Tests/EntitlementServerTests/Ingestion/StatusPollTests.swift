@@ -88,7 +88,7 @@ extension ServerBench {
 }
 
 @Suite(.onBothEngines) struct StatusPollTests {
-    @Test func `a receipt whose subscription has ended is answered with what the App Store says now`() async throws {
+    @Test func `a receipt with an ended subscription is answered with its current status`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
@@ -104,7 +104,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `who asks while a question is under way waits for its answer`() async throws {
+    @Test func `a concurrent caller waits for the poll in progress`() async throws {
         let desk = ScriptedStatusTransport()
         let box = RecorderBox()
         let bench = try await desk.bench(wrapping: box.wrap)
@@ -130,7 +130,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `an App Store that does not answer changes nothing, and is left alone for five minutes`() async throws {
+    @Test func `a failed poll changes nothing, and is repeated after five minutes`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
@@ -147,7 +147,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a forged answer of the App Store is no fact`() async throws {
+    @Test func `a forged response of the App Store is no fact`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
@@ -161,7 +161,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a subscription that ends without a word is asked about, and reads do not wait`() async throws {
+    @Test func `a subscription that ends without a notification is polled, and reads do not wait`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pollAll()
@@ -177,7 +177,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what waits to be asked about survives the server`() async throws {
+    @Test func `due polls survive a restart`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pollAll()
@@ -215,7 +215,7 @@ extension ServerBench {
         await next.close()
     }
 
-    @Test func `of two servers one asks`() async throws {
+    @Test func `only one of two servers polls`() async throws {
         guard ServerBench.engine == .postgreSQL else { return }
         let desk = ScriptedStatusTransport()
         let first = try await desk.bench()
@@ -234,7 +234,7 @@ extension ServerBench {
         await second.close()
     }
 
-    @Test func `what could not be asked about is asked about again`() async throws {
+    @Test func `a failed poll is repeated`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pollAll()
@@ -253,7 +253,7 @@ extension ServerBench {
     }
 
     @Test(arguments: FaultyTransport.Fault.allCases)
-    func `whichever question goes wrong, the next round knows of both subscriptions`(fault: FaultyTransport.Fault)
+    func `whichever poll fails, the next round has both subscriptions`(fault: FaultyTransport.Fault)
         async throws
     {
         for call in 1...2 {
@@ -295,8 +295,7 @@ extension ServerBench {
         }
     }
 
-    @Test func `nothing is asked about what the App Store has spoken of, does not know or does not sell`() async throws
-    {
+    @Test func `subscriptions with later facts and other purchases are not polled`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench([.sandbox, .production])
         try await bench.pollAll()
@@ -313,7 +312,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `without a client nobody is asked`() async throws {
+    @Test func `without a client there are no polls`() async throws {
         let bench = try await ServerBench()
         #expect(bench.service.statusPoller == nil)
         await bench.close()

@@ -47,7 +47,7 @@ import Testing
         try await post(bench, try WireJSON.encode(purchase))
     }
 
-    @Test func `what a shop on the web sold is its customer's`() async throws {
+    @Test func `a web purchase belongs to its customer`() async throws {
         let bench = try await bench()
         let reply = try await post(bench, purchase(bench))
         #expect(reply.status == 200 && reply.acknowledged == ["order-1"])
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [["order-1", nil], [nil, "order-1", "sub-7"], ["sub-7", "sub-8", nil]])
-    func `a payment is of one purchase, however often it comes`(originals: [TransactionID?]) async throws {
+    func `a payment belongs to one purchase, however often it is reported`(originals: [TransactionID?]) async throws {
         let bench = try await bench()
         for (index, original) in originals.enumerated() {
             for customer: CustomerID in ["anna", "ben"] {
@@ -82,7 +82,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a renewal, a cancellation and a refund are told as they happen, in any order`() async throws {
+    @Test func `a renewal, a cancellation and a refund can be reported in any order`() async throws {
         let bench = try await bench()
         let first = purchase(bench)
         bench.clock.advance(by: 29 * 86400)
@@ -104,7 +104,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `other kinds of products can be sold too`() async throws {
+    @Test func `other product types can be sold too`() async throws {
         let bench = try await bench()
         let coins = purchase(bench) { purchase in
             purchase.productID = "coins"
@@ -117,7 +117,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the same again is one fact`() async throws {
+    @Test func `a repeated report is one fact`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
         for _ in 0..<2 { #expect(try await post(bench, body).status == 200) }
@@ -125,14 +125,14 @@ import Testing
         await bench.close()
     }
 
-    @Test func `while secrets are exchanged, either is believed`() async throws {
+    @Test func `while a secret is replaced, both are accepted`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
         #expect(try await post(bench, body, by: Self.former).status == 200)
         await bench.close()
     }
 
-    @Test func `what is not signed, or not now, changes nothing`() async throws {
+    @Test func `a request without a current signature changes nothing`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
         let none = try await bench.send(.post, "/v1/webhooks/shop", as: .none, body: .bytes(body))
@@ -153,7 +153,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what no purchase can be is refused by its field`() async throws {
+    @Test func `an invalid purchase is refused by its field`() async throws {
         let bench = try await bench()
         let wrong: [(String, (inout WebPurchase) -> Void)] = [
             ("transactionID", { $0.transactionID = "1000" }), ("expiresAt", { $0.expiresAt = nil }),
@@ -171,7 +171,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase that stays with its first customer is not another's`() async throws {
+    @Test func `a purchase that is bound to its first customer is refused from others`() async throws {
         let bench = try await ServerBench(configure: { configuration in
             configuration.apps[0].transferMode = .keepWithOriginal
             configuration.webPurchases = [
@@ -186,7 +186,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the example of the documentation is one`() async throws {
+    @Test func `the example of the documentation is accepted`() async throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../../Documentation/FactsIn.md")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -197,7 +197,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a source of nobody, or without a secret, is no configuration`() async throws {
+    @Test func `a source without an app or a secret is refused at the start`() async throws {
         let secrets = [try WebhookSecret(Self.secret)]
         let wrong: [[EntitlementService.Configuration.WebPurchaseSource]] = [
             [.init(name: "a", app: "com.example.nobody", environment: .sandbox, secrets: secrets)],

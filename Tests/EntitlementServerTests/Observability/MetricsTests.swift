@@ -35,7 +35,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an answer that has to be waited for is counted when it is there`() async throws {
+    @Test func `a suspended response is counted when it is sent`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"))
         let lines = try await lines(bench)
@@ -43,7 +43,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `facts are counted once, and what is not true by its code`() async throws {
+    @Test func `facts are counted once, and rejections by code`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.period("1")
         _ = try await bench.post([signed, "x"], renewals: [bench.renewalInfo()])
@@ -55,7 +55,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `figures can have a port of their own`() async throws {
+    @Test func `metrics can have a port of their own`() async throws {
         let bench = try await ServerBench { $0.servesMetrics = false }
         _ = try await bench.get()
         #expect(try await bench.send(.get, "/metrics").status == 404)
@@ -66,7 +66,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what senders make up does not fill the memory`() {
+    @Test func `made-up label values do not fill the memory`() {
         let counter = Counter("c", by: "code", "Codes.")
         for number in 0..<1000 { counter.add("code \(number)") }
         counter.add("code 0")
@@ -76,7 +76,7 @@ import Testing
         #expect(text.text.contains("c{code=\"other\"} 800\n") && text.text.contains("c{code=\"code 0\"} 2\n"))
     }
 
-    @Test func `durations fall into the first bucket that holds them`() {
+    @Test func `a duration counts in the first bucket that holds it`() {
         let endpointMetrics = EndpointMetrics(id: "e")
         for duration in [Duration.microseconds(50), .microseconds(51), .seconds(60)] {
             endpointMetrics.count(status: 200, duration)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with prometheus-client"))
-    func `the parser of Prometheus reads every figure`() async throws {
+    func `the parser of Prometheus reads every metric`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.purchase("1"), "x"])
         _ = try await bench.get()

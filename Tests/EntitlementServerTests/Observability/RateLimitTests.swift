@@ -12,7 +12,7 @@ import Testing
         try await ServerBench { $0.apps[0].rateLimit = RateLimit(perSecond: perSecond, burst: burst) }
     }
 
-    @Test func `a key that asks too often is told when to come back`() async throws {
+    @Test func `a key above its limit gets a Retry-After`() async throws {
         let bench = try await bench()
         for _ in 0..<2 { #expect(try await bench.get().status == 200) }
         let refused = try await bench.get()
@@ -26,7 +26,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `being refused costs nothing`() async throws {
+    @Test func `a refused request takes no token`() async throws {
         let bench = try await bench()
         for _ in 0..<50 { _ = try await bench.get() }
         bench.realClock.advance(by: 2)
@@ -53,7 +53,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `setting the date back or forward admits and refuses nobody`() async throws {
+    @Test func `setting the date does not affect a limit`() async throws {
         let (time, date) = (ManualMonotonicClock(), Locked(Date(timeIntervalSince1970: 1_767_225_600)))
         let bench = try await ServerBench {
             $0.apps[0].rateLimit = RateLimit(perSecond: 0.5, burst: 2)
@@ -101,7 +101,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a receipt to be judged counts for itself`() async throws {
+    @Test func `a receipt validation counts for the receipt`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
         func judge(_ receipt: String, as key: ServerBench.Key = .public) async throws -> ServerBench.Reply {
             let body: JSONValue = ["receipt": .string(Base64.encode(Array(receipt.utf8)))]
@@ -122,7 +122,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `naming many customers takes no memory and gives nobody who is limited a new bucket`() async throws {
+    @Test func `naming many customers takes no memory and resets no bucket`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.01, burst: 3) }
         var configuration = EntitlementService.Configuration(
             database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [1e-20, 1e-300])
-    func `a wait that no number of seconds holds is answered as a year`(perSecond: Double) async throws {
+    func `a wait of too many seconds is answered as a year`(perSecond: Double) async throws {
         let bench = try await ServerBench()
         var configuration = EntitlementService.Configuration(
             database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
@@ -185,7 +185,7 @@ import Testing
         RateLimit(perSecond: 0.000009, burst: 2), RateLimit(perSecond: .infinity, burst: 2),
         RateLimit(perSecond: .nan, burst: 2),
     ])
-    func `a limit that lets nobody in is refused`(limit: RateLimit) async throws {
+    func `a limit that admits no request is refused`(limit: RateLimit) async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
             _ = try await ServerBench { $0.apps[0].rateLimit = limit }
         }

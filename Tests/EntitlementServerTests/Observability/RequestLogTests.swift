@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `refusals are logged, with what their sender can name them by`() async throws {
+    @Test func `refusals are logged with their request id`() async throws {
         let bench = try await bench()
         _ = try await bench.get()
         let refused = try await bench.send(
@@ -33,7 +33,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `every request is logged where that is asked for`() async throws {
+    @Test func `every request is logged if configured`() async throws {
         let bench = try await bench(all: true)
         _ = try await bench.get()
         _ = try await bench.post(bench.purchase("1"))
@@ -45,7 +45,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a failure on this side is an error, and names no detail of it`() async throws {
+    @Test func `a failure of the server is logged as an error without details`() async throws {
         let bench = try await bench()
         await bench.close()
         _ = try await bench.get()
@@ -53,7 +53,7 @@ import Testing
         #expect(record.status == 503 && record.json["level"] == "error" && record.code == "unavailable")
     }
 
-    @Test func `no line has anything that was sent: keys, customers, bodies`() async throws {
+    @Test func `no log line contains keys, customers or bodies`() async throws {
         let bench = try await bench(all: true)
         let customer = "customer-of-the-test"
         let signed = try bench.purchase("1")

@@ -68,7 +68,7 @@ struct DocumentJudgeTests {
         return verdict
     }
 
-    @Test func `the document keeps its promises, whoever asks`() async throws {
+    @Test func `the server behaves as its document says`() async throws {
         let verdict = try await judge(
             Self.examples.map { ["examples": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
                 ?? ["examples": 5])
@@ -85,7 +85,7 @@ struct DocumentJudgeTests {
         #expect(must.subtracting(accepted) == [], "more than refusals was met")
     }
 
-    @Test func `an answer that is not as the document says is found, and an open door too`() async throws {
+    @Test func `a wrong response and a missing access check are found`() async throws {
         let path = "/v1/customers/{customer}/grants"
         let wrong = try await judge(["examples": 2, "only": [.string(path)]]) { handler in
             AnyHTTPHandler { request in

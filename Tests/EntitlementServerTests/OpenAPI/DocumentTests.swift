@@ -25,7 +25,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `who may ask is what the table of endpoints says`() async throws {
+    @Test func `the document has the access rules of the endpoints`() async throws {
         let bench = try await ServerBench()
         for (method, path, operation) in try await endpoints(bench) {
             let method = HTTPRequest.Method(rawValue: method.uppercased())
@@ -39,7 +39,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `every reference leads somewhere, every link to an operation and its parameters`() async throws {
+    @Test func `every reference resolves, and every link leads to an operation and its parameters`() async throws {
         let bench = try await ServerBench()
         let document = try await bench.send(.get, "/openapi.json", as: .none).json
         let schemas = try #require(document["components"]?["schemas"])

@@ -30,7 +30,7 @@ import Testing
         try verifier.verify(signature.bytes, of: message, keyID: signature.keyID)
     }
 
-    @Test func `an answer is signed for who asks, and only then`() async throws {
+    @Test func `an answer is signed if the request has a nonce`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.purchase("1"))
         let target = "/v1/customers/anna?nonce=n-1%2B"
@@ -52,7 +52,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `that nothing changed is signed, with the ETag`() async throws {
+    @Test func `a 304 is signed with the ETag`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.purchase("1"))
         let etag = try #require(try await bench.get().headers["ETag"])
@@ -63,7 +63,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `refusals are signed, whoever makes them`() async throws {
+    @Test func `all refusals are signed`() async throws {
         let bench = try await bench()
         let asked: [(HTTPRequest.Method, String, ServerBench.Key, HTTPBody, Int)] = [
             (.get, "/v1/customers/anna?nonce=n", .none, .empty, 401),
@@ -85,7 +85,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what is written down is acknowledged under a signature, and again to who repeats it`() async throws {
+    @Test func `an acknowledgement is signed, and so is its repetition`() async throws {
         let bench = try await bench()
         let body = HTTPBody.json(["signedTransaction": .string(try bench.purchase("1"))])
         for nonce in ["first", "second"] {
@@ -110,8 +110,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a question that was changed on the way is refused under a signature, and nothing is done`() async throws
-    {
+    @Test func `a request that was changed on the way gets a signed refusal, and nothing is done`() async throws {
         let bench = try await bench()
         let body = HTTPBody.json(["signedTransaction": .string(try bench.purchase("1"))])
         let path = "/v1/customers/anna/transactions?nonce=n&asked="
@@ -129,7 +128,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a server without a key says that it signs nothing`() async throws {
+    @Test func `a server without a signing key refuses a nonce`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.send(.get, "/v1/customers/anna?nonce=n")
         #expect(reply.status == 501 && reply.code == "no_signing_key" && reply.field == "nonce")
@@ -156,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a\"b", "a b", "ä"])
-    func `a name that cannot stand in a header is refused`(id: String) async throws {
+    func `a key name that cannot be part of a header is refused`(id: String) async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
             _ = try await ServerBench { $0.signingKeys = [AnswerSigningKey(current, id: id)] }
         }

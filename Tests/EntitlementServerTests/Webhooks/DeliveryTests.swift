@@ -37,7 +37,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a delivery says what it is about`() async throws {
+    @Test func `a delivery contains its event`() async throws {
         let bench = try await dead(["a"], WebhookReceiver())
         let delivery = try #require(try await bench.deliveries().first)
         #expect(
@@ -49,7 +49,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a dead delivery is made again when it is replayed`() async throws {
+    @Test func `a dead delivery is attempted again after a replay`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a", "b"], receiver)
         let reply = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)
@@ -60,7 +60,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what was delivered can be delivered again`() async throws {
+    @Test func `a delivered event can be delivered again`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
@@ -71,7 +71,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `all that is dead is replayed, each customer's in order`() async throws {
+    @Test func `all dead deliveries are replayed, each customer's in order`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a", "b", "a", "a"], receiver)
         let reply = try await bench.send(.post, "/v1/webhook-deliveries/replay", as: .secret)
@@ -85,7 +85,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a replayed delivery takes its place before what waits`() async throws {
+    @Test func `a replayed delivery precedes waiting ones`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a"], receiver)
         receiver.answers { _, _ in 500 }
@@ -97,7 +97,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a replay that is repeated under one key is one`() async throws {
+    @Test func `a replay that is repeated with one key takes effect once`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a"], receiver)
         for _ in 0..<2 {
@@ -110,7 +110,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what is still to be made is not replayed`() async throws {
+    @Test func `a pending delivery is not replayed`() async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
@@ -120,7 +120,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: ["2", "x", "9223372036854775808"]) func `what is no delivery cannot be replayed`(id: String)
+    @Test(arguments: ["2", "x", "9223372036854775808"]) func `an unknown delivery cannot be replayed`(id: String)
         async throws
     {
         let bench = try await dead(["a"], WebhookReceiver())
@@ -129,7 +129,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `another app's deliveries are nobody's business`() async throws {
+    @Test func `another app's deliveries are hidden`() async throws {
         let bench = try await dead(["a"], WebhookReceiver())
         let other = ServerBench.otherApp
         let list = try await bench.send(.get, "/v1/webhook-deliveries", as: .secret, of: other)
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [("?state=lost", "state"), ("?limit=0", "limit"), ("?cursor=x", "cursor")])
-    func `a list is not asked for in another way`(query: String, field: String) async throws {
+    func `an invalid query of a list is refused`(query: String, field: String) async throws {
         let bench = try await dead(["a"], WebhookReceiver())
         let reply = try await bench.send(.get, "/v1/webhook-deliveries\(query)", as: .secret)
         #expect(reply.status == 400 && reply.field == field)

@@ -12,7 +12,7 @@ import Testing
     /// Without TLS the server cannot distinguish a receiver from an impostor that answers 200, so that fault is left
     /// out.
     @Test(arguments: [FaultyTransport.Fault.unreachable, .answerLost, .serverError, .garbage])
-    func `whichever call fails, every event arrives in order, and twice only where its answer was lost`(
+    func `whichever call fails, every event arrives in order, and twice only if its response was lost`(
         fault: FaultyTransport.Fault
     ) async throws {
         let events = 3 * Self.customers.count

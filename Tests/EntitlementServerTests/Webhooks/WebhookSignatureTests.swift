@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `what was signed with the secret is believed, and is what openssl makes`() {
+    @Test func `a signature with the secret is accepted, and equals openssl's`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         // printf '1763650000.{"type":"customer.updated"}' | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
         #expect(header == "t=1763650000,v1=45717a556ecf24b15ce510b158bcc8390291d938e0c77a7573b26cbeced2309d")
@@ -28,7 +28,7 @@ import Testing
         #expect(failure("v1=00, later=7 ,\(header)") == nil)
     }
 
-    @Test func `while secrets are exchanged, either side may be first`() {
+    @Test func `while a secret is replaced, either side may be first`() {
         let both = WebhookSignature.header(for: body, at: now, secrets: [secret, old])
         #expect(failure(both, secrets: [old]) == nil)
         #expect(failure(both, secrets: [secret]) == nil)
@@ -37,7 +37,7 @@ import Testing
         #expect(failure(former, secrets: [secret]) == .notOurs)
     }
 
-    @Test func `another body, another time and a cut signature are not believed`() {
+    @Test func `another body, another time and a cut signature are rejected`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         #expect(failure(header, of: body + [0x20]) == .notOurs)
         #expect(failure(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .notOurs)
@@ -45,7 +45,7 @@ import Testing
         #expect(failure(header, secrets: []) == .notOurs)
     }
 
-    @Test func `five minutes to either side are as long as it is current`() {
+    @Test func `a signature is current for five minutes to either side`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         #expect(failure(header, after: 299) == nil && failure(header, after: -300) == nil)
         #expect(failure(header, after: 300) == .notCurrent)
@@ -62,9 +62,9 @@ import Testing
         #expect(failure(header) == .malformed)
     }
 
-    @Test func `no header is no signature`() { #expect(failure(nil) == .missing) }
+    @Test func `a missing header is rejected`() { #expect(failure(nil) == .missing) }
 
-    @Test func `a short secret is refused, and none describes itself`() {
+    @Test func `a short secret is refused, and descriptions contain no secret`() {
         #expect(throws: EntitlementServerError(.invalidConfiguration, "")) { try WebhookSecret("fifteen bytes!!") }
         #expect("\(secret)" == "secret of a webhook")
         var dumped = ""

@@ -119,7 +119,7 @@ extension ServerBench {
         "body = x'7b7d'", "customer = 'ben'", "type = 'customer.merged'", "created_at = created_at + 1",
         "environment = 'production'",
     ])
-    func `an event that was changed in the database is sent to no one, and the next one is`(change: String)
+    func `an event that was changed in the database is not sent, and the next one is`(change: String)
         async throws
     {
         let receiver = WebhookReceiver()
@@ -150,7 +150,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `while a secret is exchanged both sign`() async throws {
+    @Test func `while a secret is replaced both sign`() async throws {
         let receiver = WebhookReceiver()
         let secrets = try ["the first of two secrets", "the other of two secrets"].map { try WebhookSecret($0) }
         let bench = try await ServerBench.withWebhook(receiver) { $0.webhooks[0].secrets = secrets }
@@ -165,7 +165,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a receiver that fails is asked again after growing pauses, until it does not`() async throws {
+    @Test func `a failing receiver is retried with growing pauses until it succeeds`() async throws {
         let receiver = WebhookReceiver { _, before in before < 3 ? 500 : 204 }
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
@@ -180,7 +180,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test(arguments: [199, 301, 400, 410, 500]) func `whatever is no success is a failure`(status: Int) async throws {
+    @Test(arguments: [199, 301, 400, 410, 500]) func `any status but a success is a failure`(status: Int) async throws {
         let receiver = WebhookReceiver { _, _ in status }
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
@@ -190,7 +190,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `after its last attempt a delivery is dead, and says why`() async throws {
+    @Test func `after its last attempt a delivery is dead, with the reason`() async throws {
         let receiver = WebhookReceiver { _, _ in throw HTTPError(.connectionFailed, "secret host") }
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant()
@@ -206,7 +206,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a customer's events keep their order, and nobody waits for another customer's`() async throws {
+    @Test func `a customer's events keep their order, and do not wait for another customer's`() async throws {
         let receiver = WebhookReceiver { received, before in received.customer == "anna" && before < 3 ? 503 : 200 }
         let bench = try await ServerBench.withWebhook(receiver)
         for round in 0..<3 {
@@ -240,7 +240,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `what was not delivered survives a restart`() async throws {
+    @Test func `pending deliveries survive a restart`() async throws {
         let folder = try ServerBench.Folder()
         let down = WebhookReceiver { _, _ in 500 }
         let first = try await ServerBench.withWebhook(down, folder: folder)
@@ -280,7 +280,7 @@ extension ServerBench {
         await second.close()
     }
 
-    @Test func `a new webhook begins with what happens from then on, a renamed one too`() async throws {
+    @Test func `a new or renamed webhook begins with new events`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver()
         let first = try await ServerBench(folder: folder)
@@ -297,7 +297,7 @@ extension ServerBench {
         await third.close()
     }
 
-    @Test func `another address under the same name goes on where the first one was`() async throws {
+    @Test func `another URL with the same name continues where the first one was`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver()
         let first = try await ServerBench.withWebhook(receiver, folder: folder)
@@ -309,7 +309,7 @@ extension ServerBench {
         await second.close()
     }
 
-    @Test func `only the app's events are told, of all environments`() async throws {
+    @Test func `a webhook gets the app's events of all environments`() async throws {
         let receiver = WebhookReceiver()
         let secret = try WebhookSecret(ServerBench.webhookSecret)
         let bench = try await ServerBench(environments: [.sandbox, .production]) {
@@ -341,7 +341,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `an event nobody was told of yet is not thrown away`() async throws {
+    @Test func `an event that was not delivered yet is not deleted`() async throws {
         let receiver = WebhookReceiver { _, before in before == 0 ? 500 : 200 }
         let bench = try await ServerBench.withWebhook(receiver)
         let retention = try #require(bench.service.jobs.first { $0.name == "event retention" })
@@ -360,7 +360,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `nothing of a customer who was erased is told any more, but that they were`() async throws {
+    @Test func `a webhook gets only the erasure of an erased customer`() async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
         let bench = try await ServerBench.withWebhook(receiver)
         for feature in ["a", "b"] { _ = try await bench.grant(feature) }
@@ -377,7 +377,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `an erased event is told to nobody, and holds nobody up`() async throws {
+    @Test func `an erased event is not sent, and delays no other`() async throws {
         let receiver = WebhookReceiver { received, before in before == 0 ? 500 : 200 }
         let bench = try await ServerBench.withWebhook(receiver)
         for feature in ["a", "b", "c"] { _ = try await bench.grant(feature) }
@@ -389,7 +389,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a service that runs tells at once`() async throws {
+    @Test func `a running service delivers at once`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await ServerBench.withWebhook(receiver)
         let running = Task { try await bench.service.run() }
@@ -402,7 +402,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a receiver that hangs for one customer or one webhook delays nobody else`() async throws {
+    @Test func `a receiver that hangs for one customer or one webhook delays no others`() async throws {
         let mayEnd = BaseTestSupport.Gate()
         let receiver = WebhookReceiver { received, _ in
             if received.customer == "anna" || received.request.url.contains("slow") {
@@ -456,7 +456,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `metrics say how late deliveries are, and how many are dead`() async throws {
+    @Test func `metrics show the lag of deliveries, and the number of dead ones`() async throws {
         let receiver = WebhookReceiver { _, before in before == 0 ? 200 : 500 }
         let bench = try await ServerBench.withWebhook(receiver)
         func metrics() async throws -> String {
@@ -490,7 +490,7 @@ extension ServerBench {
             { $0.webhooks[0].app = "com.example.nobody" },
             { $0.webhooks.append($0.webhooks[0]) }, { $0.webhookTransport = nil },
         ] as [@Sendable (inout EntitlementService.Configuration) -> Void])
-    func `a webhook that cannot work is refused at the start`(
+    func `an invalid webhook is refused at the start`(
         spoil: @Sendable (inout EntitlementService.Configuration) -> Void
     ) async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
