@@ -6,7 +6,6 @@ extension EntitlementService {
     /// Creates the background jobs and registers the metrics of the webhooks.
     static func jobs(_ configuration: Configuration, _ parts: Parts) async throws -> [BackgroundJob] {
         var jobs = [sweepJob(configuration, parts), eventRetentionJob(configuration, parts), erasureJob(parts)]
-        // With SQLite, each write that stores an idempotent answer also deletes old ones.
         if configuration.database.dialect != .sqlite {
             jobs.append(idempotencyJob(configuration, parts))
             let sequencer = FeedSequencer(database: configuration.database, changes: parts.changes)
@@ -79,7 +78,6 @@ extension EntitlementService {
         let ledgerIDs = configuration.apps.flatMap { app in
             configuration.environments.map { LedgerID(app: app.bundleID, environment: $0) }
         }
-        // The progress in each ledger, and the epoch of the rules for which it counts.
         let progress = Locked<[LedgerID: (epoch: Int64?, last: String?)]>([:])
         return [
             BackgroundJob(name: "rules", pause: 1) {

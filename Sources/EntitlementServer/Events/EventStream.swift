@@ -85,7 +85,6 @@ final class EventStream: Sendable {
         guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
-            // A damaged event counts as expired.
             let type = event.isWhole ? event.type : "events.expired"
             let data =
                 event.isWhole

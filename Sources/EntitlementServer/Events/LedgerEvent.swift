@@ -88,7 +88,6 @@ extension Ledger {
     ///
     /// - Returns: The number of deleted events.
     func expireEvents(before instant: Date, keptFor webhooks: [WebhookName], limit: Int) async throws -> Int {
-        // Events are ordered by age: the search stops at the first one that is too young.
         let first =
             "SELECT sequence, app, environment, created_at FROM event WHERE sequence > 0 ORDER BY sequence LIMIT ?1"
         let oldest = try database.read { try $0.first(first, [.integer(1)]) }

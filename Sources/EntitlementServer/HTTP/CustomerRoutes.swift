@@ -108,7 +108,7 @@ extension StoredAnswer {
             headers.add("Content-Type", "application/json")
             return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
         }
-        // The length of the 200 (RFC 9110 section 8.6) keeps the connection open.
+        // The length of the 200 keeps the connection open.
         headers.add("Content-Length", String(bytes.count))
         return HTTPResponse(status: 304, headers: headers)
     }

@@ -77,7 +77,6 @@ extension LedgerTransaction {
                 .integer(document.signedAt.milliseconds), .integer(now.milliseconds), SQLValue(sealed?.key),
                 .blob(sealed?.bytes ?? [])))
         guard let sequence: Int64 = try row.map({ try $0["sequence"] }) else {
-            // Another transaction stored it first.
             if let sealed { try connection.execute("DELETE FROM data_key WHERE id = ?1", [.integer(sealed.key)]) }
             return
         }

@@ -38,7 +38,6 @@ final class ActiveRules: Sendable {
             guard let row else { continue }
             let new = try Self.entry(row, insteadOf: entry.rules)
             entries.withLock { entries in
-                // A concurrent call may have loaded later ones.
                 guard let known = entries[app]?.epoch, let found = new.epoch, found > known else { return }
                 entries[app] = new
             }

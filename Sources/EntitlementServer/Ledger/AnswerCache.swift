@@ -35,7 +35,6 @@ final class AnswerCache: Sendable {
 
     func answer(for key: CustomerKey) -> StoredAnswer? {
         let (shard, hash) = shard(of: key)
-        // Copies the answer outside of the lock.
         return shard.withLock { $0.answer(for: key, hash) }?.answer
     }
 
@@ -101,7 +100,6 @@ extension AnswerCache.Shard {
         }
         let size = AnswerCache.overhead + answer.bytes.count
         guard departures == ticket.departures, size <= limit else { return false }
-        // Evicts first, so that the new answer is not evicted itself.
         makeRoom(for: size)
         table.insert(PackedAnswer(answer, of: key), hash)
         self.size += size

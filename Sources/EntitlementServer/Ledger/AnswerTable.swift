@@ -57,7 +57,6 @@ struct AnswerTable {
         while true {
             next = (next + 1) & mask
             guard let slot = slots[next] else { break }
-            // Moves an entry closer to its home slot, but not before it.
             if (next - Int(slot.hash)) & mask >= (next - free) & mask {
                 slots[free] = slot
                 free = next

@@ -49,7 +49,6 @@ extension IdempotentRequest {
     /// Returns the stored answer, and checks the limit of stored answers in the same query. Throws
     /// `Refusal.tooManyAnswers` if there is no answer and the limit is reached.
     func keptCheckingLimit(_ connection: any SQLConnection) throws -> KeptAnswer? {
-        // A secret key is the app's own, and only customers have limits.
         guard sender == .public, let customer else { return try kept(connection) }
         let size = SQLQuery(
             """
@@ -155,7 +154,6 @@ extension IdempotentRequest {
             "\(answer.status)",
             answer.contentType,
         ]
-        // U+0000 separates names, because no name contains it.
         return SHA256.hash(digest + Array(names.joined(separator: "\0").utf8) + [0] + answer.body)
     }
 

@@ -12,7 +12,6 @@ extension Ledger {
 
     /// Returns a customer's credit.
     func balance(of key: CustomerKey, type: String, in credit: CreditTable.Credit) async throws -> CreditBalance {
-        // Attributes purchases that wait for this customer first.
         _ = try await answer(key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)
@@ -158,7 +157,6 @@ extension LedgerTransaction {
                     .text(customer.rawValue), .text(type), .text(item.id), .text(item.type), .integer(Int64(price)),
                     .integer(now.milliseconds)))
             guard let row else {
-                // It may have been redeemed as another type, which the answer then has.
                 let type = try self.type(of: item.id, redeemedBy: customer, type)
                 redeemed.append(.init(id: item.id, type: type ?? item.type, cost: 0))
                 continue

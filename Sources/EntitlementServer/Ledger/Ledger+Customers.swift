@@ -82,7 +82,6 @@ extension Ledger {
         }
         guard erased != nil || forgotten > 0 else { return nil }
         needsPurge.withLock { $0 = true }
-        // The erasure is committed. The background job repeats a failed purge and reports it.
         try? await purge()
         return erased
     }
@@ -147,7 +146,6 @@ extension LedgerTransaction {
         let held = try connection.query(
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(alias.rawValue)))
-        // Aliases of the alias follow it.
         try connection.perform(
             "UPDATE alias SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
         try connection.perform(
@@ -160,7 +158,6 @@ extension LedgerTransaction {
         try move(from: alias, to: customer)
         try connection.perform(
             "DELETE FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3", values(.text(alias.rawValue)))
-        // Purchases that wait for the token of the alias now belong to the customer, also if the alias was never seen.
         let waiting = try connection.query(
             """
             SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
@@ -210,9 +207,7 @@ extension LedgerTransaction {
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
-        // Shared purchases remain with the other customers: only the name is removed.
         let alone = try purchases.filter { try withoutErased(holders(of: $0)) == [customer] }
-        // All customers have a token row, including erased ones.
         try lock(tokens: [pseudonym.appAccountToken])
         var tokens = Set(names.map(\.appAccountToken))
         for original in alone {
@@ -240,7 +235,6 @@ extension LedgerTransaction {
             try connection.perform(
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
         }
-        // Reasons and the names of items can contain personal data.
         try connection.perform(
             """
             UPDATE customer_grant SET customer = ?4, reason = 'erased'
@@ -295,7 +289,6 @@ extension LedgerTransaction {
         of names: [CustomerID], by pseudonym: CustomerID, in purchases: Set<TransactionID>
     ) throws {
         for token in Set(names.map(\.appAccountToken)) {
-            // A token that another customer has too stays with that customer.
             guard try tokenOwner(of: token) == nil else { continue }
             let tokens: [SQLValue] = [.text(token.wireText), .text(pseudonym.appAccountToken.wireText)]
             for original in purchases {
@@ -377,7 +370,6 @@ extension LedgerTransaction {
                 "SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id > ?3 ORDER BY id LIMIT ?4",
                 values() + page)
         }
-        // Strings compare by bytes: this is greater than all strings that begin with the query.
         let end = query + "\u{10FFFF}"
         let found =
             try ids(

@@ -6,7 +6,6 @@ import StoreModel
 extension Ledger {
     /// Returns all data about a customer as JSON; `nil` for an unknown one.
     func export(_ key: CustomerKey) async throws -> JSONValue? {
-        // Includes purchases that wait for this customer.
         _ = try await answer(key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)

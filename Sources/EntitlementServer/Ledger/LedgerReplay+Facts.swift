@@ -60,7 +60,6 @@ extension LedgerTransaction {
         try compare("environment", fact.environment.rawValue)
         try compare("transaction_id", fact.row.transactionID)
         try compare("original_transaction_id", fact.row.original.rawValue)
-        // Early versions did not store the order.
         let order: String? = try row["order_id"]
         if order != nil { try compare("order_id", fact.orderID) }
         if try !hasToken(row, fact.row.token) { columns.append("app_account_token") }

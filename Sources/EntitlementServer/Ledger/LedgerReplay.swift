@@ -223,7 +223,6 @@ package struct LedgerReplay: Sendable {
     private func check(redemption row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         let (sequence, cost, debt): (Int64, Int64, Int64) = (try row["sequence"], try row["cost"], try row["debt"])
-        // Spending from a purchase that the ledger does not have is not covered.
         let paid = try connection.first(
             """
             SELECT CAST(COALESCE(SUM(spending.amount), 0) AS BIGINT) AS paid FROM spending JOIN purchase

@@ -131,7 +131,6 @@ extension LedgerTransaction {
     /// if there is none, as for an answer of former rules.
     private func lastEnd(after first: Date?, _ customer: CustomerID, _ state: CustomerState) -> Date? {
         guard var instant = first, instant > Date(milliseconds: 0), instant <= now else { return nil }
-        // Limits the steps, in case the facts have endless ends.
         for _ in 0..<1000 {
             let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
             guard let next = answer.validUntil, next > instant, next <= now else { return instant }

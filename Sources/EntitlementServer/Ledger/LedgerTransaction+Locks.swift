@@ -90,7 +90,6 @@ extension LedgerTransaction {
         try lock(tokens: Set(tokens + names.map(\.appAccountToken)))
         try lock(purchases: more.union(try holdings(of: customers, tokens)))
         try lock(customers: customers)
-        // They may have got more before the lock.
         try lock(purchases: holdings(of: customers, tokens))
     }
 
@@ -120,7 +119,6 @@ extension LedgerTransaction {
         try lock(customers: [name])
         while let customer = try customer(named: name) {
             guard !locked.customers.contains(customer) else { return customer }
-            // The customer may have been merged before the lock.
             try lock(customers: [customer])
         }
         return name

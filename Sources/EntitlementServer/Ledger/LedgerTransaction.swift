@@ -103,7 +103,6 @@ struct LedgerTransaction {
             }
         }
         let header = try number(ofHeaderOf: fact)
-        // A customer that presents a purchase with its own token claims it for good.
         let kept = try keptToken(of: row, in: purchase, presentedBy: claimant)
         let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : kept
         let sealed = try seal(
@@ -115,7 +114,6 @@ struct LedgerTransaction {
             SQLValue(kept?.wireText), .integer(row.signedAt.milliseconds),
             .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
             SQLValue(sealed == nil ? nil : header))
-        // A new purchase has no other facts, so counting is skipped.
         if purchase == nil {
             try connection.perform(Self.insertion, columns)
         } else {
@@ -228,11 +226,9 @@ struct LedgerTransaction {
             claimant.customer, as: claimant.asked, token: token,
             claims: try withoutTransfersToErased(claimant.others).map(\.claim),
             tokenOwner: try tokenOwner.flatMap { tokenOwner in
-                // The presenter is not erased, so this needs no query.
                 try tokenOwner.customer != claimant.customer && isErased(tokenOwner.customer) ? nil : tokenOwner
             })
         if let isExcluded { return isExcluded }
-        // These modes accept all claims without a query.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
         let accepted = try Attribution.accepts(
             claimant.customer, holders: try withoutErased(holders(of: fact.originalID)), mode: rules.transferMode,
@@ -245,7 +241,6 @@ struct LedgerTransaction {
         let asked = claimant.asked
         guard claimant.others.last?.presenter != asked else { return nil }
         let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
-        // A claim that is not shared replaces those before it.
         let joined = claimant.others[(claimant.others.lastIndex { $0.claim.kind != .shared } ?? 0)...]
         let isKnown = joined.contains { $0.presenter == asked && $0.claim.kind == .shared }
         guard kind == .presented || !isKnown else { return nil }
@@ -288,7 +283,6 @@ struct LedgerTransaction {
     private func withoutFirstSharers(
         _ claims: [StatedClaim], for asked: CustomerID, on original: TransactionID
     ) throws -> [StatedClaim] {
-        // Each presenter has one claim: an earlier one of the same presenter is removed too.
         let shared = claims.filter { $0.claim.kind == .shared }.map(\.presenter)
         let leaving = Set(shared.dropLast(Self.maximumSharers - 1) + shared.filter { $0 == asked })
         for presenter in leaving {
@@ -342,7 +336,6 @@ struct LedgerTransaction {
             values(
                 .text(original.rawValue), .text(customer.rawValue), .text(kind.rawValue), .integer(now.milliseconds)))
         guard isErased else { return }
-        // A purchase that is claimed after its customer's erasure stores its next facts again.
         try connection.perform(
             """
             UPDATE purchase SET is_erased = 2

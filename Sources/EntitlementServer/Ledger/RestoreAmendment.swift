@@ -304,13 +304,11 @@ package struct RestoreAmendment: Sendable {
                 try Self.erase(customer, as: name, connection)
                 changes.erasedCustomers += 1
             }
-            // A purchase can wait for a customer that the backup does not have.
             for (token, name) in try index.tokens(in: ledgerID, connection) {
                 var transaction = LedgerTransaction(
                     connection, ledgerID: ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
                 guard try transaction.tokenOwner(of: token) == nil else { continue }
                 let customer = try transaction.register(CustomerID(unchecked: token.wireText))
-                // Other holders by a claim lose the purchase. The server recomputes their answers.
                 for other in transaction.affected where other != customer {
                     try connection.execute(
                         "UPDATE customer SET valid_until = 0 WHERE app = ?1 AND environment = ?2 AND id = ?3",
@@ -332,7 +330,6 @@ package struct RestoreAmendment: Sendable {
         var transaction = LedgerTransaction(
             connection, ledgerID: name.ledgerID, rules: ActiveRules.Entry(), now: name.erasedAt)
         _ = try transaction.erase(customer, leaving: pseudonym)
-        // The answer contains the customer. The server recomputes it on demand.
         try connection.execute(
             """
             UPDATE customer SET answer = ?4, etag = '', content_digest = ?4, valid_from = 0, valid_until = 0

@@ -2,8 +2,6 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-// The formats of Palta.
-
 extension WireSchema {
     private static let user = named("UserId") {
         let kinds: [(String, WireSchema)] = [("merchant-str", .identifier), ("merchant-uuid", .uuid)]

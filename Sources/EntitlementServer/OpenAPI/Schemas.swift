@@ -2,8 +2,6 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-// Schemas of the wire types in `StoreModel/API`.
-
 extension WireSchema {
     /// An id of a customer, product or transaction. JSON Schema counts characters; the server counts bytes.
     static let identifier = text(

@@ -122,7 +122,6 @@ extension OpenAPIDocument.Operation {
     private static func refusals(of endpoint: Endpoint<ServerHandler>) -> [Int: [String]] {
         var codes = endpoint.refusals
         func add(_ status: Int, _ more: String...) { codes[status, default: []] += more }
-        // Any request can have an invalid nonce.
         add(400, "invalid_field")
         add(501, "no_signing_key")
         add(503, "unavailable")

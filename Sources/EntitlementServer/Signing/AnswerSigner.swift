@@ -65,7 +65,6 @@ struct AnswerSigner: Sendable {
         let date = RFC3339.string(from: clock.now())
         let message = SignedAnswer.message(
             nonce: nonce, target: target, date: date, etag: response.headers["ETag"], body: body)
-        // Without its signature the answer is not sent.
         guard let bytes = try? key.key.signature(of: message) else {
             return Refusal.signingFailed.response(to: response)
         }
