@@ -191,7 +191,6 @@ struct Authenticator: Sendable {
         let token = header.withUTF8 { bytes -> String? in
             let scheme = StaticString("bearer ")
             let token = UnsafeBufferPointer(rebasing: bytes.dropFirst(scheme.utf8CodeUnitCount))
-            // In a space, the bit that distinguishes upper from lower case is set already.
             guard !token.isEmpty, !token.contains(UInt8(ascii: " ")),
                 (0..<scheme.utf8CodeUnitCount).allSatisfy({ bytes[$0] | 0x20 == scheme.utf8Start[$0] })
             else { return nil }

@@ -67,7 +67,6 @@ extension RequestContext {
         let limit = query["limit"].map { Int64(digits: $0) ?? 0 } ?? 50
         guard (1...100).contains(limit) else { throw Refusal.invalid("limit", "should be a number from 1 to 100") }
         let cursor = query["cursor"]
-        // Cursors are ids of rows: numbers, customers, codes.
         if let cursor, CustomerID(rawValue: cursor) == nil { throw Refusal.unknownCursor }
         return (Int(limit), cursor, query)
     }
@@ -130,7 +129,6 @@ extension Ledger {
     /// Returns a page of the facts behind a customer's answer: `{"facts": […], "nextCursor"?}`. Erased facts have no
     /// payload.
     func facts(of key: CustomerKey, before cursor: Int64, limit: Int) async throws -> JSONValue {
-        // Attributes purchases that wait for this customer first.
         _ = try await answer(key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)

@@ -64,7 +64,6 @@ struct DeliveriesRoutes: Sendable {
                     guard try DeliveryList.state(of: row) != .pending else { throw Refusal.deliveryPending }
                     try list.replay(row, at: now)
                     guard let replayed = try list.delivery(id) else { throw Refusal.noSuchDelivery }
-                    // The stored answer contains the customer.
                     outcome.subject = CustomerID(unchecked: try replayed["customer"])
                     return KeptAnswer(json: try DeliveryList.json(replayed))
                 }

@@ -56,7 +56,6 @@ struct GrantRoutes: Sendable {
 
     private func grant(_ asked: GrantRequest) throws -> Grant {
         let now = ledger.clock.now().wholeMillisecond
-        // A feature has the format of an identifier.
         guard ProductID(rawValue: asked.feature) != nil else {
             throw Refusal.invalid("feature", "should have \(ProductID.rule)")
         }

@@ -102,7 +102,6 @@ final class IdempotentRequests: Sendable {
 
     private static func digest(of request: HTTPRequest, _ body: [UInt8]) -> [UInt8] {
         var digest = SHA256()
-        // Excludes the query: a nonce may differ.
         digest.update("\(request.method)\n\(request.path)\n".utf8)
         digest.update(body)
         return digest.finalize()

@@ -220,7 +220,6 @@ struct Ledger: Sendable {
                 if let document, document.environment == ledgerID.environment, !recorded.acknowledged.isEmpty {
                     try transaction.keep(document, about: Set(facts.map(\.original)))
                 }
-                // A request without a valid fact registers no customer.
                 var isUnknown = false
                 if recorded.acknowledged.isEmpty, let known { isUnknown = transaction.unregister(known.customer) }
                 let asked = ledgerID.environment == environment ? known?.customer : nil

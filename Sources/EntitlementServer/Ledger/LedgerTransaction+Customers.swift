@@ -28,7 +28,6 @@ extension LedgerTransaction {
         if let customer = nameState.customer {
             return connection.isConcurrent ? try lockedCustomer(named: asked) : customer
         }
-        // Now this customer has the token.
         bearers = nameState.isTokenUsed ? [:] : [token: Attribution.TokenOwner(asked)]
         if isPresenting {
             newcomers[asked] = token

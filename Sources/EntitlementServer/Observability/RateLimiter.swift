@@ -43,7 +43,6 @@ public struct RateLimit: Hashable, Sendable {
     fileprivate func take(from fullAgain: inout Double, at now: Double) -> Double? {
         let whole = Double(burst) / perSecond
         let next = max(fullAgain, now) + 1 / perSecond
-        // Tolerates rounding errors.
         guard next <= now + whole + 1e-6 else { return next - now - whole }
         fullAgain = next
         return nil

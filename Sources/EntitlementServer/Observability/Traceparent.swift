@@ -15,7 +15,6 @@ struct Traceparent: Sendable, Equatable {
     init?(_ text: String?) {
         guard let text, text.utf8.count <= 256 else { return nil }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        // Later versions may append parts; the first four stay.
         guard parts.count == 4 || parts.count > 4 && parts[0] != "00",
             zip(parts, [2, 32, 16, 2]).allSatisfy({ Self.isHex($0, length: $1) }), parts[0] != "ff",
             parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })

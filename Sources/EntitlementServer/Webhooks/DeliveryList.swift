@@ -28,7 +28,6 @@ struct DeliveryList {
 
     /// Returns deliveries before `id`, newest first.
     func page(_ states: [State], before id: Int64, limit: Int) throws -> [SQLRow] {
-        // One query per state, because the index begins with it.
         let rows = try states.flatMap(\.stored).flatMap { state in
             try connection.query(
                 """

@@ -162,7 +162,6 @@ struct DeliveryQueue: Sendable {
             try advance(line(.text(try row["environment"])) + [.text(try row["customer"])], at: now, connection)
             return nil
         }
-        // An edited column can hold any number.
         let before: Int = try row["attempts"]
         let attempt = min(max(before, 0), .max - 1) + 1
         try connection.perform(
@@ -220,7 +219,6 @@ struct DeliveryQueue: Sendable {
 
     /// Returns the time since when the oldest open delivery waits.
     func oldest() throws -> Date? {
-        // In each line, waiting deliveries are younger than the due one.
         let row = try database.read { connection in
             try connection.first(
                 """

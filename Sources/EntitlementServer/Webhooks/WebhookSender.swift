@@ -67,7 +67,6 @@ struct WebhookSender: Sendable {
                 case .attempt(let result):
                     running -= 1
                     hanging = min(hanging, running)
-                    // Claims several at once, in one transaction.
                     room = running - hanging <= width / 2 ? width - (running - hanging) : 0
                     if case .failure(let error) = result { failure = failure ?? error }
                 case .recheck, nil:
@@ -77,7 +76,6 @@ struct WebhookSender: Sendable {
                 }
                 room = min(room, Self.mostHanging - running)
                 try Task.checkCancellation()
-                // After a failure of the ledger no more attempts begin.
                 guard failure == nil, room > 0 else { continue }
                 isMoreNew = try await queue.takeIn(at: clock.now())
                 claimed = try await queue.claim(upTo: room, at: clock.now())
@@ -125,7 +123,6 @@ struct WebhookSender: Sendable {
             headers: ["Content-Type": "application/json", WebhookSignature.field: signature], body: .bytes(body),
             timeout: Self.timeout)
         let response = try await transport.send(request)
-        // Read, so that the connection can be reused, unless the response is too long.
         _ = try? await response.body.collect(upTo: Self.maximumAnswer)
         return response.status
     }
