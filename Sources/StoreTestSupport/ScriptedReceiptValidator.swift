@@ -51,7 +51,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
 
     /// Calls `reportTime(of:)`.
     @available(*, deprecated, renamed: "reportTime(of:)")
-    public func `tellTime`(by clock: any WallClock) { reportTime(of: clock) }
+    public func tellTime(by clock: any WallClock) { reportTime(of: clock) }
 
     /// Sets the validation of transactions from now on.
     public func judge(_ judge: @escaping Judge) { state.withLock { $0.judge = judge } }

@@ -52,7 +52,7 @@ struct OfflineStoreTests {
 
     @Test func `a clock that is ahead ends nothing while the server says what time it is, nor afterwards`() async throws
     {
-        test.server.tellTime(by: test.clock)
+        test.server.reportTime(of: test.clock)
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
@@ -71,7 +71,7 @@ struct OfflineStoreTests {
     }
 
     @Test func `a clock that is set ahead while the store runs is found out by the answer it asks for`() async throws {
-        test.server.tellTime(by: ManualClock(Fixture.start))
+        test.server.reportTime(of: ManualClock(Fixture.start))
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.purchaseProduct("film.noir")
@@ -85,7 +85,7 @@ struct OfflineStoreTests {
 
     @Test func `a clock that leaps before its server has heard of it is right a moment later`() async throws {
         let (serverClock, moment, naps) = (ManualClock(Fixture.start), Gate(), CallLog<Duration>())
-        test.server.tellTime(by: serverClock)
+        test.server.reportTime(of: serverClock)
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         var configuration = test.configuration()
         configuration.sleep = { nap in
