@@ -50,7 +50,8 @@ extension StoreEndpoints {
                 FamilyName(unchecked: body.name), organizer: AccountName(unchecked: body.organizer))
         },
         on(
-            .post, "/control/v1/families/{family}/members", "joinFamily", "Add an account to a family, which shares from now on",
+            .post, "/control/v1/families/{family}/members", "joinFamily",
+            "Add an account to a family, which shares from now on",
             taking: StoreControlWire.AccountReference.self,
             refusals: [.unknownAccount, .inAnotherFamily, .familyFull]
         ) { call, body in try await call.store.join(try call.family, AccountName(unchecked: body.account)) },

@@ -8,7 +8,8 @@ extension StoreEndpoints {
 
     static let notifications: [Endpoint<StoreHandler>] = [
         on(
-            .get, path, "notifications", "List the notifications for the app's server, oldest first, with their attempts",
+            .get, path, "notifications",
+            "List the notifications for the app's server, oldest first, with their attempts",
             parameters: [
                 .init("account", in: .query, .name, "only what is about this account"),
                 .init("type", in: .query, .text, "only this of Apple's types: DID_RENEW, …"),
@@ -29,7 +30,8 @@ extension StoreEndpoints {
             return StoreControlWire.Deliveries(waiting: left.waiting, next: left.next)
         },
         on(
-            .post, path + "/{notification}/resend", "resendNotification", "Send a notification again, whatever its results",
+            .post, path + "/{notification}/resend", "resendNotification",
+            "Send a notification again, whatever its results",
             refusals: [.notNow]
         ) { call in try await call.store.resendNotification(call.path["notification"]) },
     ]

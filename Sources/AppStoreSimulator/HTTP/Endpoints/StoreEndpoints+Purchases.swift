@@ -128,7 +128,8 @@ extension StoreEndpoints {
                 information: said.information)
         },
         on(
-            .post, transaction1 + "/ask-to-buy", "answerAskToBuy", "Approve or decline a purchase that waits for approval",
+            .post, transaction1 + "/ask-to-buy", "answerAskToBuy",
+            "Approve or decline a purchase that waits for approval",
             taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], maySell: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },
         on(
