@@ -127,8 +127,9 @@ extension EntitlementService {
         /// Returns unpredictable bytes, for API keys and secrets.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes
 
-        /// Returns a function that creates unique request ids. A listener can use it for requests that the service
-        /// never sees.
+        /// Returns a function that creates unique request ids.
+        ///
+        /// - Returns: A function for other parts of the program, such as a listener that refuses requests itself.
         public static func uniqueRequestIDs() -> @Sendable () -> String { RequestNumbers().next }
 
         /// Creates a configuration whose other values are the defaults.

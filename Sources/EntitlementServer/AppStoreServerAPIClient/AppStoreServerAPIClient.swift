@@ -19,8 +19,7 @@ import StoreModel
 /// All methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
 /// pass are retried with ``Configuration/backoff``. Test notifications and extensions without `requestIdentifier` must
 /// not be repeated: they are retried only if the App Store certainly did not act. If the App Store's `Retry-After` is
-/// longer than the backoff allows, the error has its time. (`Retry-After`) and that is longer than `backoff` allows,
-/// the error says until when.
+/// longer than the backoff allows, the error has its time.
 public struct AppStoreServerAPIClient: Sendable {
     /// The URL of the API in production.
     public static let productionURL = "https://api.storekit.apple.com"
@@ -251,7 +250,8 @@ public struct AppStoreServerAPIClient: Sendable {
                 method: .put, path: ["v2", "transactions", "consumption", transaction.rawValue], body: request.json))
     }
 
-    /// Sends consumption information about a consumable (Send Consumption Information V1). Apple no longer recommends it.
+    /// Sends consumption information about a consumable (Send Consumption Information V1). Apple no longer recommends
+    /// it.
     ///
     /// - Parameters:
     ///   - request: The consumption information.

@@ -2,7 +2,7 @@ import HTTPCore
 
 /// The function of an endpoint, with the access that it requires.
 enum ServerHandler: Sendable {
-    /// An endpoint without a key. Its response can still be signed.
+    /// An endpoint without a key. Its body may need a signature.
     case open(@Sendable (Call) throws -> HTTPReply)
     case authorized(Access, by: Credential = .bearer, @Sendable (RequestContext) throws -> HTTPReply)
 

@@ -11,7 +11,7 @@ import SQLStorage
 ///
 /// Each run compares both ledgers row by row and writes the differences. So an interrupted copy continues, and a second
 /// run costs only as much as what changed. The target is marked as unfinished, and no server accepts it, until `finish`
-/// has marked the source as moved. has marked the source as moved.
+/// has marked the source as moved.
 package struct LedgerCopy: Sendable {
     /// The numbers of rows, which are equal in both.
     package struct Counts: Sendable {

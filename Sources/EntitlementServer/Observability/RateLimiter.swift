@@ -120,9 +120,8 @@ final class RateLimiter: Sendable {
 /// The buckets of customers and receipts, in a table of fixed size, because a client with the public key can name any
 /// number of customers.
 ///
-/// A subject has four slots. If all are used, the bucket that is full first is replaced, because it holds the least
-/// information. So no bucket admits less because of others, and one that is nearly empty stays. bucket is never fuller
-/// than it should be because of others, and one that is nearly empty stays.
+/// A subject has four slots. If all are used, it replaces the bucket that is full first, which holds the least
+/// information. A replaced bucket can admit more than its limit, but a nearly empty one stays.
 private final class SubjectBuckets: Sendable {
     private struct Slot {
         /// The hash of the subject; 0 in an unused slot.

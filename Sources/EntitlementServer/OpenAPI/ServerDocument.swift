@@ -9,8 +9,8 @@ extension OpenAPIDocument {
         self.init(
             title: "Souk entitlement server", version: "1",
             description: """
-                Facts in, answers out. JSON in UTF-8, dates of RFC 3339, money as decimal texts. Members that are not \
-                known are passed over; what is absent is left out, never null, except where null is allowed here.
+                JSON in UTF-8, with RFC 3339 dates and money as decimal strings. Unknown members are ignored. Absent \
+                values are left out and never null, except where this document allows null.
                 """,
             tags: [.customers, .facts, .gifts, .changes, .provisioning, .server],
             security: Self.schemes,

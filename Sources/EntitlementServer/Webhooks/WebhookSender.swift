@@ -43,7 +43,8 @@ struct WebhookSender: Sendable {
         let hasBegun = !claimed.isEmpty
         try await withThrowingTaskGroup(of: Ended.self) { group in
             var (running, failure, isLooking) = (0, nil as (any Error)?, false)
-            // Attempts that run for up to a second or longer make room for others.
+            // Attempts that ran at the last mark, at most a second ago. They do not count, so hanging ones delay no
+            // others.
             var (hanging, mark) = (0, changes.now)
             while true {
                 for delivery in claimed {

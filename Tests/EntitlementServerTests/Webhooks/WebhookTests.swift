@@ -424,7 +424,7 @@ extension ServerBench {
         try await until("both hang") { receiver.all.count >= 2 }
         // More than run at once, written while anna's hangs.
         for number in 0..<40 { _ = try await bench.grant(to: "c\(number)") }
-        try await until("all others are told") { heard().count == 40 }
+        try await until("all others are delivered") { heard().count == 40 }
         let stream = try await EventListener(bench, after: "0")
         #expect(try await stream.events(41).count == 41)
         mayEnd.open()
