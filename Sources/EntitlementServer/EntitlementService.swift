@@ -238,12 +238,12 @@ public final class EntitlementService: HTTPHandler {
             let endpointMetrics = metrics.endpoint(endpoint.id)
             return { authenticator.respond(to: endpoint, $0, $1, counting: endpointMetrics) }
         }
-        let (refuse, nowhere) = (router.refuse, metrics.endpoint(ServerMetrics.nowhere))
+        let (refuse, unknownPath) = (router.refuse, metrics.endpoint(ServerMetrics.unknownPath))
         router.refuse = { refusal, request in
             let (id, begun) = (configuration.makeRequestID(), observer.now())
             var response = refuse(refusal, request)
             response.headers.add(Authenticator.requestID, id)
-            observer.observe(response, to: request, as: id, of: nil, since: begun, counting: nowhere)
+            observer.observe(response, to: request, as: id, of: nil, since: begun, counting: unknownPath)
             return response
         }
         return router

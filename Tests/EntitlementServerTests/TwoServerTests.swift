@@ -282,12 +282,12 @@ struct TwoServerTests {
         let now = pair.first.clock.now()
         _ = try await pair.first.grant("one")
         try await pair.first.numberEvents()
-        _ = try await first.takeIn(at: now)
+        _ = try await first.enqueueEvents(at: now)
         let claimed = try #require(try await first.claim(upTo: 1, at: now).first)
         _ = try await pair.first.grant("two")
         try await pair.first.numberEvents()
         _ = try await meet(pair, before: "INSERT INTO webhook_delivery") { _ in
-            try await first.takeIn(at: now)
+            try await first.enqueueEvents(at: now)
         } _: { _ in
             try await second.finish(claimed, .delivered(status: 200), at: now)
         }
@@ -302,9 +302,9 @@ struct TwoServerTests {
         _ = try await pair.first.grant("one")
         try await pair.first.numberEvents()
         _ = try await meet(pair, before: "INSERT INTO webhook_delivery") { _ in
-            try await first.takeIn(at: now)
+            try await first.enqueueEvents(at: now)
         } _: { _ in
-            try await second.takeIn(at: now)
+            try await second.enqueueEvents(at: now)
         }
         let count = try pair.first.count("webhook_delivery")
         return count == 1 ? [] : ["\(count) deliveries"]

@@ -93,7 +93,7 @@ extension Ledger {
         let oldest = try database.read { try $0.first(first, [.integer(1)]) }
         guard let oldest, try oldest["created_at"] < instant.milliseconds else { return 0 }
         return try await database.write { connection in
-            var thrown = 0
+            var deleted = 0
             for row in try connection.query(first, [.integer(Int64(limit))]) {
                 guard try row["created_at"] < instant.milliseconds else { break }
                 let sequence: Int64 = try row["sequence"]
@@ -110,9 +110,9 @@ extension Ledger {
                     ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence
                     WHERE excluded.sequence > event_horizon.sequence
                     """, ledgerID + [.integer(sequence)])
-                thrown += 1
+                deleted += 1
             }
-            return thrown
+            return deleted
         }
     }
 }

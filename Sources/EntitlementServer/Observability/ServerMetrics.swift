@@ -4,7 +4,7 @@ import Primitives
 /// The counters and gauges of a server.
 final class ServerMetrics: Sendable {
     /// The endpoint of requests to unknown paths.
-    static let nowhere = "none"
+    static let unknownPath = "none"
 
     /// A value that is read on demand, with a label if it has several.
     struct Gauge: Sendable {

@@ -27,7 +27,7 @@ extension WireSchema {
     }
 
     static let getSubscriptions = named("GetSubscriptionsRequest") {
-        .object([.required("customerId", user), .perhaps("onlyIds", .array(.uuid))])
+        .object([.required("customerId", user), .nullable("onlyIds", .array(.uuid))])
     }
     static let subscriptions = named("SubscriptionsResponse") {
         .object([

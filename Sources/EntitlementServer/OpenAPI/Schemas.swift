@@ -78,7 +78,7 @@ extension WireSchema {
 
     static let aliasRequest = named("AliasRequest") { .object([.required("alias", .identifier)]) }
     static let tokenRequest = named("CustomerTokenRequest") {
-        .object([.perhaps("lasts", .period.described("an hour if absent, 90 days at most"))])
+        .object([.nullable("lasts", .period.described("an hour if absent, 90 days at most"))])
     }
     static let token = named("CustomerToken") { .object([.required("token", .text), .required("expiresAt", .date)]) }
     static let transferRequest = named("TransferRequest") {
@@ -93,10 +93,10 @@ extension WireSchema {
     static let postTransactions = named("PostTransactionsRequest") {
         .object(
             [
-                .perhaps("signedTransaction", .signed),
-                .perhaps("signedTransactions", .array(.signed, count: 1...TransactionsRoute.limit)),
-                .perhaps("receipt", .receipt),
-                .perhaps("signedRenewalInfos", .array(.signed, count: 0...TransactionsRoute.limit)),
+                .nullable("signedTransaction", .signed),
+                .nullable("signedTransactions", .array(.signed, count: 1...TransactionsRoute.limit)),
+                .nullable("receipt", .receipt),
+                .nullable("signedRenewalInfos", .array(.signed, count: 0...TransactionsRoute.limit)),
             ], exactlyOne: ["signedTransaction", "signedTransactions", "receipt"])
     }
 
@@ -140,8 +140,8 @@ extension WireSchema {
 
     static let validateReceipt = named("ValidateReceiptRequest") {
         .object([
-            .required("receipt", .receipt), .perhaps("bundleID", .text.described("the app of the key")),
-            .perhaps("deviceID", .text.described("a UUID with hyphens, a MAC address with colons, or base64")),
+            .required("receipt", .receipt), .nullable("bundleID", .text.described("the app of the key")),
+            .nullable("deviceID", .text.described("a UUID with hyphens, a MAC address with colons, or base64")),
         ])
     }
 
@@ -160,11 +160,11 @@ extension WireSchema {
     static let webPurchase = named("WebPurchase") {
         .object([
             .required("customer", .identifier), .required("transactionID", .identifier),
-            .perhaps("originalTransactionID", .identifier), .required("productID", .identifier),
-            .required("kind", .text), .required("purchasedAt", .date), .perhaps("expiresAt", .date),
-            .perhaps("revokedAt", .date), .perhaps("quantity", .integer(TransactionFact.quantities)),
-            .perhaps("price", .price),
-            .perhaps("isTrial", .flag), .perhaps("autoRenews", .flag),
+            .nullable("originalTransactionID", .identifier), .required("productID", .identifier),
+            .required("kind", .text), .required("purchasedAt", .date), .nullable("expiresAt", .date),
+            .nullable("revokedAt", .date), .nullable("quantity", .integer(TransactionFact.quantities)),
+            .nullable("price", .price),
+            .nullable("isTrial", .flag), .nullable("autoRenews", .flag),
             .required("occurredAt", .date.described("the time of this state; the newest counts")),
         ])
     }
@@ -176,7 +176,7 @@ extension WireSchema {
 
     static let grantRequest = named("GrantRequest") {
         .object([
-            .required("feature", .identifier), .perhaps("until", .date.described("in the future")),
+            .required("feature", .identifier), .nullable("until", .date.described("in the future")),
             .required(
                 "reason",
                 text("1 to 250 characters", pattern: #"^[^\u0000]+$"#, length: 1...250) { !$0.isEmpty }),
@@ -212,11 +212,11 @@ extension WireSchema {
         "4 to 64 letters, digits and hyphens", pattern: "^[A-Za-z0-9-]{4,64}$", length: 4...64
     ) { _ in true }
     private static let promotionMembers: [Member] = [
-        .perhaps("code", code),
-        .required("feature", .identifier), .perhaps("lasts", .period.described("not beside until")),
-        .perhaps("until", .date.described("in the future")),
-        .perhaps("redeemableUntil", .date.described("in the future; exclusive")),
-        .perhaps("limit", .integer(1...1_000_000_000)),
+        .nullable("code", code),
+        .required("feature", .identifier), .nullable("lasts", .period.described("not beside until")),
+        .nullable("until", .date.described("in the future")),
+        .nullable("redeemableUntil", .date.described("in the future; exclusive")),
+        .nullable("limit", .integer(1...1_000_000_000)),
     ]
     static let promotionRequest = named("PromotionRequest") { .object(promotionMembers) }
     static let promotion = named("Promotion") {
@@ -277,5 +277,5 @@ extension WireSchema {
 
 extension WireSchema.Member {
     /// A member of a request, in which `null` means absent.
-    static func perhaps(_ name: String, _ schema: WireSchema) -> Self { .optional(name, schema.orNull) }
+    static func nullable(_ name: String, _ schema: WireSchema) -> Self { .optional(name, schema.orNull) }
 }

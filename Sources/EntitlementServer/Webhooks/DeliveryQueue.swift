@@ -63,7 +63,7 @@ struct DeliveryQueue: Sendable {
     // MARK: - New Deliveries
 
     /// Creates deliveries of new events. Returns whether there may be more.
-    func takeIn(at now: Date) async throws -> Bool {
+    func enqueueEvents(at now: Date) async throws -> Bool {
         let isNew = try database.read { connection in
             try environments.contains { try !events(of: .text($0.rawValue), limit: 1, connection).isEmpty }
         }

@@ -38,7 +38,7 @@ struct WebhookSender: Sendable {
     /// Each finished attempt makes room for the next delivery. So a hanging attempt does not delay other customers'
     /// events, even new ones.
     func step() async throws -> Bool {
-        var isMoreNew = try await queue.takeIn(at: clock.now())
+        var isMoreNew = try await queue.enqueueEvents(at: clock.now())
         var claimed = try await queue.claim(upTo: Self.width, at: clock.now())
         let hasBegun = !claimed.isEmpty
         try await withThrowingTaskGroup(of: Ended.self) { group in
@@ -78,7 +78,7 @@ struct WebhookSender: Sendable {
                 room = min(room, Self.mostHanging - running)
                 try Task.checkCancellation()
                 guard failure == nil, room > 0 else { continue }
-                isMoreNew = try await queue.takeIn(at: clock.now())
+                isMoreNew = try await queue.enqueueEvents(at: clock.now())
                 claimed = try await queue.claim(upTo: room, at: clock.now())
             }
             group.cancelAll()
