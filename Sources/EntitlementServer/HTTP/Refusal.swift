@@ -139,7 +139,7 @@ extension Refusal {
         }
         if let error = error as? SQLError, error.code == .outcomeUnknown {
             return unavailable(
-                "The connection to the ledger was lost during the commit: the request may have been done. Send it again."
+                "The connection to the ledger was lost at the end: the request may have been done. Send it again."
             )
         }
         if let error = error as? SQLError, error.code == .invalidValue {
