@@ -9,7 +9,7 @@ struct StringKeyTests {
         "AppStorePayloads/PayloadSchema.swift": (1, "members of Apple's payloads: our own words"),
         "EntitlementServer/Ledger/Ledger.swift": (2, "kinds of facts: our own words"),
         "EntitlementServer/Ledger/LedgerTransaction.swift": (1, "kinds of facts: our own words"),
-        "EntitlementServer/Observability/Figures.swift": (1, "labels of figures: our own words"),
+        "EntitlementServer/Observability/EndpointMetrics.swift": (1, "labels of metrics: our own words"),
         "AppStoreSimulator/Database/ColumnForm.swift": (2, "tables and columns: our own words"),
         "AppStoreSimulator/Database/ColumnRange.swift": (3, "tables and columns: our own words"),
         "AppStoreSimulator/Database/SimulatorDatabase+Settings.swift": (2, "settings, found by StoreSetting.named"),
