@@ -65,7 +65,7 @@ import Testing
             "unknown.json",
             #"{"name": "a", "catalogue": "\#(TestFiles.darkroom)", "steps": [{"expect": {"nothing": []}}]}"#)
         let errors = try await SoukExecutable.run(["scenario", "run", unknown]).errors
-        let words = try #require(errors.components(separatedBy: "what can be expected is ").last)
+        let words = try #require(errors.components(separatedBy: "cannot be expected; use one of ").last)
             .trimmingCharacters(in: .whitespacesAndNewlines).components(separatedBy: ", ")
         #expect(words.count > 10)
         for word in words { #expect(part.contains("`\(word)`"), "\(word) is not documented") }

@@ -42,7 +42,7 @@ struct ProductListTests {
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "discountedProducts": ["b", "c", "b"]}]"#,
-            "/0/discountedProducts/2", "already, at /0/discountedProducts/0"
+            "/0/discountedProducts/2", "already in the list, at /0/discountedProducts/0"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "variants": "A"}]"#, "/0/variants", "array of strings"
@@ -58,7 +58,7 @@ struct ProductListTests {
             #"""
             [{"identifier": "a", "productType": "consumable", "variants": ["A"]},
              {"identifier": "a.Variant.A", "productType": "consumable"}]
-            """#, "/1/identifier", "already, at /0/variants/0"
+            """#, "/1/identifier", "already in the list, at /0/variants/0"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "fullPriceProductIdentifier": 1}]"#,
@@ -94,13 +94,13 @@ struct ProductListTests {
         ),
         (
             #"[{"identifier": "a", "productType": "consumable"}, {"identifier": "a", "productType": "consumable"}]"#,
-            "/1/identifier", "already, at /0/identifier"
+            "/1/identifier", "already in the list, at /0/identifier"
         ),
         (
             """
             [{"identifier": "a", "productType": "consumable", "discountedProducts": ["b"]},
              {"identifier": "b", "productType": "consumable"}]
-            """, "/1/identifier", "already, at /0/discountedProducts/0"
+            """, "/1/identifier", "already in the list, at /0/discountedProducts/0"
         ),
     ])
     func `a fault is named with its file, its place and its reason`(text: String, pointer: String, reason: String) {
