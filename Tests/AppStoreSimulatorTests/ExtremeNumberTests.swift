@@ -185,7 +185,7 @@ import Testing
             bad["tables"]?["run"] = .array(changed)
             let refused = bad
             let error = await #expect(throws: SimulatorError.self) { try await test.store.importState(refused) }
-            #expect(error?.code == .invalidValue && error?.reason.contains("too long") == true)
+            #expect(error?.code == .invalidValue && error?.reason.contains("too many periods") == true)
         }
     }
 

@@ -219,7 +219,7 @@ import Testing
         #expect(try pointers(other, "error") == [""])
         let cut = try folder.write("cut", Array(try Data(contentsOf: URL(fileURLWithPath: path)).dropLast()))
         let outcome = try await lint([cut, "--key", Self.key])
-        #expect(outcome.status == 1 && outcome.output.contains("not whole"))
+        #expect(outcome.status == 1 && outcome.output.contains("the file is incomplete"))
         let twice = try await SoukExecutable.run([
             "catalog", "encrypt", path, "--key", Self.key, "--out", folder.file("twice"),
         ])

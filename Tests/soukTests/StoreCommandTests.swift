@@ -171,7 +171,7 @@ import Testing
         state["remark"] = .string(String(repeating: "x", count: 3 << 20))
         #expect(try await store(service, ["import", try folder.write("long.json", state.text())]).status == 0)
         let none = try await store(service, ["import", try folder.write("none.json", "{}")])
-        #expect(none.status == 1 && none.errors.contains("no state of a store"))
+        #expect(none.status == 1 && none.errors.contains("not the state of a store"))
         let torn = try await store(service, ["import", try folder.write("torn.json", "{")])
         #expect(torn.status == 2 && torn.errors.contains("torn.json: not JSON"))
         let nowhere = try await store(service, ["export", "/nowhere/state.json"])

@@ -26,7 +26,7 @@ struct WholeLife {
            \(group("trial", #""introductoryOffer": {"paymentMode": "free", "subscriptionPeriod": "P1W"}"#)),
            \(group("paygo", #""introductoryOffer": \#(offer("payAsYouGo", nil))"#)),
            \(group("upfront", #""introductoryOffer": \#(offer("payUpFront", nil))"#)),
-           \(group("offers", #""adHocOffers": [\#(offer("payAsYouGo", "promo"))], "offerCodes": [\#(offer("free", "code"))], "#
+           \(group("offers", #""adHocOffers": [\#(offer("payAsYouGo", "promo"))], "codeOffers": [\#(offer("free", "code"))], "#
             + #""winbackOffers": [\#(offer("payUpFront", "back"))]"#)),
            \(group("home", #""familyShareable": true"#)), \(group("week", "", period: "P1W"))]}
         """
