@@ -23,7 +23,7 @@ public protocol ProductsManager: Sendable {
     /// - Parameters:
     ///   - productIdentifier: The consumable to buy.
     ///   - quantity: 1 to 10.
-    /// - Throws: `PurchaseError`, as ``purchaseProduct(_:)`` does.
+    /// - Throws: `PurchaseError`, as `purchaseProduct(_:)` does.
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws
     /// Restores the customer's purchases at the store, then fetches the customer's access from the server.
     ///
