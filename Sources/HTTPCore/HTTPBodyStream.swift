@@ -1,6 +1,7 @@
 import Primitives
 
-/// A body that arrives in chunks. One reader reads it, once. The producer runs only as fast as the reader.
+/// A body that arrives in chunks. It can be read once, by one reader. A chunk is produced only when the reader requests
+/// it.
 ///
 ///     for try await chunk in stream { … }
 ///
@@ -21,7 +22,8 @@ public struct HTTPBodyStream: Sendable, AsyncSequence, AsyncIteratorProtocol {
     ///   - length: The total number of bytes, or `nil` when it is unknown.
     ///   - next: A function that returns the next chunk, or `nil` at the end. It is not called again after it has
     ///     returned `nil` or thrown.
-    ///   - cancel: A function that is called at most once, when the reader cancels before the end.
+    ///   - cancel: A function that stops the producer. It is called at most once: when the reader calls `cancel()` or
+    ///     releases the stream before the end.
     public init(
         length: Int? = nil, next: @escaping @Sendable () async throws -> [UInt8]?,
         cancel: @escaping @Sendable () -> Void = {}

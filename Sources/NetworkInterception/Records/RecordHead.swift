@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A record without its bodies, as the JSON that a file of records stores beside them.
+/// A record without its bodies, as JSON. A file of records stores the JSON and the bodies separately.
 struct RecordHead {
     let json: JSONValue
 
@@ -45,7 +45,8 @@ struct RecordHead {
         json = try JSONValue(parsing: bytes)
     }
 
-    /// Returns the record with the given bodies. Throws `InterceptionError.invalidFile` if a part is missing.
+    /// Returns the record with the given bodies. Without `designated`, the designated request has the body of the
+    /// original one. Throws `InterceptionError` with `invalidFile` if a required member is missing.
     func record(_ id: UUID, original: [UInt8], designated: [UInt8]?, response: [UInt8]) throws -> Record {
         var record = Record(try Self.request(json["original"], original), id: id)
         if let designatedJSON = json["designated"] {

@@ -3,9 +3,9 @@ import PluginHub
 import Primitives
 import WebPages
 
-/// The state of the interceptor and its florets.
+/// The requests that read and change the interceptor and its florets.
 extension InspectorPage {
-    /// `GET api/state`.
+    /// The response to `GET api/state`: whether the interceptor runs, its florets and its reports.
     var state: JSONValue {
         [
             "isRunning": .bool(interceptor.isRunning), "canSend": .bool(configuration.transport != nil),
@@ -27,14 +27,14 @@ extension InspectorPage {
         return json
     }
 
-    /// `POST api/state` `{isRunning}`.
+    /// Starts or pauses the interceptor: `POST api/state` `{isRunning}`.
     func setState(_ request: HTTPRequest) async throws -> HTTPResponse {
         if try await Self.flag("isRunning", in: request) { interceptor.run() } else { interceptor.pause() }
         feed.note(.state)
         return HTTPResponse(json: state)
     }
 
-    /// `POST api/florets/{number}` `{isEnabled}`: for requests that begin from now on.
+    /// Enables or disables a floret for new requests: `POST api/florets/{number}` `{isEnabled}`.
     func toggle(_ request: HTTPRequest, _ path: PathParameters) async throws -> HTTPResponse {
         guard let floret = try floret(path) as? any InterceptableFloret else {
             throw HTTPProblem(
@@ -49,8 +49,8 @@ extension InspectorPage {
     /// The floret that can replay records.
     var mock: MockFloret? { interceptor.florets.lazy.compactMap { $0 as? MockFloret }.first }
 
-    /// `POST api/records/{id}/mock`: answers similar requests with this response from now on. Returns `{floret,
-    /// isEnabled}`.
+    /// Makes the mock floret answer similar requests with the response of a record: `POST api/records/{id}/mock`.
+    /// Returns `{floret, isEnabled}`.
     func mockRecord(_ path: PathParameters) async throws -> HTTPResponse {
         let record = try await record(path)
         guard let mock else {
@@ -81,14 +81,14 @@ extension InspectorPage {
     }
 }
 
-/// The screens of florets as forms.
+/// The screens of florets, as HTML forms.
 extension InspectorPage {
     private static let formLimit = 1 << 20
 
-    /// `GET florets/{number}`.
+    /// Returns the page with a floret's form: `GET florets/{number}`.
     func settings(_ path: PathParameters) throws -> HTTPResponse { HTTPResponse(page: try form(path).form.page) }
 
-    /// `POST florets/{number}`: performs the action of a form.
+    /// Performs the action of a posted form: `POST florets/{number}`.
     func perform(_ request: HTTPRequest, _ path: PathParameters) async throws -> HTTPResponse {
         guard try Self.query(of: request)["proof"] == proof else {
             throw HTTPProblem(
