@@ -3,10 +3,11 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The ledgers of all apps: facts, claims, and the answer of each customer that follows from them.
+/// The ledgers of all apps. They contain facts, claims, and each customer's answer, which is computed from the facts
+/// and claims.
 ///
-/// Everything that a call returns is durable. A valid answer comes from the cache or its row; otherwise it is
-/// recomputed. An alias counts as the customer that it was merged into.
+/// Everything that a call returns is durable. A valid answer is read from the cache or the database; an expired one is
+/// recomputed. An alias is replaced by the customer that it was merged into.
 struct Ledger: Sendable {
     let database: any SQLDatabase
     let clock: any WallClock
@@ -14,12 +15,12 @@ struct Ledger: Sendable {
     let headers: SignedHeaders
     /// Whether the files may contain erased data. True at the start, because a killed process may have left some.
     let needsPurge = Locked(true)
-    /// The time of the next compaction; `nil` allows it at once.
+    /// The earliest time of the next compaction; `nil` if it can begin at once.
     let compacted = Locked<ContinuousClock.Instant?>(nil)
     private let metrics: ServerMetrics
     private let changes: ChangeSignal
     let rules: ActiveRules
-    /// A replica that can be read instead.
+    /// A replica that can answer reads instead of the database.
     let standby: Standby?
 
     /// Whether other servers write to the same database.
@@ -61,7 +62,8 @@ struct Ledger: Sendable {
         var subject: CustomerID?
     }
 
-    /// Runs a write. `body` adds its transactions to the outcome, which readers see after the commit.
+    /// Runs a write. `body` adds its changes to the outcome. They are applied to the cache and the metrics after the
+    /// commit.
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> Result
     ) async throws -> Result {
@@ -73,7 +75,7 @@ struct Ledger: Sendable {
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
                 departed: outcome.departed, appended: outcome.appended)
         }
-        // Later writers may have come here first; the cache keeps the newer answer.
+        // A later write may already have reached this line. The cache compares the tickets and keeps the newer answer.
         for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in settled.departed { cache.remove(key) }
         for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
@@ -81,10 +83,11 @@ struct Ledger: Sendable {
         return settled.result
     }
 
-    /// Runs a write that is safe to repeat: `body` returns the answer, which is stored in the same commit. A repetition
-    /// returns the stored answer and changes nothing. Without a request, each call counts.
+    /// Runs a write once for each request. The answer that `body` returns is stored in the same commit. A repetition of
+    /// the request returns the stored answer and changes nothing. If `request` is `nil`, each call writes.
     ///
-    /// Throws `Refusal.idempotencyMismatch` if the key was used for another request.
+    /// Throws `Refusal.idempotencyMismatch` if the key was used for another request, and
+    /// `Refusal.idempotencyInProgress` if another server still processes the request.
     func write(
         once request: IdempotentRequest?,
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> KeptAnswer
@@ -106,8 +109,8 @@ struct Ledger: Sendable {
                 return answer
             }
         } catch let error as SQLError {
-            // Another server still answers the request with this key. If the transaction did not begin, it waited for
-            // something else.
+            // If the write was waiting for the key, another server still processes the request with this key. Otherwise
+            // the database was busy for another reason.
             guard error.code == .busy, waitsForKey.withLock(\.self) else { throw error }
             throw Refusal.idempotencyInProgress
         }
@@ -138,7 +141,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Returns a customer's answer in a database. `keep` receives a stored answer that is valid.
+    /// Reads a customer's answer from a database. Calls `keep` with a valid stored answer, unless `key` is an alias.
     func reading(
         of key: CustomerKey, at now: Date, _ connection: any SQLConnection, keep: (StoredAnswer) -> Void
     ) throws -> Reading {
@@ -151,7 +154,7 @@ struct Ledger: Sendable {
             return try transaction.continued(stored, of: key.customer).map { .answer($0) } ?? .needsRefresh
         }
         if let customer = try transaction.customer(named: key.customer) {
-            // Caches one name only, because aliases would not be invalidated.
+            // The answer is not cached for an alias, because a write invalidates only the customer's own key.
             guard let stored = try transaction.stored(customer) else { return .needsRefresh }
             if stored.isValid(at: now, skew: skew) { return .answer(stored) }
             return try transaction.continued(stored, of: customer).map { .answer($0) } ?? .needsRefresh
@@ -181,22 +184,22 @@ struct Ledger: Sendable {
 
     // MARK: - Writing
 
-    /// The result of presented facts.
+    /// The acknowledged and rejected transactions of a request.
     struct Recorded: Sendable {
         var acknowledged: [TransactionID] = []
         var rejected: [RejectedTransaction] = []
     }
 
-    /// Appends facts, adds the claim of `customer` to their purchases, and returns what `respond` makes of the result.
+    /// Appends facts, and adds the claim of `customer` to their purchases. Returns the result of `respond`.
     ///
-    /// Facts go to the ledger of their own environment. A new customer is registered only with an acknowledged fact.
+    /// Facts are appended to the ledger of their own environment. A new customer is registered only if a fact is
+    /// acknowledged.
     ///
     /// - Parameters:
     ///   - document: The document with the facts. It is stored if one of them is.
     ///   - customer: The customer that presents the facts; `nil` for facts without a claim.
-    ///   - respond: Makes the response, which is stored for repetitions of `request` in the same transaction. An error
-    ///     undoes
-    ///     everything.
+    ///   - respond: Creates the response, which is stored in the same transaction for repetitions of `request`. If it
+    ///     throws, all changes are rolled back.
     func record(
         _ facts: [PresentedFact], from document: PresentedDocument? = nil, of app: BundleID, by customer: CustomerID?,
         answering environment: StoreEnvironment, as request: IdempotentRequest?,
@@ -252,7 +255,8 @@ struct Ledger: Sendable {
         return (precomputed, sealed)
     }
 
-    /// Appends one fact that `customer` presents; `asked` is the name in the request.
+    /// Appends one fact, or adds it to the rejected ones. In `known`, `asked` is the name in the request and `customer`
+    /// the registered customer.
     static func record(
         _ fact: PresentedFact, by known: (asked: CustomerID, customer: CustomerID)?,
         in transaction: inout LedgerTransaction, _ recorded: inout Recorded
@@ -294,7 +298,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Withdraws a grant; `nil` if the customer has no such grant.
+    /// Withdraws a grant. Returns the customer's new answer, or `nil` if the customer has no such grant.
     func withdrawGrant(_ id: String, of key: CustomerKey) async throws -> StoredAnswer? {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: key.ledgerID)
@@ -304,7 +308,7 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Computes the answers that a transaction changed, for the outcome of its write.
+    /// Computes the answers that a transaction changed, and adds all changes to the outcome.
     func computeAnswers(
         _ transaction: LedgerTransaction, asking asked: CustomerID?, _ outcome: inout Outcome
     ) throws {

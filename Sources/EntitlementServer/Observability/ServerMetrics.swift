@@ -3,10 +3,11 @@ import Primitives
 
 /// The counters and gauges of a server.
 final class ServerMetrics: Sendable {
-    /// The endpoint of requests to unknown paths.
+    /// The id of the endpoint that counts requests to unknown paths.
     static let unknownPath = "none"
 
-    /// A value that is read on demand, with a label if it has several.
+    /// A metric that is read when the metrics are written. `label` is the name of the label that distinguishes its
+    /// values, if it has several.
     struct Gauge: Sendable {
         let name: String
         let help: String
@@ -37,7 +38,7 @@ final class ServerMetrics: Sendable {
 
     func add(_ gauge: Gauge) { gauges.withLock { $0.append(gauge) } }
 
-    /// Returns all metrics in Prometheus' text format. Throws the errors of the gauges.
+    /// Returns all metrics in Prometheus' text format. Throws an error if a gauge cannot be read.
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)

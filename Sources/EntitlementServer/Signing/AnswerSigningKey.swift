@@ -1,7 +1,7 @@
 import Primitives
 import SignedData
 
-/// A key that signs answers, with the id by which clients find it. Its descriptions do not contain the key.
+/// A key that signs answers. Clients select the public key by its id. Descriptions do not contain the private key.
 public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id of the key in `Souk-Signature`.
     public let id: String
@@ -11,9 +11,8 @@ public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameters:
     ///   - key: The private key.
-    ///   - id: The id: visible ASCII characters without quotation marks. By default it is derived from the public key,
-    ///     so
-    ///     that the same key has the same id everywhere.
+    ///   - id: The id: 1 to 64 visible ASCII characters without quotation marks. By default the id is derived from the
+    ///     public key, so the same key has the same id on every server.
     public init(_ key: Ed25519.PrivateKey, id: String? = nil) {
         self.key = key
         self.id = id ?? Base64.encodeURL(SHA256.hash(key.publicKey.raw).prefix(9))

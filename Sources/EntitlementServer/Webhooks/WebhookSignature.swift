@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import SignedData
 
-/// A secret that two servers share to sign and verify webhooks. Its descriptions do not contain it.
+/// A secret that two servers share to sign and verify webhooks. Descriptions do not contain the secret.
 public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     fileprivate let hmac: HMACSHA256
 
@@ -25,30 +25,31 @@ public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectabl
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The header that authenticates a webhook and its time: `t=<unix seconds>,v1=<hex>`. v1 is the HMAC-SHA256 with a
-/// shared secret of the string of `t`, a period and the body. While a secret is replaced there is one v1 for each.
+/// The header that authenticates a webhook and its time: `t=<unix seconds>,v1=<hex>`. `v1` is an HMAC-SHA256 with the
+/// shared secret. The message is the value of `t`, a period, and the body. During the replacement of a secret, the
+/// header has one `v1` for each secret.
 ///
 ///     let header = WebhookSignature.header(for: body, at: now, secrets: [new, old])
 ///     try WebhookSignature.check(header, of: body, at: now, secrets: [secret])
 ///
-/// The time is real time, independent of the store's clock.
+/// `t` is the real time, even if the store's clock is simulated.
 public enum WebhookSignature {
     /// The name of the header.
     public static let field = "Souk-Webhook-Signature"
     /// The greatest difference in seconds between `t` and the receiver's clock, which prevents replays of old webhooks.
     public static let tolerance: TimeInterval = 300
-    /// The most signatures that are compared. Longer headers are malformed.
+    /// The maximum number of signatures. A header with more is malformed.
     private static let maximumSignatures = 8
 
     /// The reason why a webhook is rejected.
     public enum VerificationError: Error, Equatable, Sendable {
         /// The header is missing.
         case missing
-        /// The header has another format.
+        /// The header does not have the format of ``WebhookSignature``.
         case malformed
         /// No v1 is valid for any of the secrets.
         case notOurs
-        /// The signature is too old, or from the future.
+        /// `t` differs from the current time by more than ``WebhookSignature/tolerance``.
         case notCurrent
     }
 
@@ -94,8 +95,8 @@ public enum WebhookSignature {
 
     private static func message(_ time: String, _ body: [UInt8]) -> [UInt8] { Array((time + ".").utf8) + body }
 
-    /// Returns the time as the signed string and as a number, and the signatures. Unknown parts are ignored, for later
-    /// versions.
+    /// Returns the time as the signed string and as a number, and the signatures. Ignores unknown parts, which later
+    /// versions may add.
     private static func parts(of header: String) -> (time: String, seconds: Int64, codes: [[UInt8]])? {
         var time: String?
         var codes: [[UInt8]] = []
