@@ -11,10 +11,10 @@ import SQLStorage
     import Darwin
 #endif
 
-/// Single queries of many callers over a few connections: one thread sends the waiting queries together, and reads the
-/// responses as they arrive. No caller's thread waits.
+/// Runs single queries of many callers over a few connections. One thread sends the waiting queries together, and reads
+/// the responses as they arrive. Callers suspend without blocking a thread.
 ///
-/// Queries change nothing, so after a lost connection they are repeated on another one.
+/// The queries only read, so they are repeated on another connection when a connection is lost.
 final class PostgresLookups: Sendable {
     fileprivate struct Lookup: Sendable {
         let query: PostgresQuery
@@ -41,7 +41,7 @@ final class PostgresLookups: Sendable {
     private let wakeUp: WakeUp
     private let state = Locked(State())
 
-    /// Throws `cannotOpen` when this process may open no more files.
+    /// Throws `cannotOpen` when the process has reached its limit of open files.
     init(_ settings: PostgresSettings) throws(SQLError) {
         self.settings = settings
         do {
@@ -70,7 +70,7 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    /// Lets the thread finish the queue, and returns when it has ended.
+    /// Refuses new queries. Returns when all queued queries are answered and the thread has ended.
     func close() async {
         await withCheckedContinuation { continuation in
             let isEnded = state.withLock { state in
@@ -83,7 +83,7 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    /// Closes the lookups when their owner is deallocated and cannot wait.
+    /// Refuses new queries without waiting for the thread. The deinitializer of the owner calls this.
     func finish() {
         state.withLock { $0.isClosing = true }
         wakeUp.signal()
@@ -121,12 +121,12 @@ final class PostgresLookups: Sendable {
         for closer in closers { closer.resume() }
     }
 
-    /// Distributes the lookups over the connections, and opens more up to the limit. Returns those for which none was
-    /// free.
+    /// Opens connections up to the limit, and distributes the lookups over the free ones. Returns the lookups that must
+    /// wait for a free connection.
     ///
-    /// Behind a pooler a connection takes no lookups while responses are outstanding. PgBouncer gives the connection to
-    /// another client when a statement failed and more was sent meanwhile
-    /// (https://github.com/pgbouncer/pgbouncer/issues/759); later responses belong to other clients.
+    /// With `keepsStatements` off, as behind a pooler, a connection takes no lookups while responses are outstanding.
+    /// If a statement fails and more were sent meanwhile, PgBouncer gives the server connection to another client
+    /// (https://github.com/pgbouncer/pgbouncer/issues/759). Later responses then belong to other clients.
     private func distribute(_ lookups: [Lookup], over lines: inout [LookupConnection]) -> [Lookup] {
         while lines.count < max(1, settings.configuration.lookupConnections) {
             do throws(SQLError) {
@@ -148,11 +148,11 @@ final class PostgresLookups: Sendable {
         return Array(rest)
     }
 
-    /// Sleeps until a response or a lookup arrives, for a second at most while responses are outstanding.
+    /// Waits until a response or a lookup arrives. While responses are outstanding, waits for one second at most.
     private func wait(for lines: [LookupConnection]) {
         var items = lines.map { pollfd(fd: $0.socket, events: $0.events, revents: 0) }
         items.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
-        // From here on a caller wakes this thread in any case.
+        // If the queue is empty, the next caller wakes this thread; otherwise `poll` returns at once.
         let hasMore = state.withLock { state in
             state.isAsleep = state.queue.isEmpty
             return !state.isAsleep
@@ -202,7 +202,7 @@ struct LockedContinuation<Value: Sendable>: Sendable {
     func resume(throwing error: any Error) { resume(with: .failure(error)) }
 }
 
-/// A connection for lookups, with its outstanding ones.
+/// A connection for lookups, with the lookups that wait for its responses.
 private final class LookupConnection {
     private let connection: PostgresConnection
     /// The expected responses in order, from `head` on.
@@ -245,7 +245,8 @@ private final class LookupConnection {
         mustFlush = true
     }
 
-    /// Returns `nil` when the values cannot be encoded; then the caller has got the error.
+    /// Returns the message of a lookup. If its values cannot be encoded, resumes the caller with the error and returns
+    /// `nil`.
     private func message(for lookup: PostgresLookups.Lookup) -> PostgresConnection.Message? {
         do throws(SQLError) {
             return try PostgresConnection.Message(lookup.query)
@@ -285,7 +286,8 @@ private final class LookupConnection {
             advance()
         case .preparation(let key):
             hasResult = true
-            // The server skips the statement after it, so its lookup gets the error here.
+            // If the preparation failed, the server skips the next statement. The lookup of that statement gets the
+            // error here.
             switch PQresultStatus(result) {
             case PGRES_FATAL_ERROR:
                 connection.forget(key)
@@ -300,7 +302,8 @@ private final class LookupConnection {
             if PQresultStatus(result) == PGRES_PIPELINE_ABORTED {
                 aborted.append(lookup)
             } else if connection.isForgotten(result), lookup.query.isKept {
-                // It was sent before its preparation failed. It is sent again unprepared, to get the error.
+                // The statement was sent before its preparation failed. The lookup is sent again unprepared, to get the
+                // error.
                 connection.forget(key)
                 aborted.append(lookup.unprepared)
             } else {

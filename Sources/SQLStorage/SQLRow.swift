@@ -1,7 +1,7 @@
-/// One row of a result. The type of a value is inferred from the context; a mismatch throws `unexpectedValue`.
+/// One row of a result. Values are converted to the type that the context expects. A mismatch throws `unexpectedValue`.
 ///
 ///     let name: String = try row["name"]
-///     let expires: Int64? = try row["expires"]     // NULL is nil; read as Int64 it would throw
+///     let expires: Int64? = try row["expires"]     // nil for NULL; the type Int64 would throw
 public struct SQLRow: Sendable, Hashable {
     private let layout: Layout
     /// The values in the order of the statement's columns.

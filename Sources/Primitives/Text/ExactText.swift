@@ -2,9 +2,9 @@ import Foundation
 
 /// An identifier as text. Two values are equal when their UTF-8 bytes are equal.
 ///
-/// Swift compares a `String` by canonical equivalence: the composed "é" equals "e" with a combining accent. A database,
-/// a URL and a signature compare bytes. An identifier must mean the same in all of them. So it conforms to this
-/// protocol and gets `==`, `hash(into:)` and `<` over its bytes. The order is that of SQLite's collation BINARY.
+/// Swift compares strings by canonical equivalence: the composed "é" equals "e" with a combining accent. Databases,
+/// URLs and signatures compare bytes. Types that conform to this protocol compare, hash and order their values by
+/// bytes, so that an identifier is the same everywhere. The order is that of SQLite's collation BINARY.
 ///
 ///     struct Room: ExactText { let rawValue: String }
 ///     Room(rawValue: "caf\u{E9}") == Room(rawValue: "cafe\u{301}")     // false
@@ -16,7 +16,7 @@ extension ExactText {
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
-    // Overrides the operator of the standard library for `RawRepresentable`, which compares the strings.
+    // Without this operator, the standard library's `!=` for `RawRepresentable` would compare the strings.
     /// Returns whether the values have different bytes.
     @inlinable public static func != (left: Self, right: Self) -> Bool {
         !left.rawValue.hasSameBytes(as: right.rawValue)
@@ -74,13 +74,13 @@ extension String {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
         }
         if isHashed == nil { for byte in utf8 { hasher.combine(byte) } }
-        // A byte that UTF-8 does not contain separates consecutive strings.
+        // Separates consecutive strings. The byte 0xFF does not occur in UTF-8.
         hasher.combine(0xFF as UInt8)
     }
 }
 
 extension String? {
-    /// Returns whether there is a string with the same UTF-8 bytes as another one.
+    /// Returns whether this string has the same UTF-8 bytes as `other`. Returns `false` for `nil`.
     ///
     /// - Parameter other: The string to compare with.
     /// - Returns: Whether the bytes are equal.
@@ -88,10 +88,10 @@ extension String? {
 }
 
 extension Dictionary where Key == String {
-    /// The value whose key has the bytes of `key`. The normal subscript also finds a key in another Unicode form.
+    /// The value whose key has the same bytes as `key`. The normal subscript also finds canonically equivalent keys.
     ///
-    /// A key is a name. Keys of more than 1024 bytes are not found, because hashing a string that is not ASCII takes
-    /// time in proportion to the square of its length.
+    /// Keys of more than 1024 bytes are not found: the time to hash a string that is not ASCII grows with the square of
+    /// its length.
     ///
     /// - Parameter key: The key to find.
     public subscript(exactly key: String) -> Value? {

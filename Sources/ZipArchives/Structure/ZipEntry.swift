@@ -1,6 +1,7 @@
 import StoreModel
 
-/// One entry of the central directory (APPNOTE.TXT 4.3.12), with the sizes and the position of its zip64 field.
+/// One entry of the central directory (APPNOTE.TXT 4.3.12). Sizes and position come from the zip64 field if there is
+/// one.
 package struct ZipEntry: Equatable {
     package let name: EntryName
     let flags: Int
@@ -10,7 +11,7 @@ package struct ZipEntry: Equatable {
     package let size: Int
     /// The position of the local header.
     let offset: Int
-    /// The position of the data, after the local header was read.
+    /// The position of the data; 0 until the local header is read.
     var dataOffset = 0
 
     package var isFolder: Bool { name.isFolder }
@@ -52,7 +53,7 @@ package struct ZipEntry: Equatable {
         try checkKind(UInt32(directory.uint32(start + 38)))
     }
 
-    /// The highest version of the format that an archive can need, 6.3 (APPNOTE.TXT 4.4.3).
+    /// The highest accepted version of the ZIP format: 6.3, which archives store as 63 (APPNOTE.TXT 4.4.3).
     private static let highestVersion = 63
 
     private func checkFeatures(version: UInt8) throws(ExtractionError) {
@@ -102,7 +103,7 @@ struct ExtraFields {
 
     private static let zip64ID = 1
     private static let unicodePathID = 0x7075
-    /// An experimental field of libarchive with a kind and sizes, which would be a second reading.
+    /// An experimental field of libarchive. It repeats the kind and the sizes of the entry, and could contradict them.
     private static let experimentID = 0x6C78
 
     init(_ bytes: [UInt8], of name: EntryName) throws(ExtractionError) {
@@ -116,7 +117,7 @@ struct ExtraFields {
             }
             switch id {
             case Self.zip64ID: zip64 = LargeNumbers(Array(fields[content]))
-            // Info-ZIP's second name, after a version and the CRC of the first name.
+            // Info-ZIP's Unicode path: a version byte, the CRC-32 of the entry's name, then the second name.
             case Self.unicodePathID:
                 guard fields[content].dropFirst(5).elementsEqual(name.bytes) else {
                     throw .corrupt("\(name.shown) has two names; create the archive again.", entry: name.shown)
@@ -135,7 +136,7 @@ struct ExtraFields {
     }
 }
 
-/// The numbers of a zip64 field, in order. Each is present only if its original field is all ones.
+/// The numbers of a zip64 field, in order. A number is present only if all bits of the entry's own 32-bit field are 1.
 struct LargeNumbers {
     private let bytes: LittleEndianBytes
     private var position = 0
