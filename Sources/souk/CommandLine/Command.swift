@@ -1,23 +1,24 @@
 import Foundation
 
-/// A command of `souk`, with its options and operands. Arguments are parsed with it and the help text is printed from
-/// it.
+/// A command of `souk`, with its options and operands. This description is used to parse the arguments and to print the
+/// help.
 struct Command: Sendable {
     /// The words that select the command, for example `["jws", "verify"]`.
     let words: [String]
     let summary: String
-    /// The operands after the words, for example `["FILE|-"]`. A name in brackets is optional, `…` at its end repeats.
+    /// The operands after the words, for example `["FILE|-"]`. A name in brackets is optional. A name that ends with
+    /// `…` can be repeated.
     var operands: [String] = []
     var options: [Option] = []
-    /// Text that the help prints below the options.
+    /// Text below the options in the help.
     var details = ""
-    /// Subcommands whose further words may be anywhere among the operands (`souk store --url U account list`).
+    /// Subcommands. Options may precede their words: `souk store --url U account list`.
     var actions: [Command] = []
     let run: @Sendable (Arguments) async throws -> ExitStatus
 
     struct Option: Sendable {
         let name: String
-        /// `nil` for a switch.
+        /// The placeholder of the value in the help, for example `FILE`; `nil` for an option without a value.
         var value: String?
         var repeats = false
         let help: String
@@ -29,8 +30,8 @@ struct Command: Sendable {
 
     var name: String { (["souk"] + words).joined(separator: " ") }
 
-    /// Returns the action that the arguments name, and the arguments without its words. Returns the command itself when
-    /// no action is named.
+    /// Returns the action whose words are the first operands, and the arguments without these words. If there is none,
+    /// returns the command itself and all arguments.
     func chosen(by typed: [String]) -> (command: Command, rest: [String]) {
         guard !actions.isEmpty else { return (self, typed) }
         let places = operandPlaces(in: typed)
@@ -41,8 +42,8 @@ struct Command: Sendable {
         return (action, typed.indices.filter { !taken.contains($0) }.map { typed[$0] })
     }
 
-    /// Returns the indices of operands. An argument after an option that takes a value, in any action, is not an
-    /// operand.
+    /// Returns the indices of operands. The argument after an option that takes a value is not an operand. This
+    /// includes the options of all actions.
     private func operandPlaces(in typed: [String]) -> [Int] {
         let valued = Set((options + actions.flatMap(\.options)).filter { $0.value != nil }.map { "--" + $0.name })
         var places: [Int] = []
@@ -76,7 +77,7 @@ struct Command: Sendable {
     }
 }
 
-/// The exit status of a command: 0 success, 1 a check failed, 2 misuse or output that cannot be written.
+/// The exit status of a command: 0 success, 1 failure, 2 misuse or output that cannot be written.
 enum ExitStatus: Int32, Sendable {
     case success = 0
     case doesNotHold = 1
@@ -86,13 +87,13 @@ enum ExitStatus: Int32, Sendable {
     case closedPipe = 141
 }
 
-/// A command line that cannot work, with one sentence that says what to do. Exit 2.
+/// An error in the command line, with one sentence that says what to do. The exit status is 2.
 struct Misuse: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }
 }
 
-/// A command that failed, with one sentence about the reason. Exit 1.
+/// The failure of a command, with one sentence about the reason. The exit status is 1.
 struct Failure: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }

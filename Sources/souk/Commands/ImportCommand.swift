@@ -66,7 +66,7 @@ enum ImportCommand {
             do {
                 outcomes = try await send(lines, to: sender)
             } catch {
-                // The state is behind the batch: after a crash, the batch is sent again.
+                // The state does not include this batch, so the next run sends the batch again.
                 try state?.write(work)
                 throw error
             }
@@ -81,7 +81,7 @@ enum ImportCommand {
         }
     }
 
-    /// Sends the facts of some lines and counts the results, in the order of the lines.
+    /// Sends the facts of the lines concurrently. Returns the outcomes in the order of the lines.
     private static func send(
         _ lines: [LineFile.Line], to sender: FactSender
     ) async throws -> [FactSender.Outcome] {
