@@ -1,10 +1,10 @@
 import Primitives
 
-/// The registered and running plugins: a value that changes under the hub's lock and calls no other code.
+/// The registered and running plugins. The hub's lock protects this value, so its methods call no code of plugins.
 struct HubState: Sendable {
     /// The function that creates a plugin, with its configuration files.
     struct Registration: Sendable {
-        /// The name of the type, if known, for the case that the plugin cannot be created.
+        /// The name of the type, if known. Findings use it if the plugin cannot be created.
         let typeName: String?
         let configurationFiles: [String: String]
         let make: @Sendable (any MessageSending, [String: String]) throws -> any PluginProtocol
@@ -37,7 +37,7 @@ struct HubState: Sendable {
         var routes: [MessageRoutes] = []
         /// The plugins that run from now on.
         var admitted: [Member] = []
-        /// The plugins that do not run.
+        /// The new plugins that were not admitted.
         var refused: [Member] = []
         /// All running plugins, in the order of registration.
         var members: [Member] = []
@@ -61,7 +61,8 @@ struct HubState: Sendable {
             running: members.map(\.name))
     }
 
-    /// Returns the generation in which to create the plugin at once, or `nil` if it waits for the start.
+    /// Registers a plugin. Returns the current generation if the hub is running and must create the plugin now.
+    /// Otherwise returns `nil`, and the current or next start creates the plugin.
     mutating func register(_ registration: Registration) -> Int? {
         if phase == .running { return generation }
         pending.append(registration)
@@ -75,7 +76,7 @@ struct HubState: Sendable {
         return generation
     }
 
-    /// Returns the registrations to create, or none if none are pending.
+    /// Returns the pending registrations, and removes them. Returns none if `stop()` was called since `generation`.
     mutating func takePending(generation: Int) -> [Registration] {
         guard generation == self.generation else { return [] }
         let taken = pending
@@ -83,7 +84,8 @@ struct HubState: Sendable {
         return taken
     }
 
-    /// Admits the new plugins. Returns `nil`, without any change, if there are new registrations.
+    /// Admits the new plugins and ends the start. Returns `nil`, and changes nothing, if more registrations are
+    /// pending. Refuses all new plugins if `stop()` was called since `generation`.
     mutating func finishStarting(_ newcomers: [Member], failures: [Hub.Finding], generation: Int) -> Change? {
         guard generation == self.generation else { return Change(refused: newcomers) }
         guard pending.isEmpty else { return nil }
@@ -93,7 +95,7 @@ struct HubState: Sendable {
 
     mutating func admit(_ newcomers: [Member], failures: [Hub.Finding], generation: Int) -> Change {
         guard generation == self.generation else { return Change(refused: newcomers) }
-        // A plugin that could not be created may be the partner that others lack. That must not stop the others.
+        // A missing partner may be a plugin that could not be created. The other plugins are admitted without it.
         let review = PolicyReview(
             candidates: newcomers.map(\.policy), members: members.map(\.policy),
             mayLackPartners: isPartialSet || !failures.isEmpty)
@@ -114,7 +116,7 @@ struct HubState: Sendable {
         return change
     }
 
-    /// Removes a plugin. Returns it with the change for the others.
+    /// Removes a plugin. Returns the plugin and the change for the others, or `nil` if no plugin with this name runs.
     mutating func remove(_ name: String) -> (Member, Change)? {
         guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
         let member = members.remove(at: index)
@@ -139,13 +141,14 @@ struct HubState: Sendable {
         return leaving
     }
 
-    /// Records a problem of a running plugin until the plugin leaves.
+    /// Records a problem of a running plugin. The problem is reported until the plugin is removed.
     mutating func warn(_ finding: Hub.Finding) {
         guard members.contains(where: { $0.name == finding.plugin }), !warnings.contains(finding) else { return }
         warnings.append(finding)
     }
 
-    /// Changes the number of readers of the trace.
+    /// Changes the number of readers of the trace. New routes are published when the first reader begins or the last
+    /// ends.
     mutating func countTraceReaders(_ difference: Int) -> Change {
         let wasTraced = traceReaders > 0
         traceReaders += difference
