@@ -4,18 +4,19 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// An app's store: sells the products of its product list, and provides the customer's access.
+/// An app's store. It sells the products of a product list, and provides the features and products that the customer
+/// may use.
 ///
-/// Create one store, early, and share it. It fetches prices in every run, and presents unacknowledged purchases of
-/// earlier runs at once. A second store on the same storage is refused while the first one exists. The entitlement
-/// server decides which purchases are valid; a transaction is finished at the App Store only after the server has
-/// acknowledged it.
+/// Create one store when the app launches, and share it. The store fetches prices, and presents unacknowledged
+/// purchases of earlier launches to the server. Creating a second store on the same storage throws while the first one
+/// exists. The entitlement server decides which purchases are valid. A transaction is finished at the App Store only
+/// after the server has acknowledged it.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 ///     try await store.purchaseProduct("com.example.darkroom.pro.monthly")
 ///     store.allowedProducts
 ///
-/// The state can be read at any time, followed as `snapshots`, and observed: a SwiftUI view that reads
+/// Read the state at any time, or iterate over `snapshots`. The store is observable: a SwiftUI view that reads
 /// `allowedProducts` is updated when they change.
 public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let coordinator: StoreCoordinator
@@ -30,15 +31,15 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// The promoted purchases that the app postponed.
     let postponed = Locked<[PromotedPurchase]>([])
     let newlyPostponed = EventBroadcaster<PromotedPurchase>()
-    /// Whether the next `currentAnswer()` asks the server, even if its last answer has not ended.
+    /// Whether the next `currentAnswer()` requests a new answer from the server, even if the last one is still valid.
     let isAnswerInvalid = Locked(false)
     private let connection: any StoreConnection
     private let lock: StoreLock
     private let completions = EventBroadcaster<StoreTransaction>()
     private let work = Locked<[Task<Void, Never>]>([])
-    /// Presents the purchases that the current customer owns at the App Store.
+    /// The task that presents the purchases that the current customer owns at the App Store.
     private let presenting = Locked<Task<Void, Never>?>(nil)
-    /// The products that were reported because the store does not sell them.
+    /// The products that were already reported because the App Store does not sell them.
     let unsold = Locked<Set<ProductID>>([])
 
     /// Creates a store with the settings `configuration`, and starts it.
@@ -153,7 +154,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         }
     }
 
-    /// Logs the customer out. The anonymous customer of this device takes over.
+    /// Logs the customer out. Purchases and requests are for the anonymous customer of this device from now on.
     ///
     /// - Throws: `PurchaseError`: `storageFailed` if the id of the anonymous customer cannot be read; `events` reports
     ///   that too.
@@ -174,7 +175,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
 }
 
 extension StoreCoordinator {
-    /// The features that the customer paid for, by the server's last answer and the clock.
+    /// The features that the customer paid for, computed from the server's last answer and the current time.
     nonisolated var paidFeatures: PaidFeatures {
         state.customer(at: now).map { PaidFeatures($0) } ?? PaidFeatures()
     }

@@ -1,13 +1,14 @@
 import Foundation
 import StoreModel
 
-/// The features that a user paid for: the backend's features, each joined with its subscription.
+/// Fetches the features that a user paid for, and joins each with its subscription.
 struct PaidFeaturesService: Sendable {
     let features: FeaturesService
     let subscriptions: SubscriptionsService
 
-    /// Returns the paid features, which are as old as the older of the two answers. Requests the subscriptions only if
-    /// a feature names one. Passes subscriptions that cannot be read, or have an unknown state, to `report`.
+    /// Returns the paid features. Requests the subscriptions only if a feature has a `lastSubscriptionId`. The result
+    /// then has the origin of the older of the two answers. Subscriptions that cannot be read or have an unknown state
+    /// are passed to `report`.
     func paidFeatures(
         of user: UserId, again: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> Sourced<PaidFeatures> {
@@ -26,8 +27,8 @@ struct PaidFeaturesService: Sendable {
 extension PaidFeatures {
     /// Joins features with subscriptions, by the table in Documentation/RemotePlugin.md.
     ///
-    /// The backend lists a feature from its start on, so a device with a slow clock does not hide it. A subscription in
-    /// an unknown state still has a valid end date.
+    /// Start dates are not compared with the clock of the device, because the backend lists only features that have
+    /// started. A subscription in an unknown state still has a valid end date.
     init(joining rows: [FeatureInternal], with subscriptions: SubscriptionChain) {
         self.init(
             features: rows.map { row in
@@ -46,7 +47,7 @@ extension PaidFeature {
         _ row: FeatureInternal, paidBy subscription: SubscriptionInternal, then next: SubscriptionInternal?
     ) {
         var current = Period(subscription)
-        // The feature's end is earlier than the period's after a refund, and later in a grace period.
+        // After a refund, the feature ends before the period. In a grace period, it ends after the period.
         if let end = row.actualTill { current.endDate = end }
         let ident = subscription.pricePoint.ident
         self.init(

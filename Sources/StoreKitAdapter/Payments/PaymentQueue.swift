@@ -2,12 +2,13 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Buys and restores at one store, and delivers each transaction until it is acknowledged.
+/// A queue of payments to one store. It buys and restores products, and repeats the delivery of each transaction until
+/// it is acknowledged.
 ///
 /// The queue passes a transaction to `deliver`, and finishes it at the store only after it was acknowledged. A
 /// transaction that cannot be acknowledged now is delivered again, with growing pauses and at every launch. `start()`
-/// begins to listen: unfinished transactions of earlier runs are delivered first. Each purchase gets exactly one
-/// answer, even if its caller is cancelled or the queue is shut down.
+/// begins to listen to the store, which first reports the unfinished transactions of earlier launches. Each purchase
+/// gets exactly one answer, even if its caller is cancelled or the queue is shut down.
 ///
 ///     let queue = PaymentQueue(configuration: .init(connection: store)) { transactions in … }
 ///     await queue.start()
@@ -17,8 +18,7 @@ public actor PaymentQueue {
     public typealias Deliver = @Sendable ([StoreTransaction]) async -> [TransactionID: DeliveryVerdict]
 
     /// Purchases and failures that no caller waits for: renewals, refunds, decisions on deferred purchases, and
-    /// unfinished transactions of earlier runs. The stream has one reader. If it falls behind, the newest 1000 are
-    /// kept.
+    /// unfinished transactions of earlier launches. The stream has one reader. It buffers the newest 1000 elements.
     public nonisolated let completions: AsyncStream<StoreUpdate>
 
     nonisolated let configuration: Configuration
@@ -47,7 +47,7 @@ public actor PaymentQueue {
         (completions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
     }
 
-    /// Without `shutDown()`, waiting callers get no answer; the listener and the pauses end anyway.
+    /// Ends the listener and the retry pauses of a queue that is released without `shutDown()`.
     deinit {
         listener?.cancel()
         for task in work.values { task.cancel() }
@@ -64,8 +64,9 @@ public actor PaymentQueue {
 
     /// Buys a product. Returns when the purchase is delivered and acknowledged, or has failed.
     ///
-    /// There is no deadline: a purchase ends with the store's answer, with the caller's cancellation, or when the
-    /// customer changes. A call that is cancelled before the request reaches the store buys nothing.
+    /// There is no deadline. The call also ends when the caller is cancelled, the queue is shut down, or the customer
+    /// changes before the store has answered. A call that is cancelled before the request reaches the store buys
+    /// nothing.
     ///
     /// - Parameters:
     ///   - product: The product to buy.
@@ -108,7 +109,8 @@ public actor PaymentQueue {
         }
     }
 
-    /// Restores, delivers and acknowledges what the store can restore. A call during a running restore joins it.
+    /// Restores the customer's purchases, and delivers the restored transactions. A call during a running restore joins
+    /// it.
     ///
     /// - Returns: The restored transactions; none if there is nothing to restore.
     /// - Throws: ``PaymentError``.
@@ -146,24 +148,24 @@ public actor PaymentQueue {
         }
     }
 
-    /// Adapts to a change of the customer. Call it as soon as purchases would be presented for the new customer.
+    /// Adapts to a change of the customer. Call this as soon as `deliver` presents purchases for the new customer.
     ///
-    /// Callers that wait for the store or for a restore get `customerChanged`; a purchase that is made anyway is
-    /// delivered without them. Transactions that wait for an acknowledgement are presented again now. Transactions that
-    /// only a restore brought are forgotten.
+    /// Callers that wait for the store or for a restore get `customerChanged`. If the store still completes such a
+    /// purchase, it is delivered and appears in `completions`. Transactions that wait for an acknowledgement are
+    /// presented again now. Transactions that came only from a restore are discarded.
     public func customerChanged() { handle(.customerChanged) }
 
-    /// Presents all transactions that wait for an acknowledgement again now, including rejected and held ones. Call it
-    /// when another customer may present them. The call does not wait: acknowledged transactions arrive among the
-    /// completions.
+    /// Presents again all transactions that wait for an acknowledgement, including rejected and held ones. Call this
+    /// when another customer may present them. Returns without waiting: acknowledged transactions arrive in
+    /// `completions`.
     public func redeliverAll() { handle(.redeliverAll) }
 
-    /// Presents a transaction again that waits for an acknowledgement or was rejected or held. Returns when it is
-    /// acknowledged.
+    /// Presents again a transaction that waits for an acknowledgement, or was rejected or held. Returns when the
+    /// transaction is acknowledged.
     ///
     /// - Parameter transaction: The id of the transaction.
     /// - Throws: ``PaymentError``: `unknownTransaction` if no such transaction waits, `acknowledgementPending` or
-    ///   `rejected` if this attempt failed so, `cancelled`, `shutDown`.
+    ///   `rejected` if the delivery had this result, `cancelled`, `shutDown`.
     public func redeliver(_ transaction: TransactionID) async throws {
         nextCaller += 1
         let caller = nextCaller
@@ -177,12 +179,12 @@ public actor PaymentQueue {
         }
     }
 
-    /// Finishes the transaction with the id `transaction`, for the policy `.byCaller`.
+    /// Finishes a transaction. Call this only with the finish policy `.byCaller`.
     public func finish(_ transaction: TransactionID) { handle(.finishRequested(transaction)) }
 
     /// Stops listening, and answers all waiting callers. Unfinished transactions stay at the store for the next launch.
-    /// Every call returns when no work is left, or after `Configuration.shutDownLimit`: a delivery that ignores its
-    /// cancellation continues then, and its verdict is dropped.
+    /// Returns when all work has ended, or after `Configuration.shutDownLimit`. A delivery that ignores its
+    /// cancellation continues after that, and its verdict is discarded.
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true
@@ -263,7 +265,7 @@ public actor PaymentQueue {
         }
     }
 
-    /// Handles `event` after the pause of this attempt, unless the queue is gone by then.
+    /// Handles `event` after the pause of this attempt, unless the queue was released or shut down.
     private func after(_ attempt: Int, _ event: PaymentQueueStateMachine.Event) {
         let (sleep, pause) = (configuration.sleep, configuration.pause(attempt))
         track { number in
