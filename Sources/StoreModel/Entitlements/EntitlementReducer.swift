@@ -9,25 +9,25 @@ import Primitives
 ///     let answer = EntitlementReducer(features: map).customer(id, in: .sandbox, state, at: clock.now())
 ///
 /// - Expiry is exclusive: at the instant of expiry a feature is off.
-/// - A period ends at the date that the store states, or at the end of the grace period if the store states one.
-///   Billing retry has no stated end; it gives a state, but no access.
-/// - A revoked transaction gives nothing as soon as its revocation is known.
-/// - An upgraded period gives nothing.
+/// - A period ends at the date that the store states, or at the end of the grace period if the store states one. A
+///   subscription in billing retry gives no access.
+/// - A revoked transaction gives no access, from the moment at which the revocation is known.
+/// - An upgraded period gives no access.
 /// - `subscriptions` has the auto-renewable subscriptions, and `purchases` has all other purchases. A non-renewing
-///   subscription ends at its `expiresDate` if the store states one. Otherwise the store does not know its length: it
-///   has no end here, and the app decides.
+///   subscription ends at its `expiresDate` if the store states one. Otherwise it has no end, and the app must decide
+///   when it ends.
 package struct EntitlementReducer: Sendable {
     package let features: FeatureMap
 
     package init(features: FeatureMap = FeatureMap()) { self.features = features }
 
-    /// Returns the answer that is true from `instant` until its `validUntil`.
+    /// Returns the answer at `instant`. It remains correct until its `validUntil`.
     package func customer(
         _ id: CustomerID, in environment: StoreEnvironment, _ state: CustomerState, at instant: Date
     ) -> Customer {
         let sortedState = SortedState(state, features: features)
         var answer = sortedState.answer(id, environment, at: instant)
-        // Most instants change nothing: `validUntil` is the first at which the answer differs.
+        // At most of these instants the answer stays the same. `validUntil` is the first at which it differs.
         answer.validUntil = sortedState.instants.lazy.filter { $0 > instant }.first { later in
             var then = sortedState.answer(id, environment, at: later)
             then.asOf = instant
@@ -114,8 +114,8 @@ private struct SortedState {
             grantID: grant.id)
     }
 
-    /// Returns one entry for each feature of each purchase and grant. Of two entries for one purchase, the one that
-    /// gives more is kept.
+    /// Returns one entry for each feature of each purchase and grant. If a purchase has several entries for a feature,
+    /// keeps an active one, or the one that ends last.
     private static func merged(_ features: [CustomerFeature]) -> [CustomerFeature] {
         struct Key: Hashable {
             let name: ExactString
@@ -155,7 +155,7 @@ extension TransactionFact {
 }
 
 extension SubscriptionTimeline.Status {
-    /// Whether the customer can still change the subscription: it is active, or the store repeats a failed payment.
+    /// Whether the customer can change the subscription in the App Store: it was bought there and has not ended.
     fileprivate var isManagedInAppStore: Bool {
         period.source == .appStore && [.active, .inGracePeriod, .inBillingRetry, .paused].contains(state)
     }

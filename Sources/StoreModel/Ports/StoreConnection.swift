@@ -3,9 +3,9 @@ import Primitives
 
 /// The client side of a store: StoreKit on a device, or a connection to the simulator.
 ///
-/// The connection listens as soon as it exists. `updates` first has the unfinished transactions, then new events. Every
-/// method ends with the store's answer, at its deadline or when the caller cancels it, and throws `StoreFailure` or
-/// `CancellationError`.
+/// The connection listens to the store from its creation on. `updates` first has the unfinished transactions, then new
+/// events. A call ends when the store answers, its deadline passes, or the caller cancels it. A failed call throws
+/// `StoreFailure`, and a cancelled one `CancellationError`.
 public protocol StoreConnection: Sendable {
     /// Returns whether this device can make payments.
     ///
@@ -26,26 +26,27 @@ public protocol StoreConnection: Sendable {
     /// - Returns: The products that the store sells, and the unknown identifiers.
     /// - Throws: `StoreFailure` or `CancellationError`.
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer
-    /// Sends a payment to the store. Returns when the store has accepted the payment; the result arrives in `updates`
-    /// with the payment's id. Adding the same `PaymentID` again never buys twice.
+    /// Sends a payment to the store. Returns when the store has accepted the payment. The result arrives in `updates`
+    /// with the payment's id. A second payment with the same `PaymentID` does not buy again.
     ///
     /// - Parameter payment: The payment.
     /// - Throws: `StoreFailure` or `CancellationError`.
     func add(_ payment: Payment) async throws
-    /// Redeems an offer code. Returns when the store has accepted the code, or when its sheet was closed. The
-    /// transaction arrives in `updates` without a payment's id.
+    /// Redeems an offer code. Returns when the store has accepted the code, or when the customer has closed the store's
+    /// sheet. The transaction arrives in `updates` without a payment id.
     ///
     /// - Parameter redemption: The code.
     /// - Throws: `StoreFailure`, with `unsupported` if the store has no codes, or `CancellationError`.
     func redeem(_ redemption: OfferCodeRedemption) async throws
     /// The events of the store in order, for one consumer. Unfinished transactions come first.
     var updates: AsyncStream<StoreUpdate> { get }
-    /// The messages of the store to the customer, such as a price increase. Each element has all open messages; a new
-    /// element follows each change. Each access returns a new stream. It ends at once if the store has no messages.
+    /// The messages of the store to the customer, for example about a price increase. Each element has all open
+    /// messages. A new element follows each change. Each access returns a new stream, which ends at once if the store
+    /// does not send messages.
     var messages: AsyncStream<[StoreMessage]> { get }
-    /// The purchases that the customer began in the store and has not paid yet, for one consumer. Unread purchases are
-    /// kept, the newest 100. The store reports each to one device of the customer. The stream ends at once if the store
-    /// has no such purchases.
+    /// The purchases that the customer began in the App Store and has not paid yet, for one consumer. The stream
+    /// buffers the newest 100. The store reports each purchase to one device of the customer. The stream ends at once
+    /// if the store does not support promoted purchases.
     var promotedPurchases: AsyncStream<PromotedPurchase> { get }
     /// Sends the customer's answer to a message.
     ///
@@ -93,7 +94,7 @@ public protocol StoreConnection: Sendable {
     /// - Returns: Whether the store would sell the offer to this customer.
     /// - Throws: `StoreFailure`, with `unsupported` if the store decides only at the purchase, or `CancellationError`.
     func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool
-    /// Shows the sheet on which the customer changes and cancels subscriptions. Returns when the sheet was closed.
+    /// Shows the sheet on which the customer changes and cancels subscriptions. Returns when the sheet is closed.
     ///
     /// - Parameter subscriptionGroupID: The group to show, or `nil` for all subscriptions.
     /// - Throws: `StoreFailure`, with `unsupported` if the store has no such sheet, or `CancellationError`.
