@@ -3,29 +3,30 @@ import StoreModel
 
 /// The periods and the status of a subscription at an instant.
 ///
-/// They are computed from the last event and the time since then, and not stored. The same record, conditions and
-/// instant always give the same state.
+/// The state is computed from the record of the last event, and is not stored. The same record, conditions and instant
+/// always give the same state.
 struct SubscriptionState: Sendable, Hashable {
     /// Closed: the status. Raw values are those of Apple's subscription status.
     enum Status: Int, Sendable { case active = 1, expired, billingRetry, gracePeriod, revoked }
 
     let record: SubscriptionRecord
     let instant: Date
-    /// All periods sold by then, oldest first; never empty.
+    /// All periods sold until `instant`, oldest first; never empty.
     private(set) var runs: [Run]
     private(set) var status = Status.active
-    /// The reason why it ended.
+    /// The reason why the subscription expired; `nil` if it has not expired.
     private(set) var expirationIntent: ExpirationIntent?
-    /// The end of the grace period, while it lasts. `retryEnd` is the end of billing retry.
+    /// The end of the grace period, if `instant` is in it.
     private(set) var graceEnd: Date?
+    /// The end of billing retry, if a payment is overdue at `instant`.
     private(set) var retryEnd: Date?
     /// The price increase of the next renewal.
     private(set) var increase: PendingIncrease?
-    /// The instant of the last change other than a sale.
+    /// The instant of the last change. A renewal that was paid on time does not count.
     private(set) var changedAt: Date
     /// The next instant at which the state changes without an event.
     private(set) var nextChange: Date?
-    /// Whether the next plan or offer of the record was sold since the last event.
+    /// Whether the plan or offer that the record has for the next renewal was sold since the last event.
     private var isRequestedSold = false
 
     /// Computes the state at `instant`, which must not be before the record's last event.
@@ -41,7 +42,7 @@ struct SubscriptionState: Sendable, Hashable {
         }
         while advance(under: conditions) {}
         guard autoRenews else { return }
-        // An overdue period has the price of the instant at which it was due.
+        // An overdue period has the price that was valid when it was due.
         let priced = status == .active ? instant : current.end
         increase = conditions.increase(for: upcoming(after: current).plan, at: priced)
         if let increase { changedAt = max(changedAt, increase.at) }
@@ -55,7 +56,8 @@ struct SubscriptionState: Sendable, Hashable {
         before.share?.until = nil
         before.runs = record.runs.compactMap { $0.sold(before: until) }
         guard let last = before.runs.last else { return Array(record.runs.prefix(1)) }
-        // A record with later periods has all earlier ones: none needs to be computed.
+        // If the record has periods after the end of the share, it also has all earlier ones, and none must be
+        // computed.
         guard before.runs.count == record.runs.count, last.count == record.runs.last?.count else { return before.runs }
         return SubscriptionState(of: before, under: conditions, at: until.addingTimeInterval(-0.001).wholeMilliseconds)
             .runs
@@ -66,14 +68,14 @@ struct SubscriptionState: Sendable, Hashable {
     var expiresDate: Date { current.end }
     /// Whether the customer has access: the period is paid or in the grace period.
     var isActive: Bool { status == .active || status == .gracePeriod }
-    /// Whether it has not ended: it gives access or is in billing retry.
+    /// Whether the subscription has not ended: it gives access or is in billing retry.
     var isRunning: Bool { isActive || status == .billingRetry }
     /// Whether the store will try to sell another period.
     var autoRenews: Bool { record.renewal.offSince == nil && isRunning }
-    /// Whether the customer will pay the higher price of the next renewal.
+    /// Whether the customer has agreed to the price increase of the next renewal.
     var hasConsented: Bool { increase?.isAgreed(by: record.renewal.consentedAt) ?? false }
 
-    /// The record with all renewals until the instant, ready to be changed by an event.
+    /// The record with all renewals until `instant`. An event changes this record.
     var condensed: SubscriptionRecord {
         var record = record
         if isRequestedSold || current.plan.productID == record.renewal.plan.productID {
@@ -88,7 +90,7 @@ struct SubscriptionState: Sendable, Hashable {
     struct Upcoming: Sendable, Hashable {
         var plan: Plan
         var offer: AppliedOffer?
-        /// Whether it is the record's next plan or offer, rather than another period of the current one.
+        /// Whether the plan or the offer changes to the one that the record has for the next renewal.
         var isRequested = false
     }
 
@@ -116,12 +118,12 @@ struct SubscriptionState: Sendable, Hashable {
         }
     }
 
-    /// Applies the end of the current period if it is before the instant. Returns whether another period may have
-    /// ended.
+    /// Applies a revocation of the current period, or its end if that is not after `instant`. Returns whether a new
+    /// period was sold, which may have ended too.
     private mutating func advance(under conditions: Conditions) -> Bool {
         let run = current
         let end = run.end
-        // The revocation of a period that was over does not end the subscription.
+        // A revocation after the end of the period does not end the subscription here.
         if let revocation = revocation(of: run), revocation.at < end { return revoke(at: revocation.at) }
         guard end <= instant else {
             nextChange = end
@@ -136,8 +138,8 @@ struct SubscriptionState: Sendable, Hashable {
         return true
     }
 
-    /// Sells all equal periods after the one sold at `date` in one step, until something that decides about a sale
-    /// changes. A history of a million periods is computed as fast as a short one.
+    /// Sells in one step all equal periods after the one sold at `date`, until a condition of the sale changes. A
+    /// history of a million periods is computed as fast as a short one.
     private mutating func sellMore(from date: Date, under conditions: Conditions) {
         let run = current
         var most = Int(TransactionNumber.span) - max(run.first, run.offset)
@@ -198,7 +200,7 @@ struct SubscriptionState: Sendable, Hashable {
         return Upcoming(plan: run.plan, offer: run.hasRoom ? run.offer : nil)
     }
 
-    /// A sale that is due: a run that gets one more period, or its first.
+    /// A sale that is due. `run` is an existing run that gets one more period, or a new run without periods.
     private struct DueSale {
         var run: Run
         var isRequested: Bool
@@ -248,7 +250,7 @@ struct SubscriptionState: Sendable, Hashable {
 
     // MARK: - Payment
 
-    /// Whether a payment at `instant` fails, as far as is known.
+    /// Whether a payment at `instant` fails, according to the record and the conditions.
     func failsToPay(at instant: Date, under conditions: Conditions) -> Bool {
         isFailing(at: instant) || conditions.paymentsFail(at: instant)
     }
@@ -258,7 +260,7 @@ struct SubscriptionState: Sendable, Hashable {
         return record.renewal.failsUntil.map { instant < $0 } ?? true
     }
 
-    /// Returns the first instant from `due` on at which a payment succeeds; `nil` if none is known.
+    /// Returns the first instant at or after `due` at which a payment succeeds, or `nil` if none is known.
     private func recovery(from due: Date, under conditions: Conditions) -> Date? {
         var instant = due
         while true {
