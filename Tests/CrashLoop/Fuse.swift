@@ -10,11 +10,11 @@ import SQLStorage
     import Darwin
 #endif
 
-/// Kills this process at the N-th operation, as a power failure would.
+/// A counter of operations that kills this process at the N-th one with SIGKILL.
 final class Fuse: Sendable {
     private let left: Locked<Int>
 
-    /// With `nil`, the process is never killed.
+    /// Creates a fuse that kills the process at operation number `touches`, or never if that is `nil`.
     init(_ touches: Int?) { left = Locked(touches ?? .max) }
 
     func touch() {
@@ -30,7 +30,7 @@ final class Fuse: Sendable {
     }
 }
 
-/// A transport with the fuse before each request and after each response.
+/// A transport that counts an operation before each request and after each response.
 struct FusedTransport: HTTPTransport {
     let network: any HTTPTransport
     let fuse: Fuse
@@ -44,7 +44,7 @@ struct FusedTransport: HTTPTransport {
     }
 }
 
-/// A database with the fuse at every statement, before a write is queued and after it is durable.
+/// A database that counts an operation before each statement, and before and after each write and migration.
 struct FusedDatabase: SQLDatabase {
     let database: any SQLDatabase
     let fuse: Fuse

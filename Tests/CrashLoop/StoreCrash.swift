@@ -9,7 +9,8 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The simulated store over a database with a fuse. Prints its URL in its first line.
+/// The child process: a simulated store whose database and notifications are fused. Its first line of output is its
+/// URL.
 enum StoreChild {
     static let catalogue = #"""
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -39,8 +40,8 @@ enum StoreChild {
     }
 }
 
-/// Uses a store that is killed during the run, and repeats requests without a response. At the end the effects of all
-/// responses are there once.
+/// Uses a store that is killed during the run, and repeats requests that got no response. Then checks that each payment
+/// and refund took effect exactly once.
 struct StoreCrash {
     private let folder: String
     private let killAt: Int
@@ -118,7 +119,7 @@ struct StoreCrash {
         try await finish("p4")
     }
 
-    /// Repeats the delivery until every notification has arrived.
+    /// Repeats the delivery until no notification waits, at most 12 times.
     private mutating func deliver() async throws {
         for _ in 0..<12 {
             let bytes = try await ask(.post, "/control/v1/notifications/deliver")
@@ -159,7 +160,8 @@ struct StoreCrash {
         }
     }
 
-    /// Repeats a request until there is a response; the store is killed once at most.
+    /// Repeats a request until there is a response, and starts a killed store again. A repeated request may get the
+    /// status `other`. Throws if the store ends twice.
     @discardableResult
     private mutating func ask(
         _ method: HTTPRequest.Method, _ path: String, _ body: [UInt8] = [], accepting other: Int? = nil
@@ -209,7 +211,7 @@ struct StoreCrash {
         let sales = try WireJSON.decode(StoreWire.Updates.self, from: bytes).updates
             .filter { $0.state == "purchased" || $0.state == "revoked" }
         let delivered = Set(sales.compactMap { $0.transaction?.id })
-        // The answer to a payment is repeated until the device confirms it, finished or not.
+        // The store repeats the result of a payment until the device confirms it, even if the transaction is finished.
         let unasked = Set(sales.filter { $0.paymentID == nil }.compactMap { $0.transaction?.id })
         let expected = known.subtracting(finished)
         guard delivered.isSuperset(of: expected), unasked.isSubset(of: expected) else {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PluginHub
 
-/// The state under the hub's lock. Here, races of callers are orders of calls.
+/// Tests the state that the hub's lock protects. Each test makes the calls in one order that a race could produce.
 @Suite struct HubStateTests {
     private func member(_ policy: Policy) -> Member {
         let channel = PluginChannel(configuration: .init(), trace: TraceReaders())
@@ -70,7 +70,8 @@ import Testing
         let server = member(.taking("Server", .command, "a"))
         let second = state.admit([server], failures: [], generation: generation)
         for routes in second.routes + first.routes { routes.owner.channel.take(routes) }
-        // The older routes have no receiver. The newer ones lead to the script, which has no handler.
+        // The older routes have no receiver for the command. The newer routes lead to the scripted plugin, which has no
+        // handler.
         #expect(throws: PluginError(.unsupportedMessage, "")) {
             try client.channel.send(command: "a", payload: nil, sender: client.plugin)
         }
