@@ -45,11 +45,11 @@ public enum WebhookSignature {
     public enum VerificationError: Error, Equatable, Sendable {
         /// The header is missing.
         case missing
-        /// The header does not have the format of ``WebhookSignature``.
+        /// The header does not have the format of `WebhookSignature`.
         case malformed
         /// No v1 is valid for any of the secrets.
         case notOurs
-        /// `t` differs from the current time by more than ``WebhookSignature/tolerance``.
+        /// `t` differs from the current time by more than `WebhookSignature.tolerance`.
         case notCurrent
     }
 
