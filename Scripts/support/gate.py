@@ -174,11 +174,12 @@ def run_gate(script, *arguments):
 
 @contextlib.contextmanager
 def planted(path, change):
-    """Changes one file for as long as the block runs. `change` maps the old text to the new; they must differ."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Changes one file for as long as the block runs. `change` maps the old text to the new; they must differ. A file that does
+    not exist is made, and removed afterwards."""
     before = path.read_text() if path.exists() else None
     after = change(before or "")
-    assert after != before, f"nothing was planted in {path}"
+    assert after != (before or ""), f"nothing was planted in {path}"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(after)
     try:
         yield

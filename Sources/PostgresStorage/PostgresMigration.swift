@@ -19,6 +19,7 @@ extension MigrationPlan {
     }
 
     /// Refuses a database with another program's tables. Those of extensions do not count.
+    /// It is one query, because another program may create the tables meanwhile.
     private func checkOwner(_ connection: PostgresConnection) throws {
         let session = PostgresSession(connection, PostgresStatements(), beginning: [])
         let found = try session.first(

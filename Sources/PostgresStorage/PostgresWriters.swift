@@ -255,6 +255,7 @@ final class PostgresWriters: Sendable {
             if !connection.isBroken, connection.isInTransaction {
                 _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isKept: false)])
             }
+            // The first error of the server is the reason, even if the body threw another.
             throw session.failure ?? error
         }
     }

@@ -38,6 +38,7 @@ final class ActiveRules: Sendable {
             guard let row else { continue }
             let new = try Self.entry(row, insteadOf: entry.rules)
             entries.withLock { entries in
+                // Another caller may have read newer rules meanwhile.
                 guard let known = entries[app]?.epoch, let found = new.epoch, found > known else { return }
                 entries[app] = new
             }

@@ -100,6 +100,7 @@ extension AnswerCache.Shard {
         }
         let size = AnswerCache.overhead + answer.bytes.count
         guard departures == ticket.departures, size <= limit else { return false }
+        // Before the insertion, because the new answer could be evicted otherwise.
         makeRoom(for: size)
         table.insert(PackedAnswer(answer, of: key), hash)
         self.size += size

@@ -207,6 +207,7 @@ extension LedgerTransaction {
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
+        // Purchases that are shared with others stay theirs; only the name is removed from them.
         let alone = try purchases.filter { try withoutErased(holders(of: $0)) == [customer] }
         try lock(tokens: [pseudonym.appAccountToken])
         var tokens = Set(names.map(\.appAccountToken))

@@ -90,6 +90,7 @@ extension LedgerTransaction {
         try lock(tokens: Set(tokens + names.map(\.appAccountToken)))
         try lock(purchases: more.union(try holdings(of: customers, tokens)))
         try lock(customers: customers)
+        // The customers may have got more purchases before they were locked.
         try lock(purchases: holdings(of: customers, tokens))
     }
 
@@ -117,6 +118,7 @@ extension LedgerTransaction {
     mutating func lockedCustomer(named name: CustomerID) throws -> CustomerID {
         guard connection.isConcurrent else { return try customer(named: name) ?? name }
         try lock(customers: [name])
+        // The customer may have been merged into another before it was locked.
         while let customer = try customer(named: name) {
             guard !locked.customers.contains(customer) else { return customer }
             try lock(customers: [customer])

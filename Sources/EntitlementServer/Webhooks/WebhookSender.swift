@@ -124,6 +124,7 @@ struct WebhookSender: Sendable {
             headers: ["Content-Type": "application/json", WebhookSignature.field: signature], body: .bytes(body),
             timeout: Self.timeout)
         let response = try await transport.send(request)
+        // Reads the body, so that the connection can be reused.
         _ = try? await response.body.collect(upTo: Self.maximumAnswer)
         return response.status
     }

@@ -112,6 +112,7 @@ struct OpenFile: Sendable {
         guard index.isInPlace else { throw lost("The index \(index.path) of the log") }
         let isLost: String? = seen.withLock { seen in
             seen.log.open(logPath)
+            // Another thread or process may commit meanwhile.
             for _ in 0..<10 where seen.isLost == nil {
                 var now = seen
                 guard let head = index.head() else { continue }
@@ -204,6 +205,7 @@ struct ProcessLock: Sendable {
                 close(descriptor)
                 continue
             }
+            // Does not wait if the file is a pipe, which SQLite must not open.
             let file = open(resolved, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             guard file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0 else {
                 let code = errno

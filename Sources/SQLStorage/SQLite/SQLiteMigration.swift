@@ -2,6 +2,7 @@ extension MigrationPlan {
     /// Applies the missing migrations. `connection` must be in no transaction.
     ///
     /// Another process may do the same concurrently, so each transaction reads the applied migrations again.
+    /// Foreign keys are off around all transactions, because the pragma has no effect inside one.
     func apply(to connection: SQLiteConnection, at path: String) throws {
         try connection.runInternal("PRAGMA foreign_keys = OFF")
         defer { try? connection.runInternal("PRAGMA foreign_keys = ON") }

@@ -79,6 +79,8 @@ struct OCSPAnswer: Sendable, Equatable {
         return OCSP_response_get1_basic(response)
     }
 
+    /// Compares the nonces of request and response. The result of OpenSSL is 1: equal, 2: in neither, 3: only in the
+    /// response, 0: different, -1: only in the request.
     private static func checkNonce(
         of request: OpaquePointer, in response: OpaquePointer, rule: OCSPNonce
     ) throws(SignedDataError) {

@@ -129,6 +129,8 @@ public final class SignedDataVerifier: Sendable {
 
     // MARK: - Verification of one document
 
+    /// Verifies a document. Revocation comes last and is checked each time, because only a document that is otherwise
+    /// valid is worth a request to the responder.
     private func verify<Fields: SignedPayloadFields>(
         _ jws: String
     ) throws(SignedDataError) -> Verified<AppStorePayload<Fields>> {

@@ -50,6 +50,7 @@ struct StoreKitQueries: Sendable {
             return .failed(StoreFailure(code: .invalidProduct, reason: reason))
         }
         let owned = await budget.answer { [latest] in await latest(payment.productID) }
+        // The connection was closed, so no sheet may open.
         guard !Task.isCancelled else { return .failed(Self.cancelled) }
         switch await sell() {
         case .bought(let bought):

@@ -48,6 +48,7 @@ final class StopSignal: Sendable {
 
 /// Passes the numbers of signals to a thread, because signal handlers may call only few functions.
 private enum SignalPipe {
+    // Unsafe: set before the first handler is installed, and only read afterwards.
     nonisolated(unsafe) private static var writingEnd: Int32 = -1
 
     /// Returns the reading end of the pipe.
