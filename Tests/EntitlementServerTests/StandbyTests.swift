@@ -61,7 +61,7 @@ struct StandbyTests {
         try await Self.withPlace { place in
             let bench = place.bench
             let first = try await bench.post(bench.purchase("1"))
-            #expect(first.status == 200)
+            #expect(first.status == 200 && first.headers["Souk-Revision"] == "1")
             try await place.follow()
             let own = try await bench.get()
             #expect(own.headers["Souk-Revision"] == "1" && own.headers["Souk-Staleness"] == nil)
@@ -72,8 +72,9 @@ struct StandbyTests {
             try await until("the standby has paused") {
                 try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
             }
-            _ = try await bench.post(bench.purchase("2", product: "brushes"))
-            let seen = try await bench.get(headers: ["Souk-Min-Revision": "2"])
+            let second = try await bench.post(bench.purchase("2", product: "brushes"))
+            let revision = try #require(second.headers["Souk-Revision"])
+            let seen = try await bench.get(headers: ["Souk-Min-Revision": revision])
             #expect(seen.headers["Souk-Staleness"] == nil && seen.headers["Souk-Revision"] == "2")
             #expect(try seen.active().sorted() == ["brushes", "tools"])
             let older = try await bench.get(headers: ["Souk-Min-Revision": "1"])
@@ -81,6 +82,37 @@ struct StandbyTests {
             #expect(try await bench.get("nobody", headers: ["Souk-Min-Revision": "0"]).headers["Souk-Staleness"] == nil)
             #expect(try await bench.get(headers: ["Souk-Min-Revision": "-1"]).field == "Souk-Min-Revision")
             try await place.standby.run("SELECT pg_wal_replay_resume()")
+        }
+    }
+
+    @Test func `each answer of a write about a customer has the revision of the next read`() async throws {
+        try await ServerBench.$engine.withValue(.postgreSQL) {
+            let bench = try await ServerBench()
+            func check(
+                _ reply: ServerBench.Reply, _ status: Int = 200, sourceLocation: SourceLocation = #_sourceLocation
+            )
+                async throws
+            {
+                let read = try await bench.get()
+                #expect(
+                    reply.status == status && reply.headers["Souk-Revision"] == read.headers["Souk-Revision"]
+                        && read.headers["Souk-Revision"] != nil,
+                    "\(reply.json) \(reply.headers)", sourceLocation: sourceLocation)
+            }
+            let purchase = try bench.purchase("1"), key: HTTPHeaders = ["Idempotency-Key": "1"]
+            try await check(bench.post(purchase, headers: key))
+            let repeated = try await bench.post(purchase, headers: key)
+            #expect(repeated.status == 200 && repeated.headers["Souk-Revision"] == nil)
+            let path = "/v1/customers/anna"
+            let grant = try await bench.send(
+                .post, path + "/grants", as: .secret, body: .json(["feature": "sculpt", "reason": "test"]))
+            try await check(grant, 201)
+            let granted = try grant.customer().features.compactMap(\.grantID)
+            let id = try #require(granted.first)
+            try await check(bench.send(.delete, path + "/grants/\(id)", as: .secret))
+            try await check(
+                bench.send(.post, path + "/aliases", as: .secret, body: .json(["alias": "anna@example.com"])))
+            await bench.close()
         }
     }
 

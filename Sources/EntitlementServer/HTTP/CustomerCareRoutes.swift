@@ -137,8 +137,10 @@ struct CustomerCareRoutes: Sendable {
 
 extension KeptAnswer {
     /// Returns a 200 with a customer's answer.
-    static func ok(_ answer: StoredAnswer) -> KeptAnswer {
-        KeptAnswer(status: 200, contentType: "application/json", body: answer.bytes)
+    static func ok(_ answer: StoredAnswer) -> KeptAnswer { KeptAnswer(status: 200, answer) }
+
+    init(status: Int, _ answer: StoredAnswer) {
+        self.init(status: status, contentType: "application/json", body: answer.bytes, revision: answer.revision)
     }
 
     init(status: Int = 200, wire value: some Encodable) throws {

@@ -85,12 +85,16 @@ extension Refusal {
     static let malformedQuery = malformed("A percent-escape in the query is incomplete or is not UTF-8.")
 }
 
+extension HTTPHeaders {
+    /// Adds the revision of a customer's answer, which a client sends back as `Souk-Min-Revision`.
+    mutating func add(revision: Int64) { add("Souk-Revision", String(revision)) }
+}
+
 extension Ledger.Found {
-    /// Returns the response with its revision, for `Souk-Min-Revision`, and the possible staleness of a standby's
-    /// answer.
+    /// Returns the response with its revision and the possible staleness of a standby's answer.
     fileprivate func response(unless condition: String?) -> HTTPResponse {
         var response = answer.response(unless: condition)
-        response.headers.add("Souk-Revision", String(answer.revision))
+        response.headers.add(revision: answer.revision)
         if let staleness { response.headers.add("Souk-Staleness", String(Int(staleness.rounded(.up)))) }
         return response
     }

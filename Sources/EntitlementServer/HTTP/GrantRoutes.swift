@@ -39,7 +39,7 @@ struct GrantRoutes: Sendable {
             return try await idempotent.respond(to: context, body: body) { idempotency in
                 let grant = try grant(RequestBody.decode(GrantRequest.self, from: body))
                 return try await ledger.add(grant, to: customer, as: idempotency) { answer in
-                    KeptAnswer(status: 201, contentType: "application/json", body: answer.bytes)
+                    KeptAnswer(status: 201, answer)
                 }
             }
         }
@@ -50,7 +50,9 @@ struct GrantRoutes: Sendable {
         let id = context.path["id"]
         return context.later {
             guard let answer = try await ledger.withdrawGrant(id, of: customer) else { throw Refusal.unknownGrant }
-            return answer.response(unless: nil)
+            var response = answer.response(unless: nil)
+            if ledger.isShared { response.headers.add(revision: answer.revision) }
+            return response
         }
     }
 

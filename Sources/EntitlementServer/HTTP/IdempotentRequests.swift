@@ -41,7 +41,7 @@ final class IdempotentRequests: Sendable {
         to context: RequestContext, body: [UInt8], namesCustomer: Bool = true,
         _ work: (IdempotentRequest?) async throws -> KeptAnswer
     ) async throws -> HTTPResponse {
-        guard let key = context.request.headers[Self.header] else { return try await work(nil).response }
+        guard let key = context.request.headers[Self.header] else { return response(try await work(nil)) }
         guard (1...255).contains(key.utf8.count), !key.unicodeScalars.contains(where: \.isControl) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters and no control characters")
         }
@@ -67,10 +67,10 @@ final class IdempotentRequests: Sendable {
         if try ledger.database.read({ try request.keptCheckingLimit($0) }) != nil,
             let kept = try await ledger.database.write({ try request.keptCheckingLimit($0) })
         {
-            return kept.response
+            return response(kept)
         }
         do {
-            return try await work(request).response
+            return response(try await work(request))
         } catch let refusal as Refusal
             where (400..<500).contains(refusal.problem.status) && !Self.unkept.contains(refusal.problem.status)
         {
@@ -80,6 +80,12 @@ final class IdempotentRequests: Sendable {
             try await ledger.database.write { try request.keep(answer, $0) }
             throw refusal
         }
+    }
+
+    private func response(_ answer: KeptAnswer) -> HTTPResponse {
+        var response = answer.response
+        if ledger.isShared, let revision = answer.revision { response.headers.add(revision: revision) }
+        return response
     }
 
     /// Returns when no other request with this name is in progress. Throws 409 after the timeout.

@@ -55,7 +55,8 @@ struct TransactionsRoute: Sendable {
             refused.withLock { $0 = rejected }
             return KeptAnswer(
                 status: 200, contentType: "application/json",
-                body: Self.body(answer?.bytes ?? [], acknowledged: recorded.acknowledged, rejected: rejected))
+                body: Self.body(answer?.bytes ?? [], acknowledged: recorded.acknowledged, rejected: rejected),
+                revision: answer?.revision)
         }
         for rejected in refused.withLock({ $0 }) { metrics.rejected.add(rejected.code) }
         return answer

@@ -33,6 +33,8 @@ struct KeptAnswer: Sendable, Equatable {
     /// The number of bytes at the beginning and end of the body that differ for each request, such as its time. They
     /// are stored with the key, so that the rest is stored once.
     var own = (beginning: 0, ending: 0)
+    /// The revision of the customer's answer in the body. It is not stored: a repetition has none.
+    var revision: Int64?
 
     static func == (left: KeptAnswer, right: KeptAnswer) -> Bool {
         left.status == right.status && left.contentType == right.contentType && left.body == right.body

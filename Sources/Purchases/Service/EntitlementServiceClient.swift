@@ -68,6 +68,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
     private let configuration: Configuration
     private let connection: ServiceConnection
     private let answers: Locked<CustomerAnswers>
+    private let revisions: Locked<KnownRevisions>
 
     /// Creates a client.
     ///
@@ -88,6 +89,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
                     makeNonce: { [makeUUID = configuration.makeUUID] in makeUUID().uuidString })),
             transport: transport)
         answers = Locked(CustomerAnswers(capacity: configuration.cachedCustomers))
+        revisions = Locked(KnownRevisions(capacity: configuration.cachedCustomers))
     }
 
     /// Presents transactions with their renewal infos, in as many requests as the limits of the server require.
@@ -119,6 +121,9 @@ public final class EntitlementServiceClient: ReceiptValidator {
 
     /// Returns the entitlements of a customer. If nothing changed since the last answer, the response has no body.
     ///
+    /// A server with a standby may answer from it. The response then has at least the changes of this client's earlier
+    /// requests about the customer.
+    ///
     /// - Parameter customer: The customer.
     /// - Returns: The customer with their entitlements.
     /// - Throws: `PurchaseError`.
@@ -135,8 +140,11 @@ public final class EntitlementServiceClient: ReceiptValidator {
         let known = answers.withLock { $0[customer] }
         var headers = try await headers(about: customer)
         if let known { headers.add("If-None-Match", known.etag) }
+        let (revision, writes) = revisions.withLock { $0.beginRead(of: customer) }
+        if let revision { headers.add("Souk-Min-Revision", revision) }
         let answer = try await connection.send(
             HTTPRequest(method: .get, url: Self.path(customer), headers: headers))
+        revisions.withLock { $0.endRead(of: customer, answer.headers, writes: writes) }
         if answer.status == 304 {
             guard let known else {
                 throw PurchaseError(.protocolError, "The server responded 304 to a request without If-None-Match.")
@@ -172,8 +180,13 @@ public final class EntitlementServiceClient: ReceiptValidator {
         var headers = try await headers(about: customer)
         headers.add("Content-Type", "application/json")
         headers.add("Idempotency-Key", idempotencyKey(path: path, body: body))
-        return try await connection.send(
+        revisions.withLock { $0.beginWrite() }
+        var answer: ServiceConnection.Answer?
+        defer { revisions.withLock { $0.endWrite(of: customer, answer?.headers) } }
+        let response = try await connection.send(
             HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(body)))
+        answer = response
+        return response
     }
 
     func get<Answer: Decodable>(_ path: String, of customer: CustomerID, _ type: Answer.Type) async throws -> Answer {

@@ -2,9 +2,10 @@ import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
-import Purchases
 import StoreTestSupport
 import Testing
+
+@testable import Purchases
 
 @Suite(.timeLimit(.minutes(1))) struct EntitlementServiceClientTests {
     private let asOf = Date(timeIntervalSince1970: 1_795_185_600)
@@ -107,6 +108,68 @@ import Testing
         let client = client(transport, cached: 1)
         for id in ["ada", "bob", "ada"] as [CustomerID] { _ = try await client.customer(id) }
         #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, nil, nil])
+    }
+
+    /// The revisions in the answers and those that the client requires.
+    @Test func `a read requires the revision of the answer before`() async throws {
+        let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
+        let transport = ScriptedTransport([
+            try answer(customer(), headers: ["ETag": "\"1\"", "Souk-Revision": "7"]),
+            .answer(status: 304, headers: ["Souk-Revision": "9"]),
+            .answer(status: 304, headers: ["Souk-Revision": "8"]),
+            try answer(posted, headers: ["Souk-Revision": "12"]), .answer(status: 304),
+            try answer(posted), .answer(status: 304, headers: ["Souk-Revision": "13"]),
+            try problem(422, "invalid_field"), .answer(status: 304, headers: ["Souk-Revision": "-1"]),
+            .answer(status: 304, headers: ["Souk-Revision": "99999999999999999999"]), .answer(status: 304),
+        ])
+        let client = client(transport)
+        for _ in 0..<3 { _ = try await client.customer("ada") }
+        for _ in 0..<2 {
+            _ = try await client.validate([transaction(1)], for: "ada")
+            _ = try await client.customer("ada")
+        }
+        await #expect(throws: PurchaseError.self) { try await client.redeem([], credit: "coins", of: "ada") }
+        for _ in 0..<3 { _ = try await client.customer("ada") }
+        #expect(
+            transport.requests.filter { $0.method == .get }.map { $0.headers["Souk-Min-Revision"] }
+                == [nil, "7", "9", "12", nil, nil, nil, nil])
+        #expect(transport.requests.allSatisfy { $0.method == .get || $0.headers["Souk-Min-Revision"] == nil })
+    }
+
+    @Test func `a write discards the revisions of other customers, and a full memory all others`() async throws {
+        let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
+        let transport = ScriptedTransport([
+            try answer(customer("ada"), headers: ["Souk-Revision": "1"]),
+            try answer(customer("bob"), headers: ["Souk-Revision": "2"]), try answer(customer("bob")),
+            try answer(posted, headers: ["Souk-Revision": "3"]), try answer(customer("bob")),
+            try answer(customer("ada")), try answer(customer("bob"), headers: ["Souk-Revision": "4"]),
+            try answer(customer("cy"), headers: ["Souk-Revision": "5"]), try answer(customer("bob")),
+            try answer(customer("cy")),
+        ])
+        let client = client(transport, cached: 2)
+        for id in ["ada", "bob", "bob"] as [CustomerID] { _ = try await client.customer(id) }
+        _ = try await client.validate([transaction(1)], for: "ada")
+        for id in ["bob", "ada", "bob", "cy", "bob", "cy"] as [CustomerID] { _ = try await client.customer(id) }
+        #expect(
+            transport.requests.filter { $0.method == .get }.map { $0.headers["Souk-Min-Revision"] }
+                == [nil, nil, "2", nil, "3", nil, nil, nil, "5"])
+    }
+
+    @Test func `a read that overlaps a write sets no revision`() async throws {
+        var known = KnownRevisions(capacity: 4)
+        let early = known.beginRead(of: "ada")
+        known.beginWrite()
+        known.endRead(of: "ada", ["Souk-Revision": "3"], writes: early.writes)
+        #expect(known.beginRead(of: "ada").header == nil)
+        let during = known.beginRead(of: "ada")
+        known.endWrite(of: "ada", ["Souk-Revision": "4"])
+        known.endRead(of: "ada", ["Souk-Revision": "3"], writes: during.writes)
+        #expect(known.beginRead(of: "ada").header == "4")
+        known.beginWrite()
+        known.endWrite(of: "ada", ["Souk-Revision": "6"])
+        known.beginWrite()
+        known.endWrite(of: "ada", nil)
+        #expect(known.beginRead(of: "ada").header == nil)
     }
 
     @Test func `every answer has the server's time, also a 304`() async throws {

@@ -1,0 +1,50 @@
+import HTTPCore
+import Primitives
+
+/// The revisions of customers in the server's last answers, for `Souk-Min-Revision`.
+///
+/// A server with a standby answers a read from the standby only if the request has a revision, and the standby has it.
+/// So a read never returns less than an earlier answer. A write can change several customers, for example if it merges
+/// two, and its answer has one revision. So it discards the others, and the next read of these has no revision.
+struct KnownRevisions {
+    private let capacity: Int
+    private var revisions: [CustomerID: Int64] = [:]
+    /// The number of begun and ended writes. A read that overlaps one of them does not know which state it returned.
+    private var writes = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// Returns the header of a read, and the number that `endRead` needs.
+    func beginRead(of customer: CustomerID) -> (header: String?, writes: Int) {
+        (revisions[customer].map { String($0) }, writes)
+    }
+
+    mutating func endRead(of customer: CustomerID, _ headers: HTTPHeaders, writes: Int) {
+        guard writes == self.writes else { return }
+        keep(Self.revision(in: headers), of: customer)
+    }
+
+    mutating func beginWrite() {
+        writes += 1
+        revisions = [:]
+    }
+
+    /// Ends a write with the headers of its answer, or with `nil` if it failed.
+    mutating func endWrite(of customer: CustomerID, _ headers: HTTPHeaders?) {
+        writes += 1
+        let revision = headers.flatMap(Self.revision)
+        revisions = revision == nil ? [:] : revisions.filter { $0.key == customer }
+        keep(revision, of: customer)
+    }
+
+    /// Keeps the greatest revision: answers can arrive in another order than the server sent them.
+    private mutating func keep(_ revision: Int64?, of customer: CustomerID) {
+        guard let revision else { return }
+        if revisions[customer] == nil, revisions.count >= capacity { revisions = [:] }
+        revisions[customer] = max(revision, revisions[customer] ?? 0)
+    }
+
+    private static func revision(in headers: HTTPHeaders) -> Int64? {
+        headers["Souk-Revision"].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+}
