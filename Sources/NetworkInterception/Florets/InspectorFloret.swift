@@ -98,8 +98,8 @@ extension Record {
     }
 
     fileprivate func document(title: String) -> ViewDocument {
-        func rows(_ headers: HTTPHeaders, _ body: HTTPBody, _ passage: Passage?) -> [ViewDocument.Row] {
-            headers.map { .text($0.name, $0.value) } + body.rows(passage)
+        func rows(_ headers: HTTPHeaders, _ body: HTTPBody, _ transfer: BodyTransfer?) -> [ViewDocument.Row] {
+            headers.map { .text($0.name, $0.value) } + body.rows(transfer)
         }
         var request: [ViewDocument.Row] = [
             .text("Method", designatedRequest.method.rawValue), .text("URL", designatedRequest.url),
@@ -127,9 +127,9 @@ extension Record {
 
 extension HTTPBody {
     /// Rows with the length of the body and, for text, its content.
-    fileprivate func rows(_ passage: Record.Passage?) -> [ViewDocument.Row] {
+    fileprivate func rows(_ transfer: Record.BodyTransfer?) -> [ViewDocument.Row] {
         guard let bytes = buffered, !bytes.isEmpty else { return [] }
-        let length = "\(passage?.byteCount ?? bytes.count) bytes" + (passage?.isCut == true ? ", cut" : "")
+        let length = "\(transfer?.byteCount ?? bytes.count) bytes" + (transfer?.isCut == true ? ", cut" : "")
         let text =
             (try? JSONValue(parsing: bytes))?.text(pretty: true) ?? String(utf8: bytes)
         return [.text("Body", length)] + (text.map { [.text("Content", String($0.prefix(100_000)))] } ?? [])

@@ -25,7 +25,7 @@ extension HARDocument {
     /// - `_original`: the app's request, if a floret changed it.
     /// - `_error`, `_errorKind` and `_errorCode` of a failed request, or `_underway` of one without a result. The
     ///   status is 0.
-    /// - `_end`: how the transfer of the response body ended, if not completely (``Record/Passage/End``).
+    /// - `_end`: how the transfer of the response body ended, if not completely (``Record/BodyTransfer/End``).
     /// - `_encoding`: `base64` for a request body that is not UTF-8. A response body has `encoding` instead.
     ///
     /// - Parameters:
@@ -100,23 +100,23 @@ private struct HARWriter {
         return text.contains(".") ? text : "\(text.dropLast()).000Z"
     }
 
-    private func request(_ request: HTTPRequest, _ passage: Record.Passage?) -> JSONValue {
+    private func request(_ request: HTTPRequest, _ transfer: Record.BodyTransfer?) -> JSONValue {
         let body = request.body.buffered ?? []
         var members: JSONMembers = [
             "method": .string(request.method.rawValue), "url": .string(request.url), "httpVersion": "HTTP/1.1",
             "cookies": .array(request.headers.values("Cookie").flatMap(Self.cookies)),
             "headers": Self.headers(request.headers), "queryString": Self.query(request), "headersSize": -1,
-            "bodySize": .number(passage?.byteCount ?? body.count),
+            "bodySize": .number(transfer?.byteCount ?? body.count),
         ]
-        if !body.isEmpty || (passage?.byteCount ?? 0) > 0 {
-            members["postData"] = postData(body, passage, request.headers["Content-Type"] ?? "")
+        if !body.isEmpty || (transfer?.byteCount ?? 0) > 0 {
+            members["postData"] = postData(body, transfer, request.headers["Content-Type"] ?? "")
         }
         return .object(members)
     }
 
-    private func postData(_ body: [UInt8], _ passage: Record.Passage?, _ type: String) -> JSONValue {
+    private func postData(_ body: [UInt8], _ transfer: Record.BodyTransfer?, _ type: String) -> JSONValue {
         var members: JSONMembers = ["mimeType": .string(type)]
-        let comment = comment(body, passage)
+        let comment = comment(body, transfer)
         if isLeftOut(body) {
             members["text"] = ""
         } else if let text = String(utf8: body) {
@@ -172,10 +172,10 @@ private struct HARWriter {
 
     private func isLeftOut(_ body: [UInt8]) -> Bool { options.maximumBodyBytes.map { body.count > $0 } ?? false }
 
-    private func comment(_ body: [UInt8], _ passage: Record.Passage?) -> String? {
+    private func comment(_ body: [UInt8], _ transfer: Record.BodyTransfer?) -> String? {
         if isLeftOut(body) { return "The body is left out: it is longer than \(options.maximumBodyBytes ?? 0) bytes." }
-        guard let passage, passage.isCut else { return nil }
-        return "Only the first \(body.count) of \(passage.byteCount) bytes were recorded."
+        guard let transfer, transfer.isCut else { return nil }
+        return "Only the first \(body.count) of \(transfer.byteCount) bytes were recorded."
     }
 
     private static func headers(_ headers: HTTPHeaders) -> JSONValue {

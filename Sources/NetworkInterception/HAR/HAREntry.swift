@@ -24,14 +24,14 @@ package struct HAREntry: Sendable, Hashable {
             Self.request(json["_original"] ?? json["request"]),
             id: json["_id"]?.stringValue.flatMap(UUID.init(text:)) ?? UUID())
         record.designatedRequest = Self.request(json["request"])
-        record.bodies.original = Self.passage(json["_original"] ?? json["request"], record.originalRequest.body)
-        record.bodies.designated = Self.passage(json["request"], record.designatedRequest.body)
+        record.bodies.original = Self.transfer(json["_original"] ?? json["request"], record.originalRequest.body)
+        record.bodies.designated = Self.transfer(json["request"], record.designatedRequest.body)
         let response = json["response"]
         if let status = response?["status"]?.intValue, status > 0 {
             let body = Self.content(response?["content"])
             record.result = .success(
                 Response(status: status, headers: Self.headers(response?["headers"]), body: .bytes(body)))
-            record.bodies.response = Self.passage(of: response?["content"], body)
+            record.bodies.response = Self.transfer(of: response?["content"], body)
         } else if response?["_underway"]?.boolValue != true {
             let reason = [response?["_error"], response?["statusText"]].compactMap { $0?.stringValue }.first {
                 !$0.isEmpty
@@ -132,7 +132,7 @@ package struct HAREntry: Sendable, Hashable {
         return Data(base64Encoded: digits + padding).map(Array.init)
     }
 
-    private static func passage(_ json: JSONValue?, _ body: HTTPBody) -> Record.Passage {
+    private static func transfer(_ json: JSONValue?, _ body: HTTPBody) -> Record.BodyTransfer {
         let recorded = body.buffered?.count ?? 0
         let size = max(json?["bodySize"]?.intValue ?? recorded, recorded)
         return .init(byteCount: size, isCut: size > recorded || isFormWithoutText(json?["postData"]))
@@ -140,7 +140,7 @@ package struct HAREntry: Sendable, Hashable {
 
     /// The transfer details of a text or of bytes that are shorter than their size. A text in UTF-8 can be shorter than
     /// the original encoding, and lacks a byte order mark; other shorter bodies are cut.
-    private static func passage(of content: JSONValue?, _ body: [UInt8]) -> Record.Passage {
+    private static func transfer(of content: JSONValue?, _ body: [UInt8]) -> Record.BodyTransfer {
         let size = max(content?["size"]?.intValue ?? body.count, body.count)
         let isText = !body.isEmpty && content?["encoding"]?.stringValue?.isEmpty != false
         let isWide = ["utf-16", "utf-32"].contains {
@@ -148,6 +148,6 @@ package struct HAREntry: Sendable, Hashable {
         }
         return .init(
             byteCount: size, isCut: size > body.count && !(isText && (isWide || size - body.count == 3)),
-            end: content?["_end"]?.stringValue.flatMap(Record.Passage.End.init) ?? .complete)
+            end: content?["_end"]?.stringValue.flatMap(Record.BodyTransfer.End.init) ?? .complete)
     }
 }

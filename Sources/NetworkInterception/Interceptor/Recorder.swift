@@ -35,7 +35,7 @@ final class Recorder: Sendable {
         var original: [UInt8]?
         var designated: [UInt8]?
         var response: [UInt8]?
-        var passages = Record.Bodies()
+        var transfers = Record.Bodies()
     }
 
     private let interceptor: Interceptor
@@ -56,7 +56,7 @@ final class Recorder: Sendable {
     func keep(_ record: inout Record, isAnswered: Bool = false) async {
         // `bodies` changes before the copy below, so that the write copies nothing.
         let granted = admit(record)
-        record.bodies = record.passages(state.withLock { $0.notes.passages }, granted)
+        record.bodies = record.bodyTransfers(state.withLock { $0.notes.transfers }, granted)
         let kept = record.kept(upTo: granted)
         state.withLock { state in
             state.record = kept
@@ -74,10 +74,10 @@ final class Recorder: Sendable {
     /// Returns the same body. The record receives its first bytes while they are read.
     func watched(_ body: HTTPBody, as place: Place) -> HTTPBody {
         guard case .stream(let stream) = body else { return body }
-        note([], Record.Passage(byteCount: 0, end: .underway), place)
+        note([], Record.BodyTransfer(byteCount: 0, end: .underway), place)
         return .stream(
-            stream.tapped(upTo: limit, within: share) { [self] bytes, passage in
-                note(bytes, passage, place)
+            stream.tapped(upTo: limit, within: share) { [self] bytes, transfer in
+                note(bytes, transfer, place)
                 if state.withLock({ $0.isAnswered }) { storeLater() }
             })
     }
@@ -103,9 +103,9 @@ final class Recorder: Sendable {
 
     /// Returns the response body, recorded while it is read. The record is stored before the reader receives the end.
     func watched(answer stream: HTTPBodyStream) -> HTTPBodyStream {
-        note([], Record.Passage(byteCount: 0, end: .underway), .response)
-        let source = stream.tapped(upTo: limit, within: share) { [self] bytes, passage in
-            note(bytes, passage, .response)
+        note([], Record.BodyTransfer(byteCount: 0, end: .underway), .response)
+        let source = stream.tapped(upTo: limit, within: share) { [self] bytes, transfer in
+            note(bytes, transfer, .response)
             let now = interceptor.configuration.clock.now()
             state.withLock { $0.record?.timing.ended = now }
         }
@@ -127,12 +127,12 @@ final class Recorder: Sendable {
             })
     }
 
-    private func note(_ bytes: [UInt8], _ passage: Record.Passage, _ place: Place) {
+    private func note(_ bytes: [UInt8], _ transfer: Record.BodyTransfer, _ place: Place) {
         state.withLock { state in
             switch place {
-            case .original: (state.notes.original, state.notes.passages.original) = (bytes, passage)
-            case .designated: (state.notes.designated, state.notes.passages.designated) = (bytes, passage)
-            case .response: (state.notes.response, state.notes.passages.response) = (bytes, passage)
+            case .original: (state.notes.original, state.notes.transfers.original) = (bytes, transfer)
+            case .designated: (state.notes.designated, state.notes.transfers.designated) = (bytes, transfer)
+            case .response: (state.notes.response, state.notes.transfers.response) = (bytes, transfer)
             }
         }
     }
@@ -194,7 +194,7 @@ extension Recorder {
     /// Returns `record` with its bodies as bytes and with the recorded parts of its streams.
     private func merged(_ record: Record, _ notes: Notes) -> Record {
         var whole = record
-        let bodies = record.bodies.replaced(by: notes.passages)
+        let bodies = record.bodies.replaced(by: notes.transfers)
         if whole.bodies != bodies { whole.bodies = bodies }
         if record.originalRequest.body.isStream { whole.originalRequest.body = .bytes(notes.original ?? []) }
         if record.designatedRequest.body.isStream { whole.designatedRequest.body = .bytes(notes.designated ?? []) }
@@ -229,11 +229,11 @@ extension HTTPRequest {
 
 extension Record {
     /// The transfer details of each body. Those that were noted for a stream take precedence.
-    fileprivate func passages(_ noted: Bodies, _ granted: Recorder.Lengths) -> Bodies {
+    fileprivate func bodyTransfers(_ noted: Bodies, _ granted: Recorder.Lengths) -> Bodies {
         Bodies(
-            original: Passage(originalRequest.body, granted.original),
-            designated: Passage(designatedRequest.body, granted.designated),
-            response: response.map { Passage($0.body, granted.response) }
+            original: BodyTransfer(originalRequest.body, granted.original),
+            designated: BodyTransfer(designatedRequest.body, granted.designated),
+            response: response.map { BodyTransfer($0.body, granted.response) }
         ).replaced(by: noted)
     }
 
@@ -271,7 +271,7 @@ extension HTTPBody {
     }
 }
 
-extension Record.Passage {
+extension Record.BodyTransfer {
     fileprivate init(_ body: HTTPBody, _ limit: Int) {
         switch body {
         case .bytes(let bytes): self.init(byteCount: bytes.count, isCut: bytes.count > limit)

@@ -13,7 +13,7 @@ extension HTTPBody {
     ///   - ended: Receives the copied bytes and how the transfer ended.
     /// - Returns: The body to read instead of this one.
     public func tapped(
-        upTo limit: Int, ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
+        upTo limit: Int, ended: @escaping @Sendable ([UInt8], Record.BodyTransfer) -> Void
     ) -> HTTPBody {
         switch self {
         case .bytes(let bytes):
@@ -32,7 +32,7 @@ extension HTTPBodyStream {
     /// copy ends with the first byte that is not granted.
     func tapped(
         upTo limit: Int, within share: BodyMemory.Share? = nil,
-        ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
+        ended: @escaping @Sendable ([UInt8], Record.BodyTransfer) -> Void
     ) -> HTTPBodyStream {
         BodyTap(self, limit: limit, share: share, ended: ended).stream
     }
@@ -51,12 +51,12 @@ private final class BodyTap: Sendable {
     private let source: HTTPBodyStream
     private let limit: Int
     private let share: BodyMemory.Share?
-    private let ended: @Sendable ([UInt8], Record.Passage) -> Void
+    private let ended: @Sendable ([UInt8], Record.BodyTransfer) -> Void
     private let state = Locked(State())
 
     init(
         _ source: HTTPBodyStream, limit: Int, share: BodyMemory.Share?,
-        ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
+        ended: @escaping @Sendable ([UInt8], Record.BodyTransfer) -> Void
     ) {
         self.source = source
         self.limit = limit
@@ -96,7 +96,7 @@ private final class BodyTap: Sendable {
         end(hasAll ? .complete : .cancelled)
     }
 
-    private func end(_ end: Record.Passage.End) {
+    private func end(_ end: Record.BodyTransfer.End) {
         let (isFirst, kept, byteCount) = state.withLock { state in
             defer {
                 state.hasEnded = true

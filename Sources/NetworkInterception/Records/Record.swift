@@ -184,11 +184,11 @@ extension Record {
     /// The transfer details of the three bodies of a record.
     public struct Bodies: Sendable, Hashable {
         /// The body of the original request.
-        public var original: Passage?
+        public var original: BodyTransfer?
         /// The body of the designated request.
-        public var designated: Passage?
+        public var designated: BodyTransfer?
         /// The body of the response.
-        public var response: Passage?
+        public var response: BodyTransfer?
 
         /// Creates the transfer details of the bodies of a record.
         ///
@@ -196,7 +196,7 @@ extension Record {
         ///   - original: The body of the original request.
         ///   - designated: The body of the designated request.
         ///   - response: The body of the response.
-        public init(original: Passage? = nil, designated: Passage? = nil, response: Passage? = nil) {
+        public init(original: BodyTransfer? = nil, designated: BodyTransfer? = nil, response: BodyTransfer? = nil) {
             self.original = original
             self.designated = designated
             self.response = response
@@ -204,7 +204,7 @@ extension Record {
     }
 
     /// The transfer of a body: its length, and whether all of it is recorded.
-    public struct Passage: Sendable, Hashable {
+    public struct BodyTransfer: Sendable, Hashable {
         /// The number of bytes that were transferred.
         public var byteCount: Int
         /// Whether the record holds only the first bytes, because the body is longer than the recording limit.
@@ -236,6 +236,9 @@ extension Record {
             case cancelled
         }
     }
+    /// The old name of ``BodyTransfer``.
+    @available(*, deprecated, renamed: "BodyTransfer")
+    public typealias Passage = BodyTransfer
 
     /// A change that a floret made to a record.
     public struct Change: Sendable, Hashable {

@@ -32,7 +32,7 @@ struct RecordHead {
                 [
                     ("original", record.bodies.original), ("designated", record.bodies.designated),
                     ("response", record.bodies.response),
-                ].compactMap { name, passage in passage.map { (name, Self.json($0)) } }))
+                ].compactMap { name, transfer in transfer.map { (name, Self.json($0)) } }))
         if !record.changes.isEmpty {
             members["changes"] = .array(
                 record.changes.map { ["floret": .string($0.floret), "kind": .string($0.kind.rawValue)] })
@@ -71,9 +71,9 @@ struct RecordHead {
         record.timing = .init(
             started: date("started"), sent: date("sent"), answered: date("answered"), ended: date("ended"))
         record.bodies = .init(
-            original: Self.passage(json["bodies"]?["original"]),
-            designated: Self.passage(json["bodies"]?["designated"]),
-            response: Self.passage(json["bodies"]?["response"]))
+            original: Self.transfer(json["bodies"]?["original"]),
+            designated: Self.transfer(json["bodies"]?["designated"]),
+            response: Self.transfer(json["bodies"]?["response"]))
         record.changes = (json["changes"]?.arrayValue ?? []).compactMap { change in
             guard let floret = change["floret"]?.stringValue,
                 let kind = change["kind"]?.stringValue.flatMap(Record.Change.Kind.init)
@@ -99,8 +99,8 @@ struct RecordHead {
         .array(headers.fields.map { [.string($0.name), .string($0.value)] })
     }
 
-    private static func json(_ passage: Record.Passage) -> JSONValue {
-        ["bytes": .number(passage.byteCount), "isCut": .bool(passage.isCut), "end": .string(passage.end.rawValue)]
+    private static func json(_ transfer: Record.BodyTransfer) -> JSONValue {
+        ["bytes": .number(transfer.byteCount), "isCut": .bool(transfer.isCut), "end": .string(transfer.end.rawValue)]
     }
 
     private static func request(_ json: JSONValue?, _ body: [UInt8]) throws -> HTTPRequest {
@@ -120,11 +120,11 @@ struct RecordHead {
             })
     }
 
-    private static func passage(_ json: JSONValue?) -> Record.Passage? {
+    private static func transfer(_ json: JSONValue?) -> Record.BodyTransfer? {
         guard let bytes = json?["bytes"]?.intValue else { return nil }
         return .init(
             byteCount: bytes, isCut: json?["isCut"]?.boolValue ?? false,
-            end: json?["end"]?.stringValue.flatMap(Record.Passage.End.init) ?? .complete)
+            end: json?["end"]?.stringValue.flatMap(Record.BodyTransfer.End.init) ?? .complete)
     }
 
     private static func part<Value>(_ value: Value?) throws -> Value {

@@ -78,8 +78,8 @@ enum HARText {
     }
 
     /// The number of bytes of a body that are not in the file.
-    private static func missing(_ body: HTTPBody, _ passage: Record.Passage?) -> Int {
-        (passage?.byteCount ?? 0) - (body.buffered ?? []).count
+    private static func missing(_ body: HTTPBody, _ transfer: Record.BodyTransfer?) -> Int {
+        (transfer?.byteCount ?? 0) - (body.buffered ?? []).count
     }
 
     private static func body(_ body: HTTPBody, _ missing: Int) -> TerminalText {

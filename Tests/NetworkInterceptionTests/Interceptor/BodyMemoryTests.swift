@@ -109,10 +109,10 @@ import Testing
         let recorded = await interceptor.records.reversed().map {
             ($0.response?.body.buffered ?? [], $0.bodies.response)
         }
-        for (stream, (bytes, passage)) in zip(streams, recorded) {
+        for (stream, (bytes, transfer)) in zip(streams, recorded) {
             #expect(stream.read == stream.whole)
             #expect(stream.whole.starts(with: bytes))
-            #expect(passage?.byteCount == stream.whole.count && passage?.isCut == (bytes.count < stream.whole.count))
+            #expect(transfer?.byteCount == stream.whole.count && transfer?.isCut == (bytes.count < stream.whole.count))
         }
         #expect(recorded.reduce(0) { $0 + $1.0.count } <= bound)
         let wanted = streams.reduce(0) { $0 + min(90, $1.whole.count) }

@@ -37,10 +37,10 @@ final class Probe: InterceptableFloret {
 
 /// A gate that is closed until it is opened. Waiting ignores cancellation.
 final class Gate: Sendable {
-    private let passage = Promise<Void>()
+    private let opened = Promise<Void>()
 
-    func open() { passage.resolve(.success(())) }
-    func wait() async { try? await passage.value() }
+    func open() { opened.resolve(.success(())) }
+    func wait() async { try? await opened.value() }
 }
 
 /// A log of texts in order.

@@ -16,10 +16,10 @@ import Testing
         let record = try #require(await interceptor.records.first)
         #expect(record.originalRequest.body.buffered == [1, 2, 3, 4])
         #expect(record.designatedRequest.body.buffered == [1, 2, 3, 4])
-        #expect(record.bodies.original == Record.Passage(byteCount: 6, isCut: true))
-        #expect(record.bodies.designated == Record.Passage(byteCount: 6, isCut: true))
+        #expect(record.bodies.original == Record.BodyTransfer(byteCount: 6, isCut: true))
+        #expect(record.bodies.designated == Record.BodyTransfer(byteCount: 6, isCut: true))
         #expect(record.response?.body.buffered == [1, 2, 3, 4])
-        #expect(record.bodies.response == Record.Passage(byteCount: 6, isCut: true))
+        #expect(record.bodies.response == Record.BodyTransfer(byteCount: 6, isCut: true))
     }
 
     @Test func `the states of a record are stored in their order, with the instants of each`() async throws {

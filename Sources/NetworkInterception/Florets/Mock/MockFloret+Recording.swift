@@ -16,9 +16,9 @@ extension MockFloret {
         var record = record
         let (interceptor, name, limit) = (Interceptor.current, name, configuration.maximumBodyBytes)
         // Writes the recording before the reader receives the end of the body.
-        response.body = response.body.tapped(upTo: limit) { [self, record, response] bytes, passage in
-            guard passage.end == .complete, !passage.isCut else {
-                let why = passage.isCut ? "has more than \(limit) bytes" : "is incomplete"
+        response.body = response.body.tapped(upTo: limit) { [self, record, response] bytes, transfer in
+            guard transfer.end == .complete, !transfer.isCut else {
+                let why = transfer.isCut ? "has more than \(limit) bytes" : "is incomplete"
                 interceptor?.report(.leftUnchanged, floret: name, "An answer that \(why) was not recorded.")
                 return
             }

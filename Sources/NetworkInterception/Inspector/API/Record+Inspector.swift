@@ -94,10 +94,10 @@ extension Record {
         text.count > limit ? text.prefix(limit) + "…" : text
     }
 
-    private static func json(_ request: HTTPRequest, _ passage: Passage?) -> JSONValue {
+    private static func json(_ request: HTTPRequest, _ transfer: BodyTransfer?) -> JSONValue {
         [
             "method": .string(request.method.rawValue), "url": .string(request.url), "headers": json(request.headers),
-            "body": json(request.body, request.headers, passage),
+            "body": json(request.body, request.headers, transfer),
         ]
     }
 
@@ -105,13 +105,13 @@ extension Record {
         .array(headers.map { .array([.string($0.name), .string($0.value)]) })
     }
 
-    private static func json(_ body: HTTPBody, _ headers: HTTPHeaders, _ passage: Passage?) -> JSONValue {
+    private static func json(_ body: HTTPBody, _ headers: HTTPHeaders, _ transfer: BodyTransfer?) -> JSONValue {
         let bytes = body.buffered ?? []
         let text = BodyText(bytes, headers: headers)
         var json: JSONValue = [
             "kind": .string(text.kind.rawValue), "text": .string(text.text), "isShortened": .bool(text.isShortened),
-            "bytes": .number(bytes.count), "passed": .number(passage?.byteCount ?? bytes.count),
-            "isCut": .bool(passage?.isCut ?? false), "end": .string((passage?.end ?? .complete).rawValue),
+            "bytes": .number(bytes.count), "passed": .number(transfer?.byteCount ?? bytes.count),
+            "isCut": .bool(transfer?.isCut ?? false), "end": .string((transfer?.end ?? .complete).rawValue),
         ]
         json["encoding"] = headers["Content-Encoding"].map { .string($0) }
         return json

@@ -139,7 +139,7 @@ import Testing
         #expect(try await scene.send(.put).body.text() == "answer 3")
         record.bodies.response = .init(byteCount: 100, isCut: true)
         #expect(throws: InterceptionError(.invalidSetting, "")) { try mock.replay(record) }
-        for end in Record.Passage.End.allCases where end != .complete {
+        for end in Record.BodyTransfer.End.allCases where end != .complete {
             record.bodies.response = .init(byteCount: 8, end: end)
             #expect(throws: InterceptionError(.invalidSetting, "")) { try mock.replay(record) }
             let read = HARDocument([record]).records[0]
