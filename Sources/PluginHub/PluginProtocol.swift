@@ -123,7 +123,7 @@ extension PluginProtocol {
         let name = policy.name
         return PluginError(
             .unsupportedMessage,
-            "The plugin \"\(name)\" does not handle the \(kind.noun) \"\(message.name)\": implement it or take it out of its policy.",
+            "The plugin \"\(name)\" does not handle the \(kind.noun) \"\(message.name)\": implement it or remove it from the plugin's policy.",
             plugin: name, message: message.name)
     }
 }

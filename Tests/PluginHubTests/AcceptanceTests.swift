@@ -170,13 +170,13 @@ import Testing
         #expect(hub.report.running == ["Reader of files"])
     }
 
-    // MARK: - Kind words
+    // MARK: - Error messages
 
     @Test(arguments: [
-        (#"{"name": 1}"#, "\"name\" must be a text"), (#"{"name": "a", "send": []}"#, "\"send\" must be an object"),
-        (#"{"name": "a", "send": {"commands": "x"}}"#, "\"send.commands\" must be a list"),
-        (#"{"name": "a", "publish": {"events": [1]}}"#, "\"publish.events[0]\" must be a text"),
-        (#"{"name": null}"#, "\"name\" must be a text"), (#"[]"#, "the document must be an object"),
+        (#"{"name": 1}"#, "\"name\" must be a string"), (#"{"name": "a", "send": []}"#, "\"send\" must be an object"),
+        (#"{"name": "a", "send": {"commands": "x"}}"#, "\"send.commands\" must be an array"),
+        (#"{"name": "a", "publish": {"events": [1]}}"#, "\"publish.events[0]\" must be a string"),
+        (#"{"name": null}"#, "\"name\" must be a string"), (#"[]"#, "the document must be an object"),
     ])
     func `an invalid policy is described in terms of JSON`(json: String, words: String) {
         #expect {
@@ -198,7 +198,8 @@ import Testing
         #expect(sentence("list", [Bool: Int].self) != nil)
         #expect(sentence("list", [Double].self) == "The field \"list[0]\" of the payload must be a number.")
         #expect(sentence("list", Bool.self) == "The field \"list\" of the payload must be true or false.")
-        #expect(sentence("missing", String.self) == "The payload must have the field \"missing\": a text.")
-        #expect(sentence("count", Date.self) == "The field \"count\" of the payload must be a time as in RFC 3339.")
+        #expect(sentence("missing", String.self) == "The payload must have the field \"missing\": a string.")
+        #expect(
+            sentence("count", Date.self) == "The field \"count\" of the payload must be a date and time (RFC 3339).")
     }
 }

@@ -190,7 +190,8 @@ import Primitives
     }
 #endif
 
-/// The elements for a reader with a limited demand. It decides which caller delivers next, and does not deliver itself.
+/// The undelivered elements of a reader with a limited demand. The queue decides which caller delivers the next element,
+/// and the caller delivers it.
 struct DemandQueue<Element: Sendable>: Sendable {
     enum Step: Sendable { case element(Element), finished }
 

@@ -119,6 +119,7 @@
             }
         }
 
+        /// The identity of a row. It includes the content, so that a row with a changed value gets a new control.
         private struct Place: Hashable {
             let index: Int
             let row: ViewDocument.Row

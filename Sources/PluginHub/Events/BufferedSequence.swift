@@ -72,8 +72,8 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
     ///     }
     public var droppedCount: Int { reading.dropped.withLock { $0 } }
 
-    /// Stops collecting elements. Collected elements can still be read. An element that another thread is just
-    /// delivering may be missing.
+    /// Stops collecting elements. Collected elements can still be read. An element that another thread delivers at
+    /// that time may be missing.
     public func cancel() {
         reading.subscription.cancel()
         reading.continuation.finish()

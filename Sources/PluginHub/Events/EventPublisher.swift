@@ -6,8 +6,8 @@
 ///     for await output in publisher { … }
 ///
 /// The callbacks of one subscription are never concurrent or nested. They run on the thread of the sender, so keep them
-/// short. A callback may cancel its own subscription, subscribe, and send; its output is then queued (see
-/// `EventSubject`). A subscriber that subscribes during a delivery sees later outputs only.
+/// short. A callback may cancel its own subscription, create subscriptions, and send outputs. An output that a callback
+/// sends is queued (see `EventSubject`). A subscriber that subscribes during a delivery receives later outputs only.
 public struct EventPublisher: AsyncSequence, Sendable {
     /// An output of the event.
     public typealias Element = EventOutput
@@ -20,7 +20,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
 
     init(subscribe: @escaping @Sendable (Observer<EventOutput>) -> EventSubscription) { self.subscribe = subscribe }
 
-    /// Creates a publisher of a custom source.
+    /// Creates a publisher from a custom source.
     ///
     /// - Parameter start: A function that starts the source for a subscription and returns a subscription that ends it.
     ///   It receives the function that sends outputs. It is called on any thread.

@@ -19,7 +19,7 @@ extension HubGraph {
     }
 }
 
-/// A builder of the document.
+/// Builds an AsyncAPI document.
 private struct AsyncAPIDocument {
     private let graph: HubGraph
     private let pluginKeys: [String]
@@ -35,6 +35,7 @@ private struct AsyncAPIDocument {
         pluginKeys = graph.plugins.map { keys.key(for: $0.label) }
     }
 
+    /// Adds a message. The reply of a query has a channel without an address, because the hub returns it to the caller.
     mutating func add(_ channel: HubGraph.Channel) {
         let key = channelKeys.key(for: "\(channel.kind.rawValue).\(channel.message)")
         messages[key] = message(channel.message, title: channel.kind.noun, payload: channel.kind.payloadSchema)

@@ -32,7 +32,7 @@ public final class Hub: Sendable {
         traceReaders.finish()
     }
 
-    // MARK: - Plugins come
+    // MARK: - Registration
 
     /// Registers a plugin that its initialiser creates.
     ///
@@ -133,7 +133,7 @@ public final class Hub: Sendable {
                 for (publisher, error) in collected.failures {
                     let finding = FindingRule.launchRefused.finding(
                         code: error.code, plugin: publisher.name, message: name,
-                        "\"\(publisher.name)\" gave \"\(subscriber.name)\" no publisher of \"\(name)\" at launch: \(error.sentence)"
+                        "\"\(publisher.name)\" refused the subscription of \"\(subscriber.name)\" to \"\(name)\" at launch: \(error.sentence)"
                     )
                     state.withLock { $0.warn(finding) }
                 }
@@ -143,15 +143,15 @@ public final class Hub: Sendable {
         }
     }
 
-    // MARK: - Plugins go
+    // MARK: - Removal
 
     /// Removes a plugin and waits for its tasks. An unknown name has no effect.
     ///
     /// No new call reaches the plugin. Its subscriptions and the subscriptions to its events end, and its tasks are
     /// cancelled. A call that runs on another thread continues to its end.
     ///
-    /// If one of those tasks calls this function, it does not wait for that task. If a task of a plugin that is leaving
-    /// calls it, it waits for none, so that no two tasks wait for each other.
+    /// If one of those tasks calls this function, it does not wait for that task. If a task of a plugin that is
+    /// being removed calls it, it waits for no task, so that no two tasks wait for each other.
     ///
     /// - Parameter name: The name of the plugin.
     public func deregister(_ name: String) async {
@@ -177,7 +177,7 @@ public final class Hub: Sendable {
         for member in leaving.reversed() { await member.channel.scope.drain() }
     }
 
-    // MARK: - Looking
+    // MARK: - Inspection
 
     /// Returns a running plugin.
     ///

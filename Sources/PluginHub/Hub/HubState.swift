@@ -2,7 +2,7 @@ import Primitives
 
 /// The registered and running plugins. The hub's lock protects this value, so its methods call no code of plugins.
 struct HubState: Sendable {
-    /// The function that creates a plugin, with its configuration files.
+    /// A registered plugin: the function that creates it, and its configuration files.
     struct Registration: Sendable {
         /// The name of the type, if known. Findings use it if the plugin cannot be created.
         let typeName: String?
@@ -13,17 +13,17 @@ struct HubState: Sendable {
         func finding(_ error: any Error, isReadableFile: (String) -> Bool) -> Hub.Finding {
             let subject = typeName.map { "The plugin \($0)" } ?? "A plugin"
             func finding(_ rule: FindingRule, _ reason: String) -> Hub.Finding {
-                rule.finding(plugin: typeName, "\(subject) could not be made and is left out: \(reason)")
+                rule.finding(plugin: typeName, "\(subject) could not be created and does not run: \(reason)")
             }
             if let error = error as? PluginError {
                 let isFile = error.code == .unreadableConfiguration
-                return finding(isFile ? .unreadableConfiguration : .cannotBeMade, error.sentence)
+                return finding(isFile ? .unreadableConfiguration : .creationFailed, error.sentence)
             }
             // A missing file can cause any error, so the hub checks the files themselves.
             let unreadable = configurationFiles.sorted { $0.key < $1.key }.filter { !isReadableFile($0.value) }
             let reason = "\(error)"
             guard let file = unreadable.first(where: { reason.contains($0.value) }) ?? unreadable.first else {
-                return finding(.cannotBeMade, reason)
+                return finding(.creationFailed, reason)
             }
             return finding(
                 .unreadableConfiguration,

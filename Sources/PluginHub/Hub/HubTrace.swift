@@ -127,7 +127,7 @@ final class TraceReaders: Sendable {
         for reader in readers.values { reader.finish() }
     }
 
-    /// Adds a reader. The returned closure removes it.
+    /// Adds a reader. The returned closure removes it, and releases it outside of the lock.
     func attach(_ reader: Observer<TraceEntry>) -> @Sendable () -> Void {
         wasRead.set()
         let number: UInt64? = state.withLock { state in

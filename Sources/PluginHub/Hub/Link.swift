@@ -6,8 +6,7 @@ final class Link: Sendable {
     private let state: Locked<State>
 
     private struct State: Sendable {
-        /// The observer, or `nil` after the end. Otherwise a callback that keeps its own subscription would never be
-        /// released.
+        /// The observer, or `nil` after the end, so that a callback that holds its own subscription is released.
         var observer: Observer<EventOutput>?
         var upstream: EventSubscription?
     }
@@ -17,7 +16,7 @@ final class Link: Sendable {
         state = Locked(State(observer: observer))
     }
 
-    /// Returns a publisher that ends when one of the two plugins, whose links are in `ends`, leaves.
+    /// Returns a publisher that ends when either plugin leaves. `ends` has the links of both plugins.
     static func publisher(_ publisher: EventPublisher, between ends: [LinkSet]) -> EventPublisher {
         EventPublisher(subscribe: { observer in
             let link = Link(observer, ends)
@@ -27,12 +26,12 @@ final class Link: Sendable {
             }
             let upstream = publisher.subscribe(observer.finishing { link.end() })
             link.hold(upstream)
-            return EventSubscription { link.over(finishing: false) }
+            return EventSubscription { link.end(finishing: false) }
         })
     }
 
     /// Ends the link and notifies the observer.
-    func end() { over(finishing: true) }
+    func end() { end(finishing: true) }
 
     private func hold(_ upstream: EventSubscription) {
         let isOver = state.withLock { state in
@@ -43,7 +42,7 @@ final class Link: Sendable {
         if isOver { upstream.cancel() }
     }
 
-    private func over(finishing: Bool) {
+    private func end(finishing: Bool) {
         let ended: State = state.withLock { state in
             let present = state
             state = State()

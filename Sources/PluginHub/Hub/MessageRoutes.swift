@@ -15,8 +15,8 @@ final class Member: Sendable {
     var name: String { policy.name }
 }
 
-/// The receivers of each message that one plugin may send. It is immutable and is replaced when plugins come or go. So
-/// a call needs one access under a short lock and one dictionary lookup.
+/// The receivers of each message that one plugin may send. It is immutable, and a new value replaces it when
+/// a plugin starts or leaves. So a call needs one access under a short lock and one dictionary lookup.
 final class MessageRoutes: Sendable {
     let owner: Member
     let version: Int

@@ -167,7 +167,7 @@ final class PluginChannel: PluginContext {
             let name = routes.owner.name
             throw PluginError(
                 .senderMismatch,
-                "The plugin \"\(name)\" gave another plugin as the sender of \"\(message.name)\": give `self`.",
+                "The plugin \"\(name)\" passed another plugin as the sender of \"\(message.name)\": pass `self`.",
                 plugin: name, message: message.name)
         }
     }
@@ -180,7 +180,7 @@ final class PluginChannel: PluginContext {
             let limit = configuration.reentrancyLimit
             throw PluginError(
                 .reentrancyLimit,
-                "\"\(message.name)\" would be the \(limit + 1)th call in a row that a call caused: look for plugins that answer each other, or raise reentrancyLimit (\(limit)).",
+                "\"\(message.name)\" was not sent, because \(limit) calls are already nested: look for plugins that call each other in a loop, or raise reentrancyLimit (\(limit)).",
                 plugin: routes.owner.name, message: message.name)
         }
         CallDepth.current = depth + 1
@@ -260,7 +260,7 @@ final class PluginChannel: PluginContext {
     private func left(_ name: String?, _ message: Message) -> PluginError {
         PluginError(
             .unknownPlugin,
-            "\"\(message.name)\" was sent by \(name.map { "the plugin \"\($0)\", which has left" } ?? "a plugin that was left out"): register it again.",
+            "\"\(message.name)\" was sent by \(name.map { "the plugin \"\($0)\", which has left" } ?? "a plugin that was refused"): register it again.",
             plugin: name, message: message.name)
     }
 }

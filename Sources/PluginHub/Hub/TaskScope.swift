@@ -14,7 +14,7 @@ final class TaskScope: Sendable {
     private struct State: Sendable {
         var phase = Phase.waiting([])
         var next = 0
-        /// The running tasks, with `nil` until the handle of a counted task is known.
+        /// The running tasks. The value is `nil` until the task, which is counted first, is created.
         var tasks: [Int: Task<Void, Never>?] = [:]
         var waiting: [Waiter] = []
     }
@@ -30,8 +30,8 @@ final class TaskScope: Sendable {
 
     private let hasLeft = OneWayFlag()
 
-    /// Records that the plugin was removed from its hub. Set under the hub's lock, so that of two plugins that remove
-    /// each other one is first.
+    /// Records that the plugin was removed from its hub. Called under the hub's lock, so that the order is defined when
+    /// two plugins remove each other.
     func leave() { hasLeft.set() }
 
     /// Whether the current task belongs to a plugin that was removed. Then another task may wait for this one.

@@ -162,8 +162,8 @@ extension MessageID: Codable {
     }
 }
 
-/// The rule for the names and ids in the hub. Only one form of names that look the same is valid, so two strings are
-/// equal when their bytes are equal.
+/// The rule for the names and ids in the hub. Unicode can write the same visible name in several forms, of which only
+/// NFC is valid here. So two strings are equal when their bytes are equal.
 enum NameRule {
     static let longest = 255
 

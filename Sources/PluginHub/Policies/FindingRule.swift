@@ -1,6 +1,7 @@
-/// The problems that a registration can have, and their severities. The guide has this table for plugin authors.
+/// The problems that a registration can have, and their severities. Documentation/Guides/WritingAPolicy.md has this
+/// table for plugin authors.
 enum FindingRule: CaseIterable {
-    case cannotBeMade
+    case creationFailed
     case unreadableConfiguration
     case invalidPolicy
     case duplicatePlugin
@@ -14,7 +15,7 @@ enum FindingRule: CaseIterable {
     /// The code of the finding; `nil` for the code of the plugin's own error.
     var code: PluginError.Code? {
         switch self {
-        case .cannotBeMade: .initializationFailed
+        case .creationFailed: .initializationFailed
         case .unreadableConfiguration: .unreadableConfiguration
         case .invalidPolicy: .invalidPolicy
         case .duplicatePlugin: .duplicatePlugin
@@ -29,7 +30,7 @@ enum FindingRule: CaseIterable {
     /// The severity in a complete set of plugins, all of which could be created.
     var severity: Hub.Finding.Severity {
         switch self {
-        case .cannotBeMade, .unreadableConfiguration, .invalidPolicy, .duplicatePlugin, .twoReceivers, .noReceiver,
+        case .creationFailed, .unreadableConfiguration, .invalidPolicy, .duplicatePlugin, .twoReceivers, .noReceiver,
             .noPublisher:
             .error
         case .noSubscriber, .requests, .launchRefused: .warning

@@ -10,7 +10,7 @@ extension Policy {
         do {
             self = try JSONValue(parsing: bytes).decode(Policy.self)
         } catch {
-            throw PluginError(.invalidPolicy, "The policy is not usable: \(Self.reason(error)).", underlying: error)
+            throw PluginError(.invalidPolicy, "The policy is invalid: \(Self.reason(error)).", underlying: error)
         }
     }
 

@@ -1,4 +1,4 @@
-/// The check whether policies fit together. It is a pure value, so the hub and a linter report the same.
+/// The check of a set of policies. It is a pure value, so the hub and a linter report the same problems.
 struct PolicyReview {
     /// The errors of each candidate, in the order of the candidates.
     private(set) var errors: [[Hub.Finding]]
@@ -16,9 +16,9 @@ struct PolicyReview {
         warnings = candidates.map(Self.ignoredRequests)
         findConflicts(candidates, members)
         if !mayLackPartners {
-            let offered = Offer(members + candidates)
+            let available = IncomingMessages(members + candidates)
             for (index, candidate) in candidates.enumerated() {
-                errors[index] += Self.gaps(in: candidate, offered, isPartialSet: false)
+                errors[index] += Self.gaps(in: candidate, available, isPartialSet: false)
             }
         }
     }
@@ -30,10 +30,11 @@ struct PolicyReview {
     }
 
     static func gapsOfEach(_ policies: [Policy], isPartialSet: Bool) -> [[Hub.Finding]] {
-        let offered = Offer(policies)
+        let available = IncomingMessages(policies)
         let wanted = Set(policies.flatMap { $0.outgoing(.event) })
         return policies.map { policy in
-            gaps(in: policy, offered, isPartialSet: true) + (isPartialSet ? [] : unsubscribedEvents(in: policy, wanted))
+            gaps(in: policy, available, isPartialSet: true)
+                + (isPartialSet ? [] : unsubscribedEvents(in: policy, wanted))
         }
     }
 
@@ -64,7 +65,7 @@ struct PolicyReview {
                 conflicts.append(
                     FindingRule.duplicatePlugin.finding(
                         plugin: policy.name, field: "name",
-                        "A plugin named \"\(policy.name)\" is registered already: give one of them another name."))
+                        "A plugin named \"\(policy.name)\" is already registered: give one of them another name."))
             }
             for kind in MessageKind.calls {
                 for message in policy.incoming(kind).unique {
@@ -72,7 +73,7 @@ struct PolicyReview {
                     conflicts.append(
                         FindingRule.twoReceivers.finding(
                             plugin: policy.name, message: message, field: kind.incomingList,
-                            "The \(kind.noun) \"\(message)\" is received by \"\(first)\" already: take it out of \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
+                            "The \(kind.noun) \"\(message)\" is already received by \"\(first)\": remove it from \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
                         ))
                 }
             }
@@ -111,9 +112,11 @@ struct PolicyReview {
         }
     }
 
-    private static func gaps(in policy: Policy, _ offered: Offer, isPartialSet: Bool) -> [Hub.Finding] {
+    private static func gaps(
+        in policy: Policy, _ available: IncomingMessages, isPartialSet: Bool
+    ) -> [Hub.Finding] {
         MessageKind.allCases.flatMap { kind in
-            policy.outgoing(kind).unique.filter { !offered.has($0, kind) }.map { message in
+            policy.outgoing(kind).unique.filter { !available.has($0, kind) }.map { message in
                 let rule: FindingRule = kind == .event ? .noPublisher : .noReceiver
                 let sentence =
                     kind == .event
@@ -122,13 +125,13 @@ struct PolicyReview {
                 return rule.finding(
                     isPartialSet ? rule.partialSeverity : rule.severity, plugin: policy.name, message: message,
                     field: policy.outgoingLists(kind).first { $0.messages.contains(message) }?.list,
-                    sentence + NearestName.hint(message, among: offered.names(kind)))
+                    sentence + NearestName.hint(message, among: available.names(kind)))
             }
         }
     }
 
     /// The messages that a set of policies receives or publishes.
-    private struct Offer {
+    private struct IncomingMessages {
         private var messages: [MessageKind: Set<String>] = [:]
 
         init(_ policies: [Policy]) {
@@ -142,8 +145,8 @@ struct PolicyReview {
 }
 
 extension Policy {
-    /// Returns all problems of a set of policies, as reported by a hub that starts plugins in this order. Omits
-    /// problems that only follow from the omission of another plugin.
+    /// Returns the problems that a hub reports when it starts plugins with these policies in this order. Omits a missing
+    /// partner that is in the set but was refused.
     ///
     /// - Parameters:
     ///   - policies: The policies, in the order of registration.

@@ -1,5 +1,5 @@
-/// A type that is the payload of one message and has the name of that message. Conform to one of the protocols below,
-/// which state the kind of message.
+/// A type that is the payload of one message and has the name of that message. Conform to `HubCommand`, `HubQuery`,
+/// `HubViewQuery` or `HubEvent`.
 ///
 ///     struct RefreshInfo: HubCommand {
 ///         static let message: Message = "info.refresh"
@@ -95,7 +95,8 @@ extension HubEvent {
     /// - Returns: The parameters.
     /// - Throws: `PluginError` with the code `missingField` or `invalidField`, like `init(payload:)`.
     public static func parameters(_ payload: JSONObject?) throws -> Parameters {
-        try PayloadCoding.decode(Parameters.self, from: payload, "payload that asks for \"\(message.name)\"", message)
+        try PayloadCoding.decode(
+            Parameters.self, from: payload, "payload of the subscription to \"\(message.name)\"", message)
     }
 }
 

@@ -75,7 +75,7 @@ extension MessageSending {
         _ event: Event.Type, with parameters: Event.Parameters, id: MessageID? = nil, as subscriber: any PluginProtocol
     ) throws -> TypedPublisher<Event> {
         let payload = try PayloadCoding.encode(
-            parameters, "payload that asks for \"\(Event.message.name)\"", Event.message)
+            parameters, "payload of the subscription to \"\(Event.message.name)\"", Event.message)
         return TypedPublisher(
             try publisher(
                 forEvent: Event.message(id), payload: payload.isEmpty ? nil : payload, subscriber: subscriber))

@@ -38,15 +38,15 @@ enum PayloadCoding {
     /// Returns the JSON name of `type` with its article.
     static func phrase(_ type: Any.Type) -> String {
         switch type {
-        case is String.Type: "a text"
+        case is String.Type: "a string"
         case is Bool.Type: "true or false"
         case is any FixedWidthInteger.Type: "a whole number (\(type))"
         case is any BinaryFloatingPoint.Type, is Decimal.Type: "a number"
-        case is Date.Type: "a time as in RFC 3339"
+        case is Date.Type: "a date and time (RFC 3339)"
         case is Data.Type: "data in base64"
         case is URL.Type: "a URL"
         case is any ExpressibleByDictionaryLiteral.Type: "an object"
-        case is any ExpressibleByArrayLiteral.Type: "a list"
+        case is any ExpressibleByArrayLiteral.Type: "an array"
         default: "a value of the type \(type)"
         }
     }
@@ -67,7 +67,7 @@ enum PayloadCoding {
                 (.invalidField, context.codingPath, "cannot be read")
             case EncodingError.invalidValue(_, let context):
                 (.invalidField, context.codingPath, "has a value that JSON cannot express")
-            default: (.invalidField, [], "is refused by its type")
+            default: (.invalidField, [], "is not accepted by its type")
             }
         let place = (parents + path).dotted
         let sentence =

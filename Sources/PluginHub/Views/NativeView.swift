@@ -1,7 +1,7 @@
 import Foundation
 
-/// A platform view that travels with a document through the hub, so that the same checks apply. It is not part of the
-/// document's value: it does not affect equality, and JSON does not contain it.
+/// A platform view inside a document. The hub passes the document, so that the same checks apply to native screens. The
+/// view does not affect equality, and JSON does not contain it.
 struct NativeView: Sendable, Hashable {
     var view: (any Sendable)?
 
@@ -16,7 +16,7 @@ struct NativeView: Sendable, Hashable {
         guard isOnMainActor else {
             throw PluginError(
                 .viewUnavailable,
-                "The answer to \"\(viewQuery.name)\" is drawn by its plugin: ask for it on the main actor.",
+                "The screen of \"\(viewQuery.name)\" is a native view: send the view query on the main actor.",
                 message: viewQuery.name)
         }
         var document = ViewDocument(title: viewQuery.name)

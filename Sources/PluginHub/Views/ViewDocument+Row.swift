@@ -177,9 +177,9 @@ extension ViewDocument.Row {
 
     var expectation: String {
         switch content {
-        case .text: "left as it is: it is a text to read"
+        case .text: "unchanged, because it has no input"
         case .toggle: "true or false"
-        case .field: "a text"
+        case .field: "a string"
         case .choice(let row): "one of " + row.options.map { "\"\($0.value)\"" }.joined(separator: ", ")
         }
     }

@@ -34,7 +34,8 @@ struct Alpha9DiagramTests {
             DomainModel->>JourneyPlugin: throw(Error)
             """, in: Self.words
         ).isPlayed(
-            by: .errorInGetPublisher, showing: "The field \"place\" of the payload that asks for \"info\" is missing.")
+            by: .errorInGetPublisher,
+            showing: "The field \"place\" of the payload of the subscription to \"info\" is missing.")
     }
 
     @Test func `Alpha 9: Error in command message`() async throws {
