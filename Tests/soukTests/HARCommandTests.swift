@@ -56,7 +56,7 @@ import Testing
         let warned = try await SoukExecutable.run(["har", "lint", doubtful])
         #expect(warned.status == 0 && warned.output.contains("0 errors, 2 warnings"))
         let nothing = try await SoukExecutable.run(["har", "lint", try folder.write("nothing.har", "no")])
-        #expect(nothing.status == 1 && nothing.output.contains("This is no JSON"))
+        #expect(nothing.status == 1 && nothing.output.contains("This is not JSON"))
     }
 
     @Test func `show lists what there is, and one in full`() async throws {

@@ -64,15 +64,15 @@ public struct CurlCommand: Sendable {
             && (request.body.length != 0 || [.post, .put, .patch].contains(request.method))
     }
 
-    /// Whether a terminal can interpret the character, or its reader can be misled by it: a control character, or one
-    /// that changes the direction of the text.
+    /// Whether the character could make a terminal act or mislead a reader: a control character, or a character that
+    /// changes the direction of the text.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }
 
-    /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of `printf`. Line ends are
-    /// unsafe, because a shell reads a command line by line. Old shells expand `!` and cut long lines, and each can end
-    /// the quotation.
+    /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of
+    /// `printf`. Line ends are unsafe: a shell reads a command line by line, and an old shell may expand `!` in a line
+    /// or cut a long line, which can end the quotation.
     static func quoted(_ word: String) -> String {
         if word.unicodeScalars.contains(where: isUnsafe) {
             return "\"$(printf -- '\(word.unicodeScalars.map(printed).joined())')\""

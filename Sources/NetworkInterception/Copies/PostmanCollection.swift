@@ -57,7 +57,8 @@ public struct PostmanCollection: Sendable {
         .array(headers.fields.map { ["key": .string($0.name), "value": .string($0.value)] })
     }
 
-    /// The parts of the URL without decoding, as in Postman's format.
+    /// The parts of the URL without decoding, as in Postman's format. The colons of an IPv6 address do not begin a
+    /// port.
     private static func url(_ request: HTTPRequest) -> JSONValue {
         var members: JSONMembers = ["raw": .string(request.url)]
         if let mark = request.url.firstRange(of: "://") {

@@ -24,7 +24,9 @@ public final class BodyStreamFloret: InterceptableFloret {
         power = Switch(enabled)
     }
 
-    public var summary: String? { "Bodies of up to \(maximumConvertedByteSize) bytes are converted for other florets." }
+    public var summary: String? {
+        "Converts streamed bodies of up to \(maximumConvertedByteSize) bytes for other florets."
+    }
 
     public var enabled: Bool {
         get { power.isOn }

@@ -31,6 +31,8 @@ extension CompletionHandlerFloret {
         await completed("didRespond", record) { didRespond(record, modificationCompletionHandler: $0) }
     }
 
+    /// Returns the record of the handler's first call, or `record` after the deadline or a cancellation. Reports the
+    /// deadline before the request continues.
     private func completed(
         _ function: String, _ record: Record, _ call: (@escaping @Sendable (Record) -> Void) -> Void
     ) async -> Record {
@@ -39,9 +41,9 @@ extension CompletionHandlerFloret {
             interceptor?.report(code, floret: name, "The floret \"\(name)\" \(sentence)")
         }
         let answer = Promise<Record>()
-        let ending = Locked(Ending.open)
-        let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, notify in
-            let before = ending.withLock { state in
+        let state = Locked(Wait.open)
+        let end: @Sendable (Wait, Record, @Sendable () -> Void) -> Wait = { [answer] how, record, notify in
+            let before = state.withLock { state in
                 defer { if state == .open { state = how } }
                 return state
             }
@@ -61,7 +63,7 @@ extension CompletionHandlerFloret {
             _ = end(.givenUp, record) {
                 report(
                     .noAnswer,
-                    "did not call the completion handler of \(function) within \(limit); the request goes on without it."
+                    "did not call the completion handler of \(function) within \(limit); the request continues with the unchanged record."
                 )
             }
         }
@@ -74,5 +76,5 @@ extension CompletionHandlerFloret {
     }
 }
 
-/// How the wait for a completion handler ended.
-private enum Ending { case open, answered, givenUp }
+/// The state of the wait for a completion handler.
+private enum Wait { case open, answered, givenUp }

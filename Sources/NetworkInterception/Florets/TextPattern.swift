@@ -17,7 +17,7 @@ public struct TextPattern: Sendable, CustomStringConvertible {
         do {
             return TextPattern(kind: .expression(try NSRegularExpression(pattern: text)))
         } catch {
-            throw InterceptionError(.invalidSetting, "\"\(text)\" is no regular expression.", underlying: error)
+            throw InterceptionError(.invalidSetting, "\"\(text)\" is not a regular expression.", underlying: error)
         }
     }
 

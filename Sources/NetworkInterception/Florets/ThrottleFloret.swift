@@ -90,7 +90,7 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         }
     }
 
-    /// Returns the stream in chunks of at most a tenth of a second, each returned when its time is over.
+    /// Returns the stream in chunks of at most a tenth of a second. Each chunk is delayed by its transfer time.
     private func paced(_ stream: HTTPBodyStream, _ rate: Int) -> HTTPBodyStream {
         let piece = max(1, rate / 10)
         let rest = Locked<ArraySlice<UInt8>>([])
@@ -126,9 +126,9 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
             title: name,
             sections: [
                 .init(rows: [
-                    field("up", "Bytes a second up", limits.up.map(String.init) ?? ""),
-                    field("down", "Bytes a second down", limits.down.map(String.init) ?? ""),
-                    field("latency", "Seconds before each request", "\(limits.latency / .seconds(1))"),
+                    field("up", "Upload in bytes per second", limits.up.map(String.init) ?? ""),
+                    field("down", "Download in bytes per second", limits.down.map(String.init) ?? ""),
+                    field("latency", "Delay of each request in seconds", "\(limits.latency / .seconds(1))"),
                 ])
             ])
     }
@@ -150,7 +150,7 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
                     throw action.invalid(name, "seconds from 0 to 3600")
                 }
                 limits.latency = .seconds(seconds)
-            default: throw action.invalid(name, "left out: there is up, down and latency")
+            default: throw action.invalid(name, "absent: the settings are up, down and latency")
             }
         }
         self.limits = limits

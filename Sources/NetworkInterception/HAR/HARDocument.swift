@@ -4,7 +4,7 @@ import Primitives
 
 /// An HTTP archive (HAR 1.2), the file format of browsers and proxies for recorded traffic.
 ///
-///     let archive = try HARDocument(parsing: bytes)         // somebody's file
+///     let archive = try HARDocument(parsing: bytes)         // another program's file
 ///     for entry in archive.entries { print(entry.record.originalRequest.url) }
 ///     let ours = HARDocument(await interceptor.storage.records(100, after: nil))
 ///
@@ -26,7 +26,7 @@ public struct HARDocument: Sendable, Hashable {
         let json = try Self.json(bytes)
         let findings = HARRules.findings(in: json)
         if let fault = findings.first(where: \.isError) {
-            throw InterceptionError(.invalidFile, "This is no HAR file: \(fault.pointer): \(fault.reason)")
+            throw InterceptionError(.invalidFile, "This is not a HAR file: \(fault.pointer): \(fault.reason)")
         }
         self.json = json
         warnings = findings
@@ -44,7 +44,7 @@ public struct HARDocument: Sendable, Hashable {
 
     /// Returns the content of the file, without a byte order mark.
     ///
-    /// - Parameter pretty: Whether the JSON is indented.
+    /// - Parameter pretty: Whether to indent the JSON.
     public func encoded(pretty: Bool = false) -> [UInt8] { Array((json.text(pretty: pretty) + "\n").utf8) }
 
     /// The exchanges, in the order of the file.
@@ -65,7 +65,7 @@ public struct HARDocument: Sendable, Hashable {
         do {
             return try JSONValue(parsing: text.repairingSurrogates())
         } catch {
-            throw InterceptionError(.invalidFile, "This is no JSON: \(error)", underlying: error)
+            throw InterceptionError(.invalidFile, "This is not JSON: \(error)", underlying: error)
         }
     }
 }

@@ -10,7 +10,7 @@ extension Redaction {
     package func redacted(_ entry: HAREntry) -> HAREntry {
         guard case .object(var members) = entry.json else { return entry }
         let (plain, shown) = (entry.record, redactedAsDecoded(entry.record))
-        // Bodies and cookies are already redacted, and replaced after the redaction of the rest.
+        // Bodies and cookies are redacted here, and are put back after the rest is redacted as JSON.
         var done: [(path: [String], value: JSONValue)] = []
         let requests = ["request": (plain.designatedRequest.body, shown.designatedRequest.body)].merging(
             members["_original"] == nil

@@ -56,6 +56,7 @@ package struct HAREntry: Sendable, Hashable {
     /// The longest time in milliseconds, about four months. Longer times are treated as errors and cut.
     private static let longest = 1e10
 
+    /// The instants of the exchange. Some files have only the total time, which then counts as the wait.
     private var timing: Record.Timing {
         guard let started else { return .init() }
         func milliseconds(_ time: JSONValue?) -> Double { min(max(0, time?.doubleValue ?? 0), Self.longest) }
@@ -138,8 +139,9 @@ package struct HAREntry: Sendable, Hashable {
         return .init(byteCount: size, isCut: size > recorded || isFormWithoutText(json?["postData"]))
     }
 
-    /// The transfer details of a text or of bytes that are shorter than their size. A text in UTF-8 can be shorter than
-    /// the original encoding, and lacks a byte order mark; other shorter bodies are cut.
+    /// The transfer details of a response body. A body that is shorter than its size is cut, with two exceptions: a
+    /// text that was sent in UTF-16 or UTF-32, which is shorter in UTF-8, and a text without its byte order mark of 3
+    /// bytes.
     private static func transfer(of content: JSONValue?, _ body: [UInt8]) -> Record.BodyTransfer {
         let size = max(content?["size"]?.intValue ?? body.count, body.count)
         let isText = !body.isEmpty && content?["encoding"]?.stringValue?.isEmpty != false

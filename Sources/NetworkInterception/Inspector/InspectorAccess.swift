@@ -70,6 +70,8 @@ extension InspectorAccess {
         ).response
     }
 
+    /// The response to a request of another site. A form of a floret's settings contains `InspectorPage.proof`, so only
+    /// the API requires the header.
     private static func refusalOfForeignSite(_ request: HTTPRequest, at path: String) -> HTTPResponse? {
         let isAPI = request.path.hasPrefix(path + "/api/")
         let isReading = request.method == .get || request.method == .head

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
 
-/// One request on its way through the florets and the network.
+/// The processing of one request by the florets and the network.
 struct Exchange: Sendable {
     private let florets: [any InterceptableFloret]
     private let interceptor: Interceptor

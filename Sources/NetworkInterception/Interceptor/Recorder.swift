@@ -4,8 +4,8 @@ import Primitives
 
 /// Stores the newest state of one exchange, with all bodies as bytes.
 ///
-/// States can change concurrently: a server may respond before it has read the request. They are stored one after
-/// another, so that none overtakes another. A change during a write is stored by the next write.
+/// States can change concurrently: a server may respond before it has read the request. One write at a time stores
+/// them, so that an older state does not replace a newer one. A change during a write is stored by the next write.
 final class Recorder: Sendable {
     enum Place { case original, designated, response }
 
@@ -82,7 +82,8 @@ final class Recorder: Sendable {
             })
     }
 
-    /// Takes memory for the buffered bodies of `record` and returns how many bytes of each may be recorded.
+    /// Takes memory for the buffered bodies of `record` and returns how many bytes of each may be recorded. Most
+    /// requests are sent unchanged, so both requests share one body in memory, which counts once.
     private func admit(_ record: Record) -> Lengths {
         let bodies = (record.originalRequest.body, record.designatedRequest.body, record.response?.body)
         let original = min(bodies.0.buffered?.count ?? 0, limit)

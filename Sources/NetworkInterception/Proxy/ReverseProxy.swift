@@ -73,6 +73,8 @@ public struct ReverseProxy: HTTPHandler {
             detail: "This proxy does not forward WebSockets. Connect to the server directly.")
     }
 
+    /// Returns the request to the server. Removes `Expect`, because the listener has already told the client to
+    /// continue.
     private func forwarded(_ request: HTTPRequest) -> HTTPRequest {
         var forwarded = request
         forwarded.url = origin + prefix + (request.url == "*" ? "" : request.url)
@@ -94,7 +96,8 @@ public struct ReverseProxy: HTTPHandler {
         return response
     }
 
-    /// Returns the rewritten location, or `nil` if it stays as it is.
+    /// Returns the rewritten location, or `nil` if it stays unchanged. A relative path stays, because the client
+    /// resolves it against the URL of its request.
     private func rewrittenLocation(_ location: String, _ host: String) -> String? {
         let isAbsolute = location.lowercased().hasPrefix(origin.lowercased())
         guard isAbsolute || (!prefix.isEmpty && location.hasPrefix("/") && !location.hasPrefix("//")) else {

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// The newest records, in memory. At the limit, the oldest are removed.
+/// The newest records, in memory. When a limit is exceeded, the oldest records are removed.
 public final class MemoryRecordStorage: RecordStorage {
     fileprivate struct Entry {
         let record: Record
@@ -108,7 +108,8 @@ extension MemoryRecordStorage.State {
         while next > first, self[next - 1] == nil { entries.removeLast() }
     }
 
-    /// Returns `count` records older than `id`, or all of them, newest first.
+    /// Returns `count` records older than `id`, or all of them, newest first. Queries are matched outside of the lock,
+    /// because matching takes long.
     fileprivate func records(before id: Record.ID?, _ count: Int?) -> [Record] {
         var number = id.flatMap { numbers[$0] } ?? next
         var found: [Record] = []
@@ -119,7 +120,8 @@ extension MemoryRecordStorage.State {
         return found
     }
 
-    /// Removes the oldest entries beyond `capacity`. The newest entry stays, even if it is too large.
+    /// Removes the oldest entries beyond `capacity`. The newest entry stays, even if it is too large. Compacts the
+    /// array rarely, so that each removal costs little.
     fileprivate mutating func trim(to capacity: RecordCapacity, startedSince oldest: Date?) {
         while first < next {
             let isOver = numbers.count > 1 && (numbers.count > capacity.records || byteCount > capacity.bytes)

@@ -22,20 +22,21 @@ package struct PathPattern: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// Whether the whole of `path` matches. The time is proportional to the product of both lengths.
+    /// Whether the whole of `path` matches. Keeps the set of all prefixes of the pattern that match the bytes so far,
+    /// so the time is proportional to the product of both lengths.
     package func matches(_ path: String) -> Bool {
-        var open = [Bool](repeating: false, count: parts.count + 1)
-        open[0] = true
-        func skipEmptyStars(_ open: inout [Bool]) {
-            for (index, part) in parts.enumerated() where open[index] {
+        var reached = [Bool](repeating: false, count: parts.count + 1)
+        reached[0] = true
+        func skipEmptyStars(_ reached: inout [Bool]) {
+            for (index, part) in parts.enumerated() where reached[index] {
                 if case .byte = part { continue }
-                open[index + 1] = true
+                reached[index + 1] = true
             }
         }
-        skipEmptyStars(&open)
+        skipEmptyStars(&reached)
         for byte in path.utf8 {
             var next = [Bool](repeating: false, count: parts.count + 1)
-            for (index, part) in parts.enumerated() where open[index] {
+            for (index, part) in parts.enumerated() where reached[index] {
                 switch part {
                 case .byte(let wanted): if wanted == byte { next[index + 1] = true }
                 case .withinSegment: if byte != UInt8(ascii: "/") { next[index] = true }
@@ -43,8 +44,8 @@ package struct PathPattern: Sendable, Hashable {
                 }
             }
             skipEmptyStars(&next)
-            open = next
+            reached = next
         }
-        return open[parts.count]
+        return reached[parts.count]
     }
 }

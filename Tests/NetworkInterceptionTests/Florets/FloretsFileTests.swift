@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: [
         ("", "The file is not JSON"), ("[]", "The file must be an object."), ("{}", "/florets is missing."),
-        (#"{"florets": {}}"#, "/florets must be a list."),
+        (#"{"florets": {}}"#, "/florets must be an array."),
         (#"{"florets": [{"floret": "noCash"}]}"#, "/florets/0/floret must be one of inspector, mock,"),
         (
             #"{"florets": [{"floret": "noCache", "enable": true}]}"#,
@@ -114,7 +114,7 @@ import Testing
         ),
         (
             #"{"florets": [{"floret": "findReplace", "request": [{"change": "replace", "in": "url", "expression": "(", "with": ""}]}]}"#,
-            "/florets/0/request/0/expression is no regular expression."
+            "/florets/0/request/0/expression is not a regular expression."
         ),
         (
             #"{"florets": [{"floret": "findReplace", "request": [{"change": "replace", "in": "url", "with": ""}]}]}"#,
@@ -166,7 +166,7 @@ import Testing
         do {
             _ = try FloretsFile(contentsOfFile: file)
         } catch let error as InterceptionError {
-            #expect(error.reason == "\(file): /florets must be a list.")
+            #expect(error.reason == "\(file): /florets must be an array.")
         }
         #expect(throws: InterceptionError(.storageFailed, "")) {
             try FloretsFile(contentsOfFile: folder.path + "/none.json")

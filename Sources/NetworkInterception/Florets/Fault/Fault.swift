@@ -61,7 +61,8 @@ extension Fault: CustomStringConvertible {
         case .drop(.beforeSending): "no connection"
         case .drop(.afterSending): "connection lost before the answer"
         case .drop(.inAnswer): "connection lost in the answer"
-        case .status(let status, _, _, let isSent): "status \(status)\(isSent ? " after the request was acted on" : "")"
+        case .status(let status, _, _, let isSent):
+            "status \(status)\(isSent ? " after the request was processed" : "")"
         case .truncation(let count): "body cut after \(count) bytes"
         case .corruption(let every): "one damaged byte in \(every)"
         }
@@ -106,7 +107,8 @@ extension Fault {
 }
 
 extension HTTPBody {
-    /// Returns the first bytes, followed by `failure` or the end. A shorter body fails at its end.
+    /// Returns the first `count` bytes, followed by `failure`, or by the end if it is `nil`. A body with fewer bytes
+    /// fails at its end.
     fileprivate func ending(after count: Int, _ failure: HTTPError?) -> HTTPBody {
         let source: HTTPBodyStream
         switch self {

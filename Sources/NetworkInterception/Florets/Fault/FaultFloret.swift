@@ -10,8 +10,8 @@ import Primitives
 ///         .init(.drop(.afterSending), .path("/v1/purchases"), probability: 0.1),
 ///     ], seed: 7)
 ///
-/// All rules that apply are used in order, until the request has a result. The random choices depend only on the seed,
-/// the number of the request and the number of the rule. The same requests in the same order get the same faults,
+/// All rules that apply are used in their order until the request has a result. The random choices depend only on the
+/// seed, the number of the request and the number of the rule. The same requests in the same order get the same faults,
 /// regardless of the order of their responses.
 public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     /// A fault, the requests that it affects, and its probability.
@@ -191,7 +191,7 @@ extension FaultFloret {
             sections: [
                 .init(title: "Rules", rows: rows),
                 .init(
-                    title: "Chance", rows: [.text("Seed", "\(seed)"), .text("Requests", "\(requests)")],
+                    title: "Random choices", rows: [.text("Seed", "\(seed)"), .text("Requests", "\(requests)")],
                     actions: [.init("fault.reset", label: "Reset")]),
             ])
     }

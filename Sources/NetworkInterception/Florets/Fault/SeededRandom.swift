@@ -1,4 +1,4 @@
-/// Random numbers from a seed and a purpose (SplitMix64). They do not depend on the order of draws for other purposes.
+/// Random numbers from a seed and a purpose, by SplitMix64. Draws for one purpose do not change the numbers of another.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

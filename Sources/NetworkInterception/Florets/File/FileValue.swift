@@ -68,7 +68,7 @@ struct FileValue {
     }
 
     func array() throws -> [FileValue] {
-        guard let array = json.arrayValue else { throw refusal("must be a list") }
+        guard let array = json.arrayValue else { throw refusal("must be an array") }
         return array.enumerated().map { FileValue(json: $1, pointer: "\(pointer)/\($0)") }
     }
 

@@ -174,7 +174,7 @@ extension FloretReader {
             do {
                 return try .regularExpression(expression.text())
             } catch let error as InterceptionError where error.code == .invalidSetting {
-                throw expression.refusal("is no regular expression", error)
+                throw expression.refusal("is not a regular expression", error)
             }
         default: throw value.refusal("must have either \"text\" or \"expression\"")
         }

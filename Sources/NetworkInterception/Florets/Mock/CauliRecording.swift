@@ -62,6 +62,6 @@ struct CauliRecording {
         } catch {
             throw InterceptionError(.storageFailed, "The recording \(path) cannot be read.", underlying: error)
         }
-        throw InterceptionError(.storageFailed, "The recording \(path) is not there.")
+        throw InterceptionError(.storageFailed, "The recording \(path) does not exist.")
     }
 }

@@ -19,9 +19,9 @@ extension MockFloret: DisplayableFloret {
                             selected: mode.word, action: .init("mock.configure")),
                         .text("Recordings", "\(recordings)"), .text("Rules", "\(rules.count)"),
                         .text("Answered", "\(counts.answered)"), .text("Recorded", "\(counts.recorded)"),
-                        .text("Without a mock", "\(counts.missed)"),
+                        .text("Requests without a mock", "\(counts.missed)"),
                     ], actions: [.init("mock.rewind", label: "Restart all sequences")]),
-                .init(title: "Last without a mock", rows: misses.reversed().map { .text($0) }),
+                .init(title: "Latest requests without a mock", rows: misses.reversed().map { .text($0) }),
             ].filter { !$0.rows.isEmpty })
     }
 

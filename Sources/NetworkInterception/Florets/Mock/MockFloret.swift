@@ -78,7 +78,7 @@ public final class MockFloret: InterceptableFloret {
         var mode: Mode
         var mappings: [(token: MappingToken, answer: Mapping)] = []
         var mappingCount = 0
-        /// The number of answers that each rule gave.
+        /// The number of answers of each rule that were used.
         var used: [Int]
         var recordings: [MockKey: [MockRecording]] = [:]
         /// The number of recordings of each request that were used.
@@ -319,7 +319,8 @@ extension MockFloret {
         let beginning = "No mock for \(request.method) \(request.url): "
         let recordings = state.withLock { $0.recordings }
         if let used = recordings[key] {
-            return beginning + "all \(used.count) recorded answers were used; rewind, or let them cycle or repeat."
+            return beginning
+                + "all \(used.count) recorded answers were used; call rewind(), or set whenUsedUp to cycle or repeatLast."
         }
         let candidates = recordings.compactMap { other, recordings in
             recordings.first.map { (difference: key.difference(from: other), recording: $0) }

@@ -18,7 +18,8 @@ struct MockFolder: Sendable {
         guard let names = FileManager.default.enumerator(atPath: path), FileManager.default.fileExists(atPath: path)
         else {
             throw InterceptionError(
-                .storageFailed, "There is no folder \(path) with recordings: make one with the mode \"record\".")
+                .storageFailed, "The folder \(path) with recordings does not exist: create it with the mode \"record\"."
+            )
         }
         for case let name as String in names where name.hasSuffix(".json") { files.append(name) }
         files.sort()
@@ -48,7 +49,7 @@ struct MockFolder: Sendable {
         return {
             do {
                 guard let bytes = try DurableFile.read(path, upTo: MockFile.maximumBytes) else {
-                    throw InterceptionError(.storageFailed, "It is not there any more.")
+                    throw InterceptionError(.storageFailed, "The file no longer exists.")
                 }
                 return try MockFile(parsing: bytes, folder: (path as NSString).deletingLastPathComponent)
             } catch let error as InterceptionError {

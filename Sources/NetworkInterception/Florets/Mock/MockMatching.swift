@@ -59,6 +59,7 @@ struct MockKey: Hashable {
         body = matching.comparesBody ? Self.body(of: request, without: matching.ignoredBodyItems) : .none
     }
 
+    /// The items of a query. A text that is not a query is compared as one item.
     private static func items(_ text: String) -> [HTTPQuery.Item] {
         HTTPQuery(parsing: text)?.items ?? [.init(name: text, value: "")]
     }
@@ -104,12 +105,17 @@ extension MockKey {
     /// Returns the differences to `recorded`, without the values of headers and bodies.
     func difference(from recorded: MockKey) -> Difference {
         var difference = Difference()
-        if method != recorded.method { difference.note(8, "the method is \(recorded.method) there and \(method) here") }
-        if origin != recorded.origin { difference.note(6, "the host is \(recorded.origin) there and \(origin) here") }
+        if method != recorded.method {
+            difference.note(8, "the method is \(recorded.method) in the recording and \(method) in the request")
+        }
+        if origin != recorded.origin {
+            difference.note(6, "the host is \(recorded.origin) in the recording and \(origin) in the request")
+        }
         if path != recorded.path {
             let (mine, theirs) = (path.split(separator: "/"), recorded.path.split(separator: "/"))
             let differing = zip(mine, theirs).filter { $0 != $1 }.count + abs(mine.count - theirs.count)
-            difference.note(4 + 4 * differing, "the path is \(recorded.path) there and \(path) here")
+            difference.note(
+                4 + 4 * differing, "the path is \(recorded.path) in the recording and \(path) in the request")
         }
         noteItems("query item", query, recorded.query, in: &difference, showsValues: true)
         noteItems(
@@ -126,7 +132,7 @@ extension MockKey {
         case (.bytes(let mine), .bytes(let theirs)):
             let same = zip(mine, theirs).prefix { $0 == $1 }.count
             difference.note(2, "the body differs at byte \(same)")
-        default: difference.note(2, "the body is of another kind")
+        default: difference.note(2, "the bodies have different formats")
         }
         return difference
     }
@@ -140,13 +146,13 @@ extension MockKey {
             let there = theirs.filter { $0.name == name }.map(\.value)
             guard here != there else { continue }
             if here.isEmpty {
-                difference.note(1, "the \(kind) \"\(name)\" is only there")
+                difference.note(1, "the \(kind) \"\(name)\" is only in the recording")
             } else if there.isEmpty {
-                difference.note(1, "the \(kind) \"\(name)\" is only here")
+                difference.note(1, "the \(kind) \"\(name)\" is only in the request")
             } else if showsValues {
                 difference.note(
                     1,
-                    "the \(kind) \"\(name)\" is \"\(there.joined(separator: ", "))\" there and \"\(here.joined(separator: ", "))\" here"
+                    "the \(kind) \"\(name)\" is \"\(there.joined(separator: ", "))\" in the recording and \"\(here.joined(separator: ", "))\" in the request"
                 )
             } else {
                 difference.note(1, "the \(kind) \"\(name)\" has another value")

@@ -14,7 +14,8 @@ struct MultipartForm {
 
     let parts: [Part]
 
-    /// Parses a body. `nil` if it is not a multipart body with a boundary.
+    /// Parses a body. Ignores the text before the first boundary and after the last one. `nil` if it is not a multipart
+    /// body with a boundary.
     init?(_ body: [UInt8], contentType: String) {
         guard contentType.lowercased().hasPrefix("multipart/"),
             let boundary = Self.parameter("boundary", of: contentType)

@@ -39,7 +39,7 @@ extension InspectorPage {
         guard let floret = try floret(path) as? any InterceptableFloret else {
             throw HTTPProblem(
                 status: 409, code: "not_switchable", title: "Not switchable",
-                detail: "This floret takes no part in requests, so it cannot be switched.")
+                detail: "This floret does not handle requests, so it cannot be enabled or disabled.")
         }
         floret.enabled = try await Self.flag("isEnabled", in: request)
         feed.note(.state)
@@ -93,7 +93,7 @@ extension InspectorPage {
         guard try Self.query(of: request)["proof"] == proof else {
             throw HTTPProblem(
                 status: 403, code: "foreign_form", title: "Foreign form",
-                detail: "Load the screen again: only a form of the screen itself may set something.")
+                detail: "The form is not from the current screen. Load the screen again and repeat the change.")
         }
         let (floret, form) = try form(path)
         let text = String(decoding: try await request.body.collect(upTo: Self.formLimit), as: UTF8.self)

@@ -6,6 +6,7 @@ import Primitives
 extension InspectorPage {
     private static let pageLimit = 1000
     private static let exportLimit = 10_000
+    /// The delay before events are sent, so that events in quick succession are sent together.
     private static let gathering = Duration.milliseconds(40)
 
     /// `GET api/records?limit=&after=` and the items of a `RecordQuery`: records, newest first. `next` is the value of

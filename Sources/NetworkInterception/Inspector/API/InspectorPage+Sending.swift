@@ -14,7 +14,7 @@ extension InspectorPage {
         if change["body"] == nil, record.bodies.original?.isCut == true {
             throw HTTPProblem(
                 status: 409, code: "body_cut", title: "Body cut",
-                detail: "Only the first bytes of this request's body were recorded; give another body.")
+                detail: "Only the first bytes of this request's body were recorded. Write another body.")
         }
         return try await send(Self.request(change, before: record.originalRequest))
     }
@@ -29,7 +29,7 @@ extension InspectorPage {
         guard let transport = configuration.transport else {
             throw HTTPProblem(
                 status: 409, code: "no_transport", title: "No transport",
-                detail: "This inspector was made without a transport and can send nothing.")
+                detail: "This inspector has no transport, so it cannot send requests.")
         }
         let record = Record(request)
         guard interceptor.isRunning, let florets = interceptor.florets(for: record) else {
@@ -91,7 +91,7 @@ extension InspectorPage {
             return HTTPHeaders.Field(name: name, value: value)
         }
         guard !fields.contains(nil) else {
-            throw HTTPProblem.invalid("headers", "headers is a list of pairs of name and value.")
+            throw HTTPProblem.invalid("headers", "headers is an array of pairs of name and value.")
         }
         let headers = HTTPHeaders(fields.compactMap { $0 })
         do { try headers.validate() } catch { throw HTTPProblem.invalid("headers", error.reason) }

@@ -44,7 +44,7 @@ extension InspectorPage {
             const actions = [
               make("button", { type: "button", click: (event) => copy(record.curl, event.target) }, "Copy as cURL"),
               make("button", { type: "button", click: (event) => copy(read("records/" + record.id + "/postman"), event.target) }, "Copy as Postman"),
-              record.curlFile && make("a", { class: "button", href: "api/records/" + record.id + "/designated", download: true }, "Its body, " + record.curlFile),
+              record.curlFile && make("a", { class: "button", href: "api/records/" + record.id + "/designated", download: true }, "Download " + record.curlFile),
               record.canMock && make("button", { type: "button", click: (event) => answerOn(event.target, async () => {
                 const { floret, isEnabled } = await ask("POST", "records/" + record.id + "/mock", {});
                 return isEnabled ? "Answered by " + floret + " from now on" : "Mocked, but " + floret + " is off";
@@ -86,11 +86,11 @@ extension InspectorPage {
           changes(record) {
             const words = { changedRequest: "changed the request", answered: "answered", failed: "made it fail", changedResponse: "changed the answer" };
             if (record.changes.length === 0 && !record.difference) return null;
-            const told = record.changes.map((change) => make("li", {}, make("strong", {}, change.floret), " " + (words[change.kind] || change.kind)));
+            const items = record.changes.map((change) => make("li", {}, make("strong", {}, change.floret), " " + (words[change.kind] || change.kind)));
             const tags = { " ": "span", "-": "del", "+": "ins" };
             const lines = (record.difference || []).map(([kind, text]) => make(tags[kind], {}, kind + " " + text));
             return make("section", { "aria-labelledby": "change-title", class: "change" }, make("h3", { id: "change-title" }, "Changes by florets"),
-              told.length > 0 && make("ul", { class: "plain" }, told),
+              items.length > 0 && make("ul", { class: "plain" }, items),
               lines.length > 0 && make("div", { class: "code diff", role: "region", tabindex: "0", "aria-label": "Difference between the original and the sent request" }, lines));
           },
 

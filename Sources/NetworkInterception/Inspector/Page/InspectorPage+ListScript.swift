@@ -203,7 +203,7 @@ extension InspectorPage {
               make("span", { class: "mark" }, pill(record)),
               make("span", { class: "what", title: record.method + " " + record.url }, make("span", { class: "method" }, record.method), " ", make("span", { class: "path" }, pathParts(record.path))),
               make("span", { class: "fact" }, record.started ? clock(record.started) : ""),
-              make("span", { class: "below" }, isFold && make("span", { class: "fold", title: isOpen ? "Fold them" : "Show all " + records.length }, repeated),
+              make("span", { class: "below" }, isFold && make("span", { class: "fold", title: isOpen ? "Collapse" : "Show all " + records.length }, repeated),
                 record.isChanged && make("span", { class: "tag" }, "changed"), make("span", { class: "host", title: record.host }, record.host)),
               make("span", { class: "fact" }, facts));
             row.style.transform = "translateY(" + place * this.height + "px)";

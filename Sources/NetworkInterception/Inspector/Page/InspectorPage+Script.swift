@@ -110,16 +110,16 @@ extension InspectorPage {
           source.onerror = () => { $("connection").textContent = "Not connected"; };
           source.addEventListener("reset", () => start());
           source.addEventListener("changes", (event) => {
-            const news = JSON.parse(event.data);
-            if (news.isCleared) return start();
-            list.take(news.records, news.gone);
-            if (news.trace.length > 0) {
-              page.trace = news.trace.reverse().concat(page.trace).slice(0, 1000);
+            const update = JSON.parse(event.data);
+            if (update.isCleared) return start();
+            list.take(update.records, update.gone);
+            if (update.trace.length > 0) {
+              page.trace = update.trace.reverse().concat(page.trace).slice(0, 1000);
               if (page.view === "hub") drawHub();
             }
-            if (news.isStateChanged) readState();
+            if (update.isStateChanged) readState();
             const chosen = detail.id;
-            if (chosen && news.records.some((record) => record.id === chosen)) detail.refresh();
+            if (chosen && update.records.some((record) => record.id === chosen)) detail.refresh();
           });
         };
 

@@ -24,26 +24,30 @@ import Testing
     static let likenesses: [Likeness] = [
         .init(name: "the same", reason: nil),
         .init(
-            name: "method", asked: request("http://a.example/x", .put), reason: "the method is GET there and PUT here"),
+            name: "method", asked: request("http://a.example/x", .put),
+            reason: "the method is GET in the recording and PUT in the request"),
         .init(
             name: "host", asked: request("http://b.example/x"),
-            reason: "the host is http://a.example:80 there and http://b.example:80 here"),
+            reason: "the host is http://a.example:80 in the recording and http://b.example:80 in the request"),
         .init(
             name: "host left out", asked: request("https://b.example:1/x"), configure: { $0.ignoresHost = true },
             reason: nil),
         .init(
             name: "port left out", asked: request("http://a.example:1/x"), configure: { $0.ignoresPort = true },
             reason: nil),
-        .init(name: "path", asked: request("http://a.example/y"), reason: "the path is /x there and /y here"),
+        .init(
+            name: "path", asked: request("http://a.example/y"),
+            reason: "the path is /x in the recording and /y in the request"),
         .init(
             name: "query item", recorded: request("http://a.example/x?p=1&q=2"),
-            asked: request("http://a.example/x?q=2&p=3"), reason: #"the query item "p" is "1" there and "3" here"#),
+            asked: request("http://a.example/x?q=2&p=3"),
+            reason: #"the query item "p" is "1" in the recording and "3" in the request"#),
         .init(
             name: "query item missing", recorded: request("http://a.example/x?p=1"),
-            reason: #"the query item "p" is only there"#),
+            reason: #"the query item "p" is only in the recording"#),
         .init(
             name: "query item new", asked: request("http://a.example/x?p=1"),
-            reason: #"the query item "p" is only here"#),
+            reason: #"the query item "p" is only in the request"#),
         .init(
             name: "query item left out", asked: request("http://a.example/x?p=1"),
             configure: { $0.ignoredQueryItems = ["p"] }, reason: nil),
@@ -52,7 +56,8 @@ import Testing
             asked: request("http://a.example/x?b=2&a=1"), reason: nil),
         .init(
             name: "order of one name", recorded: request("http://a.example/x?a=1&a=2"),
-            asked: request("http://a.example/x?a=2&a=1"), reason: #"the query item "a" is "1, 2" there and "2, 1" here"#
+            asked: request("http://a.example/x?a=2&a=1"),
+            reason: #"the query item "a" is "1, 2" in the recording and "2, 1" in the request"#
         ),
         .init(
             name: "query left out", asked: request("http://a.example/x?p=1"), configure: { $0.ignoresQuery = true },
