@@ -119,7 +119,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         guard let refused else { return }
         dataTask.cancelElsewhere()
         refused.answer.resolve(
-            .failure(HTTPError(.bodyTooLarge, "The answer's body is longer than the \(limit) bytes allowed.")))
+            .failure(HTTPError(.bodyTooLarge, "The body of the response is longer than the \(limit) bytes allowed.")))
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -137,12 +137,13 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
                     HTTPResponse(
                         status: response.statusCode, headers: HTTPHeaders(response), body: .bytes(exchange.body))))
         } else {
-            exchange.answer.resolve(.failure(HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
+            exchange.answer.resolve(.failure(HTTPError(.protocolError, "The server's response is not HTTP.")))
         }
     }
 
     #if !canImport(Darwin)
-        /// Ends the exchange and cancels the challenge. On Linux a response 401 with a challenge does not end otherwise.
+        /// Ends the exchange and cancels the challenge. On Linux a response 401 with a challenge does not end
+        /// otherwise.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -58,7 +58,7 @@ extension SignedText {
         return body.withUnsafeBufferPointer { text in
             var parts: [(header: Range<Int>, claims: Range<Int>)] = []
             var position = 1
-            // The bytes before this position were scanned, so that none is scanned again from each side.
+            // The search for the start of a header stops here, so that no byte is scanned more than twice.
             var floor = 0
             while position < text.count - 4 {
                 guard text[position] == dot, isObject(text, at: position + 1) else {

@@ -28,7 +28,7 @@ struct EscapedText {
     }
 
     /// Decodes the escape sequences of JSON and XML: `\u003c` and `&lt;` become `<`. Quotation marks stay escaped, so
-    /// that each string keeps its end. `nil` if the text has no escape sequences.
+    /// that each string keeps its end. `nil` if the text has no escape sequences, as nearly all texts.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard let start = text.baseAddress,
             memchr(start, 0x5C, text.count) != nil || memchr(start, 0x26, text.count) != nil

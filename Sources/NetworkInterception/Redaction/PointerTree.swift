@@ -1,7 +1,7 @@
 import HTTPCore
 import Primitives
 
-/// JSON pointers to secret values. The redaction tolerates malformed JSON and works up to the end of a cut text.
+/// A tree of JSON pointers to secret values. The redaction also handles malformed JSON and JSON whose end is cut.
 struct PointerTree: Sendable {
     private var children: [String: PointerTree] = [:]
     private var isSecret = false

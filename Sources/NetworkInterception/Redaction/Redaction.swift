@@ -224,7 +224,7 @@ enum BodyKind {
 }
 
 extension HTTPRequest {
-    /// Whether the buffered request is equal.
+    /// Whether both requests are buffered and equal.
     fileprivate func isBuffered(as other: HTTPRequest) -> Bool {
         guard case .bytes(let own) = body, case .bytes(let others) = other.body else { return false }
         return method == other.method && url == other.url && timeout == other.timeout && headers == other.headers

@@ -1,4 +1,5 @@
-/// The kinds of values that are secrets beside a name, and the syntax in which they are. Empty for a harmless name.
+/// The meaning of a name: in which syntax its value is a secret, and which kinds of values are secrets. Empty for a name
+/// whose value is not a secret.
 struct SecretMeaning: OptionSet, Sendable {
     let rawValue: UInt8
 

@@ -43,7 +43,8 @@ final class SecretRules: Sendable {
         return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type.
+    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. A JSON body is in one
+    /// encoding, so pointers are applied to the whole body, and the other rules also to parts in UTF-16 or UTF-32.
     func change(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
         var body = body
@@ -91,8 +92,8 @@ final class SecretRules: Sendable {
         scanner(of: text, kind, depth: 0, unescaped: 0).result
     }
 
-    /// A scanner after the scan of the text, of its multi-line strings as separate texts, and of the text with its
-    /// escape sequences decoded. `unescaped` is the number of decodings so far.
+    /// Returns a scanner that has scanned the text, each of its multi-line strings as a separate text, and the text
+    /// with its escape sequences decoded. `unescaped` is the number of decodings so far.
     private func scanner(
         of text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int, unescaped: Int
     ) -> SecretScanner {
@@ -147,7 +148,7 @@ extension SecretRules {
         name.count <= 6 && !Self.pointingWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether the value of this name may be named by another value.
+    /// Whether another value may be the name of this name's value, as for `value` after `name`.
     func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 15 && !Self.namedWords.meaning(of: text, name).isEmpty
     }
@@ -178,7 +179,7 @@ extension SecretRules {
         isNaming(text, Self.lastWord(of: text, name))
     }
 
-    /// Whether the text of such an element is named by its attribute or by the element before it.
+    /// Whether an attribute or the element before it may be the name of this element's text.
     func isNamedElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         let word = Self.lastWord(of: text, name)
         return word.count <= 14 && !Self.namedElementWords.meaning(of: text, word).isEmpty

@@ -20,7 +20,8 @@ extension SecretScanner {
     private static let maximumMissingEndTags = 16
     private static let afterTagName = ASCIISet.blank.union("/><\"'=&")
 
-    /// At `<`: scans an element with the name of a secret.
+    /// At `<`: scans an element with the name of a secret, such as `<pin>` or `<password value="…"/>`, and the element
+    /// after one whose text is the name of a secret.
     mutating func startTag() {
         let open = position
         position += 1
@@ -118,7 +119,8 @@ extension SecretScanner {
         position = next
     }
 
-    /// At `>`: hides the content of a secret element.
+    /// At `>`: hides the content of a secret element. In `<Attribute Name="otp"><AttributeValue>`, that is the content
+    /// of the inner element.
     mutating func endOfTag() {
         let close = position
         position += 1
@@ -142,6 +144,8 @@ extension SecretScanner {
         hide(start..<end)
     }
 
+    /// The end of an element's content. Decoded prose such as `login &lt;token&gt;` is not an element: if the same start
+    /// tag comes again before an end tag, returns `start`.
     private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
         let name = Array(text[tag.name])
         if missingEndTags < Self.maximumMissingEndTags {

@@ -30,7 +30,8 @@ extension SecretScanner {
     private static let beforeQuote = ASCIISet.blank.union(":=,;([{>+?!|&")
     private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
 
-    /// The name that ends before the colon or equals sign at `place`.
+    /// The name that ends before the colon or equals sign at `place`, also as a key:
+    /// `os.environ["DB_PASSWORD"] = …`. `nil` for the prefix of an XML namespace.
     func name(before place: Int) -> SecretName? {
         var end = place
         while end > 0, place - end < Self.longestName {
@@ -203,7 +204,8 @@ extension SecretScanner {
         }
     }
 
-    /// The end of the string that opens with a mark after this number of backslashes.
+    /// The end of the string that opens with a mark after this number of backslashes. A string in single marks ends
+    /// with its line, because the mark may be an apostrophe.
     func endOfString(from start: Int, _ mark: UInt8, _ escapes: Int) -> Int {
         var place = start
         while place < text.count {
@@ -271,6 +273,7 @@ extension SecretScanner {
 // MARK: - Meanings of names
 
 extension SecretScanner {
+    /// The meaning of a name after its decoding. An unquoted name may be percent-encoded more than once.
     func meaning(of name: SecretName) -> SecretMeaning {
         guard name.isEscaped else { return rules.meaning(of: text, name.range) }
         var decoded = name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)

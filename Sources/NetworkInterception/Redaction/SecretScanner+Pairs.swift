@@ -1,6 +1,7 @@
 /// Connection strings of databases and other services.
 extension SecretScanner {
-    /// Whether the name is part of a connection string: `Server=a;User Id=b;Password=…`.
+    /// Whether the name is part of a connection string: `Server=a;User Id=b;Password=…`. A value may contain equals
+    /// signs.
     func isInPairs(_ name: SecretName) -> Bool {
         guard kind != .form, kind != .url, kind != .header else { return false }
         let limit = max(0, name.range.lowerBound - Self.nearby)

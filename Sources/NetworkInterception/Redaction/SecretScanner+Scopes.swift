@@ -93,7 +93,8 @@ extension SecretScanner {
             start: position, limit: position + Self.nearby, name: name, tag: nil, meaning: meaning)
     }
 
-    /// Whether the name is in the object, tag or list item in which the scope begins.
+    /// Whether the name is in the object, tag or list item in which the scope begins. A repeated unquoted name, as in
+    /// YAML, begins another object.
     private func isBeside(_ name: SecretName, _ scope: SecretScope) -> Bool {
         guard name.range.upperBound < scope.limit else { return false }
         if let tag = scope.tag {
@@ -105,7 +106,8 @@ extension SecretScanner {
         return level(at: name.range.lowerBound, in: scope) != nil
     }
 
-    /// The nesting depth of `place` in a scope, or `nil` if the object of the scope has ended.
+    /// The nesting depth of `place` in a scope, or `nil` if the object of the scope has ended. Brackets in strings do
+    /// not count.
     private func level(at place: Int, in scope: SecretScope) -> Int? {
         let mark: UInt8 = scope.name?.quote?.mark == .single ? UInt8(ascii: "'") : UInt8(ascii: "\"")
         let escapes = scope.name?.quote?.escapes ?? 0

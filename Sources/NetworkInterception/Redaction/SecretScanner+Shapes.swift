@@ -104,7 +104,8 @@ extension SecretScanner {
         if let end = scheme(at: 0) { _ = credentials(after: 0..<end, isWhole: true) }
     }
 
-    /// Hides the credentials after a scheme, unless a sentence follows. With `isWhole`, only credentials are expected.
+    /// Hides the credentials after a scheme, unless a sentence follows, or a parameter as in the challenge
+    /// `Bearer realm="…"`. With `isWhole`, only credentials are expected.
     private mutating func credentials(after scheme: Range<Int>, isWhole: Bool) -> Bool {
         // A page sends a token with a WebSocket as `Sec-WebSocket-Protocol: bearer, …`.
         let isListed = isWhole && byte(scheme.upperBound) == UInt8(ascii: ",")
@@ -272,7 +273,8 @@ extension SecretScanner {
         return byte(comma) == UInt8(ascii: ",") ? end(from: comma + 1) { $0 > 0x20 } : nil
     }
 
-    /// Hides the text after the first colon of the word, after blanks and a quotation mark.
+    /// Hides the password, the text after the first colon of the next word. A number there is a port or a group, not a
+    /// password.
     private mutating func userAndPassword(from place: Int) {
         var start = end(from: place) { !$0.isBlank }
         let quote = quote(startingAt: start)
@@ -390,7 +392,8 @@ extension SecretScanner {
 // MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: scans the number of a payment card, as one word or in groups.
+    /// At a digit: scans the number of a payment card, as one word or in groups. A longer number, a number with a
+    /// fraction and the number of an id are none.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []

@@ -8,7 +8,8 @@ extension SecretScanner {
     private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
     private static let aroundEncoded = ASCIISet.blank.union("&#?=/\"'`<>\\{}()|")
 
-    /// At a colon: hides user information after `://`. Returns whether the authority of a URL begins here.
+    /// At a colon: hides user information after `://`, also in a text that is cut before the `@`. Returns whether the
+    /// authority of a URL begins here.
     mutating func authority(at colon: Int) -> Bool {
         let start = matches("://", at: colon) ? colon + 3 : matches(":\\/\\/", at: colon) ? colon + 5 : text.count
         guard start < text.count else { return matches("://", at: colon) }

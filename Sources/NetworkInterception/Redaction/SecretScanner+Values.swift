@@ -26,7 +26,8 @@ extension SecretScanner {
         "required", "expired", "unexpected", "unknown", "size", "identifier", "does", "was",
     ]
 
-    /// At a colon or an equals sign: hides a secret that follows.
+    /// At a colon or an equals sign: hides a secret that follows. The names of secret headers also count in texts that
+    /// quote a header.
     mutating func separator() {
         let place = position
         position += 1
@@ -92,6 +93,8 @@ extension SecretScanner {
         if meaning.contains(.member) { value(of: name, meaning, after: text[place], at: place + 1) }
     }
 
+    /// Hides the value of a secret's name. The value of an argument or of an XML attribute may be in the next line, and
+    /// a TOML list may have several lines.
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
         if sign == UInt8(ascii: ":"), beginsLine(name) {
@@ -273,7 +276,8 @@ extension SecretScanner {
 // MARK: - Unquoted values
 
 extension SecretScanner {
-    /// Hides the value of an item of a query, a form or a cookie.
+    /// Hides the value of an item of a query, a form or a cookie. An ampersand that no other item follows is part of
+    /// the value.
     private mutating func item(_ name: SecretName, from start: Int) {
         let isListed = kind == .header && ",;".utf8.contains(beforeSpace(name.range.lowerBound))
         let isField = kind == .form && "\0&".utf8.contains(byte(name.range.lowerBound - 1))
@@ -328,7 +332,8 @@ extension SecretScanner {
         return place == limit || text[place] == UInt8(ascii: "=") || place == start
     }
 
-    /// Hides a JSON number, or the value of a setting: `token=…`, `password: …`.
+    /// Hides a JSON number, or the value of a setting: `token=…`, `password: …`. The value ends with its line, with the
+    /// string that contains the line, or before another setting, as in `password=… user=…`.
     private mutating func setting(_ name: SecretName, _ meaning: SecretMeaning, _ sign: UInt8, from start: Int) {
         let isLine = beginsLine(name)
         if name.quote != nil, Self.numeric.contains(text[start]) {
@@ -387,7 +392,8 @@ extension SecretScanner {
         return end > start && byte(end) == UInt8(ascii: "=") && byte(end + 1) != UInt8(ascii: "=")
     }
 
-    /// Hides the value of a setting among others in a line.
+    /// Hides the value of a setting among others in a line. After a scheme such as `Bearer`, the next word is hidden too. In
+    /// `$password:String="…"`, the word is the type, without the equals sign.
     private mutating func word(_ name: SecretName, _ meaning: SecretMeaning, _ start: Int) {
         let isSpaced = text[start - 1].isBlank
         var end = start
@@ -448,6 +454,8 @@ extension SecretScanner {
         "nrt\"'".utf8.contains(byte(place + 1)) || matches("\\u00", at: place)
     }
 
+    /// Whether the value is certainly not a secret: a short number, a type, a word for an absent value, or a sentence.
+    /// No sentence follows an equals sign.
     private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning, after sign: UInt8? = nil) -> Bool {
         if value.isEmpty { return true }
         if !meaning.contains(.number), value.count <= 3, text[value].allSatisfy(\.isDigit) { return true }

@@ -41,7 +41,8 @@ extension SecretScanner {
         if let first { hide(first..<end) }
     }
 
-    /// Hides the lines that are indented more than the name, and the items of its list.
+    /// Hides the lines that are indented more than the name, and the items of its list. A comment does not end the
+    /// block.
     mutating func block(below name: SecretName, _ meaning: SecretMeaning, from start: Int) {
         let isText = beginsBlock(start)
         let nameIndent = indent(ofLineWith: name.range.lowerBound)

@@ -9,7 +9,7 @@ import Primitives
 struct SecretScanner {
     /// The length of the longest name of a secret.
     static let longestName = 128
-    /// The greatest nesting of texts in queries in texts.
+    /// The greatest number of decodings of a text, for example of a URL in a query of another URL.
     static let deepest = 4
     static let mark = Array(SensitiveHeaders.replacement.utf8)
     /// Percent-encoded, because a URL cannot contain brackets.
@@ -88,7 +88,7 @@ struct SecretScanner {
         }
     }
 
-    /// The next position at which a relevant construct may begin or end. Skips nearly all of a text.
+    /// The next position at which the scanner must look closer. Skips nearly all of a text.
     private func nextSign() -> Int? {
         let signs = rules.shapes.signs
         var place = position

@@ -113,7 +113,7 @@ final class SecretShapes: Sendable {
 
     private let byFirst: [[SecretShape]]
     private let schemesByFirst: [[[UInt8]]]
-    /// For each byte, a bit set of the next bytes with which a relevant construct may begin or end.
+    /// For each byte, the bit set of the next bytes for which the scanner must look closer.
     // Unsafe: only `init` writes it, before other code can reach it.
     nonisolated(unsafe) let signs: UnsafeMutablePointer<UInt32>
 

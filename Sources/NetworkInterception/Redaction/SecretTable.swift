@@ -35,8 +35,8 @@ final class SecretTable: Sendable {
         meanings.deallocate()
     }
 
-    /// The meaning of the longest word with which the name ends. Case and separators are ignored. Digits at the end are
-    /// ignored unless the table has them, and so is a version.
+    /// The meaning of the longest word with which the name ends. Ignores case, separators and a version at the end, and
+    /// digits at the end unless the table has a word with them.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
         if let found = longest(text, name, allowsWhole: true) { return found.contains(.harmless) ? [] : found }
         var end = name.upperBound

@@ -34,7 +34,8 @@ extension SecretWords {
         "password passwd passphrase passcode pwd secret passwort kennwort motdepasse senha")
     private static let tokens = SecretWords(.ending, [.everywhere, .everything], "token")
 
-    /// The names of secrets in headers, items, members, elements and settings.
+    /// The names of secrets in headers, items, members, elements and settings. An object named `receipt` is not a
+    /// secret, because it is a receipt that was already decoded.
     static let standard: [SecretWords] = [
         passwords, tokens,
         passwords.followed(

@@ -80,7 +80,8 @@ struct WideText {
         return bytes.starts(with: [0xFE, 0xFF]) ? Form(width: 2, isBigEndian: true, mark: 2) : nil
     }
 
-    /// The encoding of a text without a mark, detected by its zeros: an ASCII character has one other byte.
+    /// The encoding of a text without a mark, detected by its zeros: in an ASCII character, all bytes but one are zero.
+    /// In UTF-32, three of four bytes are.
     private static func guess(_ bytes: [UInt8]) -> Form? {
         let zeros = zeros(bytes)
         let units = bytes.count / 4

@@ -21,7 +21,8 @@ import PluginHub
     var name: String { floret.name }
     var document: ViewDocument? { floret.view(interceptor) }
 
-    /// Performs an action after the earlier ones. The task ends after the call of `onChange`.
+    /// Performs an action after the earlier ones. The task ends after the call of `onChange`. A waiting action is not
+    /// performed after the screen is released.
     @discardableResult
     func perform(_ action: ViewDocument.Action) -> Task<Void, Never> {
         let task = Task { [weak self, floret, interceptor, last] in

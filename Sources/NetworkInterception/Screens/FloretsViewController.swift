@@ -7,8 +7,8 @@
     ///
     ///     navigationController.pushViewController(FloretsViewController(interceptor), animated: true)
     ///
-    /// It needs a navigation controller above it. Each time the list appears, it requests the view controllers of the
-    /// displayable florets. A switch affects requests that begin later.
+    /// It must be in a navigation controller. Each time the list appears, it gets the view controllers of the
+    /// displayable florets again. A switch affects requests that begin later.
     public final class FloretsViewController: UITableViewController {
         private let interceptor: Interceptor
         /// The screen of each floret, `nil` for a floret without one.
@@ -79,8 +79,7 @@
     }
 
     extension Interceptor {
-        /// Returns a list of the florets, with a switch and the screen of each. It needs a navigation controller above
-        /// it.
+        /// Returns a list of the florets, with a switch and the screen of each. It must be in a navigation controller.
         @MainActor public func viewController() -> UIViewController { FloretsViewController(self) }
     }
 #endif

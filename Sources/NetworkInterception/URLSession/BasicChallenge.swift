@@ -43,7 +43,8 @@ struct BasicChallenge {
     }
 
     /// Passes the challenge to the delegate of the task or of its session, on the delegate queue. Call it where the
-    /// protocol client may be called. `answer` runs each time the delegate calls its completion handler.
+    /// protocol client may be called. `answer` runs each time the delegate calls its completion handler. A delegate in
+    /// Objective-C may lack the method, which counts as default handling.
     func ask(_ task: URLSessionTask?, _ answer: @escaping @Sendable (Verdict) -> Void) {
         guard let task, let session = TaskContext.session(of: task),
             let delegate = (task.delegate ?? session.delegate) as? any URLSessionTaskDelegate

@@ -8,9 +8,9 @@ import Primitives
 
 /// The load of one session task through an interceptor: sends the request, follows redirects, and calls the protocol
 /// client on the task's queue, but not after the task was stopped.
+///
+/// Sendable: `urlProtocol` and its client are used only inside `context.perform`.
 final class Loading: @unchecked Sendable {
-    // Sendable: `urlProtocol` and its client are used only inside `context.perform`.
-
     private struct State {
         var work: Task<Void, Never>?
         var held: [@Sendable () -> Void] = []

@@ -126,7 +126,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             body.finish(throwing: failure)
         } else {
             exchange.answer.resolve(
-                .failure(failure ?? HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
+                .failure(failure ?? HTTPError(.protocolError, "The server's response is not HTTP.")))
         }
     }
 
@@ -150,8 +150,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 }
 
 /// The chunks of a response body.
+///
+/// Sendable: a body stream has one reader, which reads one chunk at a time.
 private final class Chunks: @unchecked Sendable {
-    // Sendable: a body stream has one reader, which reads one chunk at a time.
     private var iterator: AsyncThrowingStream<[UInt8], any Error>.Iterator
 
     init(_ stream: AsyncThrowingStream<[UInt8], any Error>) { iterator = stream.makeAsyncIterator() }

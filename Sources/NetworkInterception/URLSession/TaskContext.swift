@@ -8,9 +8,9 @@ import HTTPCore
 // WARNING: reads private properties of Foundation by reflection. Each look-up can fail with a new version.
 
 /// The properties of a session task that a protocol needs.
+///
+/// Sendable: no property changes, and `perform` runs its argument on the queue of the task.
 struct TaskContext: @unchecked Sendable {
-    // Sendable: nothing in it changes, and `perform` runs its argument on the queue of the task.
-
     /// Runs a closure on the queue on which the protocol client may be called.
     let perform: (@escaping @Sendable () -> Void) -> Void
     /// Whether the app receives the body in chunks. A completion handler would receive only the last one.
@@ -20,6 +20,7 @@ struct TaskContext: @unchecked Sendable {
     /// The body of an upload that is not part of the request.
     let upload: (@Sendable () -> HTTPBody)?
     let additionalHeaders: [String: String]
+    /// The timeout without activity. A request has 60 s by default, and then the timeout of the session applies.
     let timeout: TimeInterval
     let resourceTimeout: TimeInterval
 
@@ -109,8 +110,10 @@ struct TaskContext: @unchecked Sendable {
     }
 #endif
 
+/// A box for a value of a type that is not sendable.
+///
+/// Sendable: the user of the box ensures that one thread at a time uses the value.
 struct Unchecked<Value>: @unchecked Sendable {
-    // Sendable: the user of the box ensures that one thread at a time uses the value.
     let value: Value
     init(_ value: Value) { self.value = value }
 }

@@ -190,8 +190,8 @@ import Primitives
     }
 #endif
 
-/// The undelivered elements of a reader with a limited demand. The queue decides which caller delivers the next element,
-/// and the caller delivers it.
+/// The undelivered elements of a reader with a limited demand. The queue decides which caller delivers the next
+/// element, and the caller delivers it.
 struct DemandQueue<Element: Sendable>: Sendable {
     enum Step: Sendable { case element(Element), finished }
 

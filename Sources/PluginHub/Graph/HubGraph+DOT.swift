@@ -30,8 +30,8 @@ extension HubGraph {
         return lines.joined(separator: "\n") + "\n}\n"
     }
 
-    /// The greatest number of arrows that are drawn as curves. For sixty plugins with 360 arrows, Graphviz took a minute
-    /// with curves, and half a second with straight lines.
+    /// The greatest number of arrows that are drawn as curves. For sixty plugins with 360 arrows, Graphviz took a
+    /// minute with curves, and half a second with straight lines.
     private static let mostCurves = 150
 
     /// Returns `name`, extended until no plugin has it.

@@ -3,8 +3,8 @@ extension Hub {
     public struct Report: Sendable {
         /// The problems, in the order found.
         ///
-        /// A plugin with an error does not run; a plugin with warnings does. A finding about a refused plugin is removed
-        /// when a plugin with its name, or with the type that could not be created, starts or leaves.
+        /// A plugin with an error does not run; a plugin with warnings does. A finding about a refused plugin is
+        /// removed when a plugin with its name, or with the type that could not be created, starts or leaves.
         public let findings: [Finding]
         /// The names of the running plugins, in the order of registration.
         public let running: [String]

@@ -145,8 +145,8 @@ struct PolicyReview {
 }
 
 extension Policy {
-    /// Returns the problems that a hub reports when it starts plugins with these policies in this order. Omits a missing
-    /// partner that is in the set but was refused.
+    /// Returns the problems that a hub reports when it starts plugins with these policies in this order. Omits a
+    /// missing partner that is in the set but was refused.
     ///
     /// - Parameters:
     ///   - policies: The policies, in the order of registration.
