@@ -1,5 +1,5 @@
-/// The meaning of a name: in which syntax its value is a secret, and which kinds of values are secrets. Empty for a name
-/// whose value is not a secret.
+/// The meaning of a name: in which syntax its value is a secret, and which kinds of values are secrets. Empty for a
+/// name whose value is not a secret.
 struct SecretMeaning: OptionSet, Sendable {
     let rawValue: UInt8
 

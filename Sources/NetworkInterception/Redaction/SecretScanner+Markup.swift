@@ -144,8 +144,8 @@ extension SecretScanner {
         hide(start..<end)
     }
 
-    /// The end of an element's content. Decoded prose such as `login &lt;token&gt;` is not an element: if the same start
-    /// tag comes again before an end tag, returns `start`.
+    /// The end of an element's content. Decoded prose such as `login &lt;token&gt;` is not an element: if the same
+    /// start tag comes again before an end tag, returns `start`.
     private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
         let name = Array(text[tag.name])
         if missingEndTags < Self.maximumMissingEndTags {

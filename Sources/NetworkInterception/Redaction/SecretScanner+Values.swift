@@ -392,8 +392,8 @@ extension SecretScanner {
         return end > start && byte(end) == UInt8(ascii: "=") && byte(end + 1) != UInt8(ascii: "=")
     }
 
-    /// Hides the value of a setting among others in a line. After a scheme such as `Bearer`, the next word is hidden too. In
-    /// `$password:String="…"`, the word is the type, without the equals sign.
+    /// Hides the value of a setting among others in a line. After a scheme such as `Bearer`, the next word is hidden
+    /// too. In `$password:String="…"`, the word is the type, without the equals sign.
     private mutating func word(_ name: SecretName, _ meaning: SecretMeaning, _ start: Int) {
         let isSpaced = text[start - 1].isBlank
         var end = start

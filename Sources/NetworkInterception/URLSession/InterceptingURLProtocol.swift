@@ -18,10 +18,10 @@ extension Interceptor {
     /// does not keep its interceptor alive. While the interceptor is paused or released, the sessions work as if it
     /// were not installed.
     ///
-    /// The interceptor follows redirects itself, and each redirect is a request with its own record. The session's delegate does
-    /// not receive them. On Linux the delegate receives challenges for a password (Basic). A 401 without a credential
-    /// reaches the app at once, without its `WWW-Authenticate`: URLSession would otherwise wait for a credential forever.
-    /// Download tasks fail with `InterceptionError.unsupported`.
+    /// The interceptor follows redirects itself, and each redirect is a request with its own record. The session's
+    /// delegate does not receive them. On Linux the delegate receives challenges for a password (Basic). A 401 without
+    /// a credential reaches the app at once, without its `WWW-Authenticate`: URLSession would otherwise wait for a
+    /// credential forever. Download tasks fail with `InterceptionError.unsupported`.
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the sessions.
