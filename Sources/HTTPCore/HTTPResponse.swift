@@ -32,8 +32,8 @@ public struct HTTPResponse: Sendable {
         self.init(status: status, headers: headers.withContentType("application/json"), body: .json(json))
     }
 
-    /// A placeholder for a missing response: the listener closes the connection instead. Proxies use it when the
-    /// upstream server sent no response. Tests use it to see how a client handles that case.
+    /// A placeholder for a missing response: the listener closes the connection without one. Proxies return it if the
+    /// upstream server sent no response, and tests return it to check how a client handles that.
     public static let connectionClosed = HTTPResponse(status: 0)
 
     /// Whether the status is 200 to 299.

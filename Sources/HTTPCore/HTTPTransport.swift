@@ -20,8 +20,8 @@ public struct InProcessTransport: HTTPTransport {
 
     /// Passes a request to the handler and returns its response.
     ///
-    /// As from a listener, the handler receives the path and query of the URL as the request target, and a `Host`
-    /// header.
+    /// The handler receives what a listener passes to it: the path and query of the URL as the request target, and a
+    /// `Host` header.
     ///
     /// - Parameter request: A request with an absolute URL.
     /// - Returns: The response of the handler.
@@ -35,7 +35,7 @@ public struct InProcessTransport: HTTPTransport {
         return try await withDeadline(request.timeout ?? .seconds(30)) {
             var response = await reply.response()
             if response.status == HTTPResponse.connectionClosed.status {
-                throw HTTPError(.noAnswer, "The handler closed the connection without an answer.")
+                throw HTTPError(.noAnswer, "The handler closed the connection without a response.")
             }
             if request.method == .head { response.body = .empty }
             return response
@@ -64,7 +64,7 @@ func withDeadline<Value: Sendable>(
         group.addTask(operation: operation)
         group.addTask {
             try await Task.sleep(for: duration)
-            throw HTTPError(.timeout, "No answer came within \(duration).")
+            throw HTTPError(.timeout, "No response came within \(duration).")
         }
         defer { group.cancelAll() }
         do {

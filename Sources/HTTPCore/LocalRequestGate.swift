@@ -1,7 +1,7 @@
 /// Refuses requests that a web page of another site sends to a server on this machine.
 ///
-/// A browser sends the requests of any page to any address, including 127.0.0.1. A page can also read responses after
-/// its own host name was pointed to 127.0.0.1 (DNS rebinding). Two checks prevent both:
+/// A page of any site can make the browser send requests to 127.0.0.1. A page can also read the responses if its own
+/// host name resolves to 127.0.0.1 (DNS rebinding). Two checks prevent both:
 ///
 /// - **Host**: `Host`, and the host in the request target if there is one, must be a name of this server. Those are
 ///   `localhost`, `127.0.0.1`, `[::1]`, the address that the server is bound to, and the names that the operator
@@ -40,8 +40,8 @@ package struct LocalRequestGate: Sendable {
 
     /// Returns the error response, with status 403, for a refused request, or `nil` for an allowed one.
     ///
-    /// `isProven` says that the request carries a secret of the server's own page. A form of such a page can hide its
-    /// origin, and then only newer browsers send `Sec-Fetch-Site`.
+    /// `isProven` is true if the request contains a secret of the server's own page. The form of a page can send the
+    /// origin `null`, and older browsers send no `Sec-Fetch-Site`, so only the secret proves where such a form is from.
     package func refusal(of request: HTTPRequest, isProven: Bool = false) -> HTTPProblem? {
         refusalOfHost(request) ?? Self.refusalOfSite(request, isProven)
     }
@@ -51,7 +51,7 @@ package struct LocalRequestGate: Sendable {
     /// Checks only the host, for resources that any site can request under a name of this server.
     package func refusalOfHost(_ request: HTTPRequest) -> HTTPProblem? {
         guard let names else { return nil }
-        // The target can contain a host too, and then that host counts.
+        // The request target can contain a host too; servers then use that host.
         for host in [request.headers["Host"], request.authority].compactMap(\.self) {
             if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) {
                 continue
@@ -128,7 +128,7 @@ package struct LocalRequestGate: Sendable {
 
 extension LocalRequestGate {
     /// Returns a handler that passes only allowed requests to `handler`. Pass `false` for `checksSite` if other sites
-    /// may call it: the upstream server of a proxy decides that itself.
+    /// may call it, as for a proxy, whose upstream server checks the site itself.
     package func guarding(_ handler: any HTTPHandler, checksSite: Bool = true) -> AnyHTTPHandler {
         AnyHTTPHandler { request in
             if let problem = checksSite ? refusal(of: request) : refusalOfHost(request) {

@@ -6,8 +6,8 @@ import Foundation
 
 /// The queue on which sessions and tasks are cancelled.
 ///
-/// On Linux `cancel()` and `invalidateAndCancel()` wait for the single queue that all sessions share. A caller on that
-/// queue, or a caller with a lock that work on that queue needs, would wait forever.
+/// On Linux `cancel()` and `invalidateAndCancel()` wait for the single queue that all sessions share. A caller that
+/// runs on that queue, or holds a lock that work on that queue needs, would wait forever.
 private let endings = DispatchQueue(label: "HTTPCore.sessionEndings")
 
 extension URLSession {

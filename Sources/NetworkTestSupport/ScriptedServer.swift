@@ -55,12 +55,12 @@ package final class ScriptedServer: Sendable {
 
     /// Serves `connections` in order, then closes the socket. The test must open each of them.
     package init(_ connections: [@Sendable (Peer) -> Void]) throws {
-        let line = try ListeningPort()
-        port = line.number
+        let listening = try ListeningPort()
+        port = listening.number
         Thread.detachNewThread {
-            defer { withExtendedLifetime(line) {} }
+            defer { withExtendedLifetime(listening) {} }
             for serve in connections {
-                let accepted = accept(line.socket, nil, nil)
+                let accepted = accept(listening.socket, nil, nil)
                 guard accepted >= 0 else { break }
                 _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
                 // Shorter than the limit of the test runner, so that the test itself fails.

@@ -4,7 +4,8 @@ import StoreModel
 
 /// An archive on the disk, opened once, so that a later file at its path is not read.
 ///
-/// It reads at positions, so it has no shared state.
+/// It is opened without blocking, because a pipe would wait for its writer. It reads at positions, so it has no mutable
+/// state. The descriptor is closed in `deinit`, which also runs when `init` throws after the opening.
 package final class ArchiveFile: Sendable {
     package let size: Int
     private let path: String
@@ -18,7 +19,7 @@ package final class ArchiveFile: Sendable {
         let isKnown = fstat(descriptor, &status) == 0
         size = Int(status.st_size)
         guard isKnown, status.st_mode & S_IFMT == S_IFREG else {
-            throw ExtractionError(.unsupportedFormat, "\(path) is no file; name a zip archive.")
+            throw ExtractionError(.unsupportedFormat, "\(path) is not a file; pass the path of a zip archive.")
         }
     }
 

@@ -8,7 +8,7 @@
         private var isOpen = false
 
         init() throws(ExtractionError) {
-            // The structure needs pointers; they are replaced before each step.
+            // The structure cannot have null pointers; each step replaces them.
             let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
             defer { nothing.deallocate() }
             stream.initialize(
@@ -17,7 +17,7 @@
             isOpen =
                 compression_stream_init(stream, COMPRESSION_STREAM_DECODE, COMPRESSION_ZLIB) == COMPRESSION_STATUS_OK
             guard isOpen else {
-                throw ExtractionError(.fileFailed, "There is no memory to read an archive; try again later.")
+                throw ExtractionError(.fileFailed, "The archive cannot be read: out of memory. Try again later.")
             }
         }
 
@@ -26,6 +26,7 @@
             stream.deallocate()
         }
 
+        /// Decompresses the next bytes. The framework does not read the address of an empty input.
         func inflate(
             _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isLast: Bool
         ) -> InflateStep {

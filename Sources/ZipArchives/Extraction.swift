@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Whether the calling task was cancelled, for threads that run no task.
+/// The cancellation of the calling task, as a flag for a thread that runs no task.
 package final class Cancellation: Sendable {
     let flag = OneWayFlag()
 
@@ -33,7 +33,8 @@ package struct Extraction<Reader: EntryReader> {
         self.cancellation = cancellation
     }
 
-    /// Checks and extracts an archive on its own thread, until the calling task is cancelled.
+    /// Checks and extracts an archive, until the calling task is cancelled. Uses a thread of its own, because the work
+    /// waits for the disk and must not block the threads that run tasks.
     package static func run(
         _ archive: String, into folder: String, limits: ExtractionLimits,
         progress: @escaping @Sendable (ExtractionProgress) -> Void
@@ -55,7 +56,7 @@ package struct Extraction<Reader: EntryReader> {
         }
     }
 
-    /// Extracts the archive, and replaces the folder.
+    /// Extracts the archive into a new folder, which then replaces the folder.
     package func run() throws {
         do {
             let replacement = try FolderReplacement(of: folder)
@@ -69,7 +70,7 @@ package struct Extraction<Reader: EntryReader> {
 
     private func write(into root: String) throws {
         progress(ExtractionProgress(written: 0, total: plan.totalBytes))
-        // libarchive rejects an empty archive.
+        // libarchive rejects an archive without entries.
         if plan.entries.isEmpty { return }
         let reader = try Reader(file)
         var (written, folders) = (0, Set<String>())

@@ -4,15 +4,15 @@ import ZipArchives
 
 /// Reads the data of a zip archive's entries, one by one, with libarchive.
 ///
-/// Only its zip format with the central directory is enabled. libarchive checks the size and the CRC of the data; each
-/// of its warnings is `corrupt` here.
+/// Only its zip format with the central directory is enabled. libarchive checks the size and the CRC of the data. Its
+/// warnings count as `corrupt`, except for one about a name.
 final class ArchiveReader: EntryReader {
     private let archive: OpaquePointer
     private let source: Source
 
     init(_ file: ArchiveFile) throws(ExtractionError) {
         guard let archive = archive_read_new() else {
-            throw ExtractionError(.fileFailed, "There is no memory to read an archive; try again later.")
+            throw ExtractionError(.fileFailed, "The archive cannot be read: out of memory. Try again later.")
         }
         self.archive = archive
         source = Source(file)

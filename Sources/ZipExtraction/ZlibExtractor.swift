@@ -2,8 +2,8 @@ import CZlib
 import StoreModel
 import ZipArchives
 
-/// Extracts with the reader of Apple's systems and zlib: tests and the fuzzer check it like `ZipExtractor` on Linux,
-/// which has no Compression framework.
+/// Extracts with the reader for Apple's systems, but with zlib, because Linux has no Compression framework. So tests
+/// and the fuzzer check that reader on Linux too.
 package struct ZlibExtractor: ArchiveExtractor {
     package init() {}
 
@@ -16,7 +16,8 @@ package struct ZlibExtractor: ArchiveExtractor {
     }
 }
 
-/// Decompresses with zlib, which has no state but its stream.
+/// Decompresses with zlib. The stream is allocated, because zlib stores its address, so it must not move. A negative
+/// number of window bits selects deflate without a header.
 package final class ZlibInflater: Inflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isOpen = false
@@ -25,7 +26,7 @@ package final class ZlibInflater: Inflater {
         stream.initialize(to: z_stream())
         isOpen = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK
         guard isOpen else {
-            throw ExtractionError(.fileFailed, "There is no memory to read an archive; try again later.")
+            throw ExtractionError(.fileFailed, "The archive cannot be read: out of memory. Try again later.")
         }
     }
 
@@ -34,6 +35,8 @@ package final class ZlibInflater: Inflater {
         stream.deallocate()
     }
 
+    /// Decompresses the next bytes. A step without progress (`Z_BUF_ERROR`) is not an error: the reader detects that no
+    /// byte was consumed or produced.
     package func inflate(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isLast: Bool
     ) -> InflateStep {

@@ -66,7 +66,7 @@ package struct OpenAPIDocument: Sendable {
     }
 
     package struct Body: Sendable {
-        /// The schema of the body, or `nil` for a response without a body.
+        /// The schema of the body.
         package var schema: WireSchema
         package var isOptional: Bool
 
@@ -78,7 +78,7 @@ package struct OpenAPIDocument: Sendable {
 
     package struct Response: Sendable {
         package var summary: String
-        /// Absent for an answer without a body.
+        /// The schema of the body, or `nil` for a response without a body.
         package var schema: WireSchema?
         package var type: String
         package var headers: [Header]

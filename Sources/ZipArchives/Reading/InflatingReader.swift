@@ -24,6 +24,8 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
         output.deallocate()
     }
 
+    /// Goes to the next entry. `ExtractionPlan` permits only method 0, which is no compression, and 8, which is
+    /// deflate.
     package func advance(to entry: ZipEntry) throws(ExtractionError) {
         (position, unread, pending) = (entry.dataOffset, entry.compressedSize, 0..<0)
         checksum = CRC32()
@@ -66,10 +68,12 @@ package final class InflatingReader<Decompressor: Inflater>: EntryReader {
             UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(input)[pending]), into: output, isLast: unread == 0)
         guard step.state != .failed, (0...pending.count).contains(step.consumed),
             (0...output.count).contains(step.produced)
-        else { throw Self.damaged(entry, "its data is not deflate") }
+        else { throw Self.damaged(entry, "its data is not a deflate stream") }
         pending = (pending.lowerBound + step.consumed)..<pending.upperBound
         if step.state == .ended {
-            guard pending.isEmpty, unread == 0 else { throw Self.damaged(entry, "something follows its data") }
+            guard pending.isEmpty, unread == 0 else {
+                throw Self.damaged(entry, "it has more data after the end of its deflate stream")
+            }
             hasEnded = true
         } else if step.consumed == 0, step.produced == 0 {
             throw Self.damaged(entry, "its data ends too early")

@@ -3,7 +3,8 @@ import StoreModel
 /// The position of the central directory, from the record at the end of an archive (APPNOTE.TXT 4.3.14 to 4.3.16).
 ///
 /// Rejects archives that programs could read differently. The record must end with the file, and the directory must end
-/// at the record. Positions count from the first byte, and sizes in the old form and in zip64 must agree.
+/// at the record. Positions count from the first byte of the file. The sizes in the record and in the zip64 record must
+/// agree.
 struct DirectoryEnd: Equatable {
     let entries: Int
     let offset: Int
@@ -15,7 +16,7 @@ struct DirectoryEnd: Equatable {
     private static let length = 22
     private static let locatorLength = 20
     private static let zip64Length = 56
-    /// libarchive searches the record in this many bytes at the end.
+    /// The number of bytes at the end in which libarchive searches for the record.
     private static let longestTail = 16 << 10
 
     init(_ file: ArchiveFile) throws(ExtractionError) {
@@ -24,7 +25,7 @@ struct DirectoryEnd: Equatable {
         guard let place = Self.lastSignature(in: tail.bytes) else { throw try Self.notAnArchive(file) }
         let record = tailStart + place
         guard tail.count - place >= Self.length, tail.uint16(place + 20) == tail.count - place - Self.length else {
-            throw .corrupt("Something follows the end of the archive; create it again, with nothing appended.")
+            throw .corrupt("The archive has more data after its end; create it again, with nothing appended.")
         }
         let old = OldForm(
             disks: [tail.uint16(place + 4), tail.uint16(place + 6)], entriesHere: tail.uint16(place + 8),
@@ -44,7 +45,7 @@ struct DirectoryEnd: Equatable {
         (self.entries, self.size, self.offset) = (entries, size, offset)
     }
 
-    /// The record before zip64. A field of all ones refers to the zip64 record.
+    /// The record without zip64. A field whose bits are all 1 refers to the zip64 record.
     private struct OldForm {
         let disks: [Int]
         let entriesHere, entries, size, offset: Int
@@ -94,7 +95,7 @@ struct DirectoryEnd: Equatable {
         .unsupportedFeature, "The archive is one part of several; join them into one archive.")
 
     private static let disagreement = ExtractionError.corrupt(
-        "The two ends of the archive, of the old form and of zip64, contradict each other; create the archive again.")
+        "The end record and the zip64 end record of the archive contradict each other; create the archive again.")
 
     /// Returns the error for a file without the record: a truncated zip archive still has the first bytes of one.
     private static func notAnArchive(_ file: ArchiveFile) throws(ExtractionError) -> ExtractionError {

@@ -1,10 +1,10 @@
 import Primitives
 import StoreModel
 
-/// The name of an entry, which means the same file in the folder on every file system.
+/// The name of an entry. It names the same file in the folder on every file system.
 ///
-/// Names are UTF-8 and relative, with parts separated by `/`; a folder's name ends with `/`. Names are not repaired: an
-/// invalid one is refused with `unsafeName`, one that is too long or deep with `limitExceeded`.
+/// Names are UTF-8 and relative, with parts separated by `/`; a folder's name ends with `/`. An invalid
+/// name is not repaired but refused: with `unsafeName`, or with `limitExceeded` if it is too long or too deep.
 package struct EntryName: Hashable {
     let bytes: [UInt8]
     /// Without the `/` at the end.
@@ -35,16 +35,16 @@ package struct EntryName: Hashable {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw refusal("has a control character")
         }
-        guard !text.utf8.contains(UInt8(ascii: "\\")) else { throw refusal("has a backslash; folders end with /") }
+        guard !text.utf8.contains(UInt8(ascii: "\\")) else { throw refusal("has a backslash; separate folders with /") }
         guard text.utf8.first != UInt8(ascii: "/") else { throw refusal("leads out of the folder") }
-        guard !Self.beginsWithDrive(raw) else { throw refusal("begins with a drive") }
+        guard !Self.beginsWithDrive(raw) else { throw refusal("begins with a drive letter") }
         isFolder = text.utf8.last == UInt8(ascii: "/")
         let parts = text.utf8.dropLast(isFolder ? 1 : 0).split(
             separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
         ).map { String(Substring($0)) }
         for part in parts {
             guard part != ".." else { throw refusal("leads out of the folder") }
-            guard !part.isEmpty, part != "." else { throw refusal("has a part that names nothing") }
+            guard !part.isEmpty, part != "." else { throw refusal("has an empty part, or a part \".\"") }
             guard part.utf8.count <= Self.longestPart else {
                 throw refusal("has a part of more than \(Self.longestPart) bytes")
             }

@@ -4,11 +4,11 @@ import StoreModel
 ///
 /// The checksums of the data are checked during the extraction.
 struct ExtractionPlan: Equatable {
-    /// In the order of their data.
+    /// The entries in the order of their data.
     let entries: [ZipEntry]
     let totalBytes: Int
 
-    /// The size that every file may have, whatever the ratio to the archive's size.
+    /// The size up to which the compression ratio of a file is not checked.
     static let bytesFreeOfRatio = 1 << 20
 
     /// Throws `ExtractionError` for everything that `Documentation/Content.md` lists, and the `CancellationError` of
@@ -61,7 +61,7 @@ struct ExtractionPlan: Equatable {
     private static func sum(_ total: Int, _ entry: ZipEntry, _ limits: ExtractionLimits) throws(ExtractionError) -> Int
     {
         guard entry.size <= limits.totalBytes - total else {
-            throw excess("The archive holds more than \(limits.totalBytes) bytes, which are allowed.", entry)
+            throw excess("The content of the archive exceeds the \(limits.totalBytes) bytes that are allowed.", entry)
         }
         guard !isBomb(entry.size, from: entry.compressedSize, limits) else {
             throw excess(

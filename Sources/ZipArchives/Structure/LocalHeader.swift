@@ -5,7 +5,7 @@ import StoreModel
 struct LocalHeader {
     /// The bytes of the archive that belong to the entry.
     let range: Range<Int>
-    /// Where the entry's data begins.
+    /// The position of the entry's data.
     let dataOffset: Int
 
     private static let length = 30
@@ -40,7 +40,7 @@ struct LocalHeader {
             range = entry.offset..<dataEnd
             return
         }
-        // Zero means that the sizes follow in a descriptor.
+        // A writer that did not know the values yet writes zeros here and the values in the descriptor.
         guard [0, entry.checksum].contains(said.checksum), [0, entry.size].contains(said.size),
             [0, entry.compressedSize].contains(said.compressedSize),
             let length = try Self.descriptor(of: entry, in: file, from: dataEnd, to: directory)

@@ -1,7 +1,7 @@
 import StoreModel
 
-/// The files and folders of an archive. No two may be the same on any file system. So names must differ in more than
-/// case, Unicode normalization or invisible characters.
+/// The files and folders of an archive. No two of them may be the same on any file system, so names must differ in more
+/// than case, Unicode normalization and invisible characters.
 struct NameTree {
     private struct Node {
         let spelling: String
@@ -12,7 +12,8 @@ struct NameTree {
 
     private var nodes: [String: Node] = [:]
 
-    /// Throws `conflictingNames`.
+    /// Adds a name. Throws `conflictingNames`. Compares the spellings of a folder by bytes, because equal strings of
+    /// Swift can have different bytes.
     mutating func insert(_ name: EntryName) throws(ExtractionError) {
         var (spelling, folded) = ("", "")
         for (index, part) in name.parts.enumerated() {

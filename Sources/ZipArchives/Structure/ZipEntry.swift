@@ -70,7 +70,8 @@ package struct ZipEntry: Equatable {
         }
         guard method == 8 || size == compressedSize else {
             throw .corrupt(
-                "\(name.shown) is not compressed and yet has two sizes; create the archive again.", entry: name.shown)
+                "\(name.shown) is not compressed, but its two sizes differ; create the archive again.",
+                entry: name.shown)
         }
     }
 
@@ -106,6 +107,7 @@ struct ExtraFields {
     /// An experimental field of libarchive. It repeats the kind and the sizes of the entry, and could contradict them.
     private static let experimentID = 0x6C78
 
+    /// Parses the fields. Some programs append zeros.
     init(_ bytes: [UInt8], of name: EntryName) throws(ExtractionError) {
         let fields = LittleEndianBytes(bytes)
         var (position, seen) = (0, Set<Int>())
@@ -123,7 +125,9 @@ struct ExtraFields {
                     throw .corrupt("\(name.shown) has two names; create the archive again.", entry: name.shown)
                 }
             case Self.experimentID:
-                throw .corrupt("\(name.shown) is described twice; create the archive again.", entry: name.shown)
+                throw .corrupt(
+                    "\(name.shown) has an experimental field (0x6C78) that repeats its sizes; create the archive again.",
+                    entry: name.shown)
             default: break
             }
             position = content.upperBound
@@ -136,7 +140,7 @@ struct ExtraFields {
     }
 }
 
-/// The numbers of a zip64 field, in order. A number is present only if all bits of the entry's own 32-bit field are 1.
+/// The numbers of a zip64 field, in order. A number is present only if all bits of the entry's 32-bit field are 1.
 struct LargeNumbers {
     private let bytes: LittleEndianBytes
     private var position = 0
