@@ -1,4 +1,4 @@
-"""A small backend that decides who may use the app.
+"""A small backend that decides which customers may use the app.
 
 It accepts data that is signed under the App Store's root. For each notification of a subscription it requests the status
 from the App Store, so that the order and repetition of notifications do not matter. Customers are identified by
@@ -36,7 +36,7 @@ class Customers:
         self.seen = set()
 
     def notify(self, signed_payload):
-        """Takes a notification; raises VerificationException for what the store did not sign."""
+        """Processes a notification. Raises VerificationException if the store did not sign it."""
         notification = self.verifier.verify_and_decode_notification(signed_payload)
         if notification.notificationUUID in self.seen or not notification.data:
             return
@@ -46,7 +46,7 @@ class Customers:
         self.seen.add(notification.notificationUUID)
 
     def look_up(self, original):
-        """Asks how the customer's subscriptions stand now."""
+        """Requests the current status of the customer's subscriptions."""
         for group in self.client.get_all_subscription_statuses(original).data:
             for latest in group.lastTransactions:
                 transaction = self.verifier.verify_and_decode_signed_transaction(latest.signedTransactionInfo)
@@ -67,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
             self.customers.notify(body["signedPayload"])
         except (VerificationException, ValueError, KeyError):
             return self.answer(400, {"error": "not signed by the App Store"})
-        except Exception as error:  # The App Store sends it again.
+        except Exception as error:  # The App Store sends the notification again.
             print(error, file=sys.stderr)
             return self.answer(500, {"error": "try again"})
         self.answer(200, {})
@@ -92,6 +92,6 @@ class Handler(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     Handler.customers = Customers(json.loads(Path(sys.argv[1]).read_text()))
     server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler)
-    # As souk's own services do, and souk wait reads: port 0 lets the system choose one.
+    # Port 0 lets the system choose a port. The line has the form that `souk wait` reads.
     print(json.dumps({"listening": f"http://127.0.0.1:{server.server_port}"}), flush=True)
     server.serve_forever()

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Programs that each use few products of Souk, as an app for one purpose does. `Scripts/check-linkage` compares the
+/// Programs that each use only a few products of Souk. `Scripts/check-linkage` compares the
 /// linked libraries of each binary with ARCHITECTURE.md, and runs it.
 let programs: [(name: String, products: [String])] = [
     ("Vocabulary", ["StoreModel"]),

@@ -26,7 +26,8 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
         try await body(database)
     }
 
-    /// Two accounts whose balances sum to zero, a list, and a list that refers to it.
+    /// The schema: two accounts whose balances sum to zero, a table of entries, and a table of notes that refers to the
+    /// accounts.
     private static let schema = SQLMigration(
         "0001 contract",
         [
@@ -47,7 +48,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
         ])
 
     package static let cases: [SQLDatabaseContract] = [
-        SQLDatabaseContract("a read sees what was awaited") { database in
+        SQLDatabaseContract("a read sees the writes that were awaited") { database in
             for balance in 1...20 {
                 let changed = try await database.write { connection in
                     try connection.execute("UPDATE account SET balance = ?1", [SQLValue(balance)])
@@ -59,7 +60,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 #expect(read == balance)
             }
         },
-        SQLDatabaseContract("a failing body leaves nothing and its error arrives") { database in
+        SQLDatabaseContract("a failing body writes nothing and its error is thrown") { database in
             struct Refusal: Error {}
             await #expect(throws: Refusal.self) {
                 try await database.write { connection in
@@ -86,7 +87,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(error?.code == .uniqueViolation)
             try #expect(balances(database) == [0, 0])
         },
-        SQLDatabaseContract("each broken rule has its code") { database in
+        SQLDatabaseContract("each violated constraint has its error code") { database in
             let broken: [(String, SQLError.Code)] = [
                 ("INSERT INTO account VALUES ('a', 1)", .uniqueViolation),
                 ("INSERT INTO account VALUES ('c', 1000000)", .checkViolation),
@@ -101,7 +102,9 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 #expect(error?.isConstraintViolation == true)
             }
         },
-        SQLDatabaseContract("64 callers at once: all written, each in its own order, the failing ones alone undone") {
+        SQLDatabaseContract(
+            "64 concurrent callers: each writes in its own order, and only failing writes are rolled back"
+        ) {
             database in
             struct Refusal: Error {}
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -182,7 +185,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             try #expect(balances(database) == [0, 0])
         },
-        SQLDatabaseContract("transactions are not a body's business") { database in
+        SQLDatabaseContract("a body may not control transactions") { database in
             for sql in ["COMMIT", "ROLLBACK", "BEGIN", "SAVEPOINT mine"] {
                 await #expect(throws: SQLError(.misuse, "")) {
                     try await database.write { connection in
@@ -210,14 +213,14 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             #expect(value == 44)
         },
-        SQLDatabaseContract("what no dialect can hold is refused") { database in
+        SQLDatabaseContract("a value that no dialect can store is refused") { database in
             for value: SQLValue in ["a\0b", .real(.nan)] {
                 #expect(throws: SQLError(.invalidValue, "")) {
                     try database.read { try $0.query("SELECT ?1", [value]) }
                 }
             }
         },
-        SQLDatabaseContract("each stops where its body throws, and the connection goes on") { database in
+        SQLDatabaseContract("each stops when its body throws, and the connection stays usable") { database in
             struct Enough: Error {}
             let seen: [String] = try database.read { connection in
                 var seen: [String] = []
@@ -253,8 +256,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 try await database.write { try $0.each(orphan) { _ in throw Enough() } }
             }
         },
-        SQLDatabaseContract("what is performed is there for the next statement, and fails its body at the latest there")
-        {
+        SQLDatabaseContract("the next statement sees what perform wrote, or throws its error") {
             database in
             let seen = try await database.write { connection in
                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
@@ -279,7 +281,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             try #expect(balances(database) == [7, 0])
         },
-        SQLDatabaseContract("many look-ups at once get each its own answer, or its own error") { database in
+        SQLDatabaseContract("each of many concurrent look-ups gets its own row or its own error") { database in
             try await database.write { connection in
                 for number in 0..<500 {
                     try connection.perform(
@@ -310,7 +312,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             await database.close()
             await #expect(throws: SQLError(.closed, "")) { try await database.lookup("SELECT 1", []) }
         },
-        SQLDatabaseContract("a caller that is cancelled before its turn gets an error, and nothing is written") {
+        SQLDatabaseContract("a caller that is cancelled before its write gets an error, and nothing is written") {
             database in
             let cancelled = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -319,11 +321,11 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             await #expect(throws: CancellationError.self) { try await cancelled.value }
             try #expect(balances(database) == [0, 0])
         },
-        SQLDatabaseContract("a caller cancelled during its turn gets the outcome") { database in
+        SQLDatabaseContract("a caller that is cancelled during its write gets the result") { database in
             let caller = Locked<Task<String, any Error>?>(nil)
-            let isKnown = Gate()
+            let isTaskKnown = Gate()
             let task = Task {
-                try await isKnown.pass()
+                try await isTaskKnown.pass()
                 return try await database.write { connection in
                     try connection.execute("UPDATE account SET balance = 5")
                     caller.withLock { $0 }?.cancel()
@@ -331,12 +333,12 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 }
             }
             caller.withLock { $0 = task }
-            isKnown.open()
+            isTaskKnown.open()
             let answer = try await task.value
             #expect(answer == "written")
             try #expect(balances(database) == [5, 5])
         },
-        SQLDatabaseContract("a closed database says so") { database in
+        SQLDatabaseContract("a closed database throws closed") { database in
             await database.close()
             await database.close()
             await #expect(throws: SQLError(.closed, "")) {
@@ -357,7 +359,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(added == ["x", "x"])
         },
         SQLDatabaseContract(
-            "a migration that was changed, moved, removed or is unknown is refused, and nothing happens"
+            "a migration that was changed, moved, removed or is unknown is refused, and changes nothing"
         ) {
             database in
             let dialect = database.dialect
@@ -386,7 +388,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             try database.migrate([schema, second, third])
         },
-        SQLDatabaseContract("a database with tables of another program is refused, and gets none") { database in
+        SQLDatabaseContract("a database with tables of another program is refused and unchanged") { database in
             try await database.write { try $0.execute("DROP TABLE schema_migrations") }
             let error = #expect(throws: SQLError(.otherSchema, "")) { try database.migrate([schema]) }
             #expect(error?.message.contains("of another program") == true)
@@ -397,7 +399,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             try await database.write { try $0.execute("CREATE TABLE schema_migrations (version TEXT)") }
             #expect(throws: SQLError(.otherSchema, "")) { try database.migrate([schema]) }
         },
-        SQLDatabaseContract("a failing migration leaves nothing, those before it stay") { database in
+        SQLDatabaseContract("a failing migration changes nothing, and those before it stay applied") { database in
             let dialect = database.dialect
             let good = SQLMigration("0002", [dialect: "CREATE TABLE second (id INTEGER)"])
             let bad = SQLMigration(

@@ -41,7 +41,7 @@ extension StoreConnectionContract {
     ) -> (() async throws -> Void)? {
         func given<Value>(_ value: Value?) throws -> Value { try #require(value) }
         var isComplete = true
-        for hasIt in repeat (each need) != nil { isComplete = isComplete && hasIt }
+        for isSet in repeat (each need) != nil { isComplete = isComplete && isSet }
         guard isComplete else { return nil }
         return { try await body(repeat try given(each need)) }
     }
@@ -72,7 +72,7 @@ extension StoreConnectionContract {
         }
         #expect(changed?.paymentID == nil)
         #expect(changed?.transaction?.signedRenewalInfo?.isEmpty == false)
-        #expect(try await owns(subscription, device), "it lasts as long as it is paid for")
+        #expect(try await owns(subscription, device), "a cancelled subscription lasts until the end of the paid period")
         try await advance(.months(2))
         #expect(try await !owns(subscription, device))
         await device.connection.close()
@@ -113,7 +113,7 @@ extension StoreConnectionContract {
         try await fail(subscription)
         try await advance(.months(1))
         let changed = await device.next { $0.productID == subscription }
-        #expect(changed?.transaction?.id == bought.id, "nothing new was paid")
+        #expect(changed?.transaction?.id == bought.id, "a failed billing has no new transaction")
         if case .renewalChanged? = changed?.state {} else { Issue.record("not a changed renewal: \(changed as Any)") }
         try await resolve(subscription)
         let recovered = try #require(try await device.purchase(of: subscription))
@@ -137,13 +137,13 @@ extension StoreConnectionContract {
         try await device.connection.answer(asked.id, with: .accept)
         var isOpen = true
         while isOpen, let open = await messages.next() { isOpen = open.contains { $0.id == asked.id } }
-        #expect(!isOpen, "what was answered is asked no more")
+        #expect(!isOpen, "an answered message is closed")
         await #expect(throws: StoreFailure.self) { try await device.connection.answer(asked.id, with: .accept) }
         await device.connection.close()
     }
 
-    /// Uses a customer whose subscription has ended, if there is one: for a subscriber, the offer begins at the end of
-    /// the period.
+    /// Redeems the code without an active subscription, because for a subscriber the offer begins at the end of the
+    /// period.
     private func verifyCode(
         _ subscription: ProductID, _ makeCode: @Sendable (ProductID) async throws -> String,
         _ cancel: StoreControls.Act<ProductID>, _ advance: StoreControls.Act<SubscriptionPeriod>
@@ -164,7 +164,7 @@ extension StoreConnectionContract {
         try await device.connection.redeem(OfferCodeRedemption(code: code))
         let redeemed = try #require(try await device.purchase(of: subscription))
         #expect(redeemed.offer?.type == .offerCode)
-        await #expect(throws: StoreFailure.self, "a code is good once") {
+        await #expect(throws: StoreFailure.self, "a code can be redeemed once") {
             try await device.connection.redeem(OfferCodeRedemption(code: code))
         }
         await device.connection.close()
@@ -206,7 +206,7 @@ extension StoreConnectionContract {
             if case .revoked = $0.state { $0.transaction?.id == owned.id } else { false }
         }
         #expect(revoked?.transaction?.revocationDate != nil)
-        #expect(try await !owns(pack, device), "what was refunded gives nothing")
+        #expect(try await !owns(pack, device), "a refunded purchase is not owned")
         try await device.connection.finish(owned.id)
         try await reverse(owned.id)
         let restored = await device.next { $0.transaction?.id == owned.id }
@@ -238,7 +238,7 @@ extension StoreConnectionContract {
         var promoted = later.connection.promotedPurchases.makeAsyncIterator()
         #expect(await promoted.next() == PromotedPurchase(productID: pack), "it is reported at the next launch")
         await later.connection.close()
-        #expect(await promoted.next() == nil, "once")
+        #expect(await promoted.next() == nil, "it is reported once")
     }
 
     private func verifyMayPay(_ set: StoreControls.Act<Bool>) async throws {
@@ -259,7 +259,7 @@ extension StoreConnectionContract {
         #expect(await updates.next() == home)
         let abroad = try await move()
         #expect(abroad.id != home.id)
-        #expect(await updates.next() == abroad, "a change is reported unasked")
+        #expect(await updates.next() == abroad, "a change is reported without a request")
         #expect(try await connection.storefront() == abroad)
         #expect(try await connection.products([pack]) != before, "prices are those of the storefront")
         await connection.close()

@@ -36,7 +36,7 @@ extension StoreConnectionContract {
             return failure
         }
 
-        /// Buys and finishes a product; returns `nil` when it is not sold.
+        /// Buys a product and finishes its transaction. Returns `nil` if the purchase fails.
         mutating func buy(_ payment: Payment) async throws -> StoreTransaction? {
             try await connection.add(payment)
             guard let bought = await purchase(answering: payment.id)?.transaction else { return nil }
@@ -56,7 +56,7 @@ extension StoreConnectionContract {
         }
     }
 
-    /// Connects a device that the store knows, so that it receives later updates.
+    /// Connects, and sends a first request, so that the store knows the device and sends it later updates.
     func session() async throws -> Session {
         let connection = try await connect()
         _ = try await connection.storefront()

@@ -11,7 +11,7 @@ package struct StoreConnectionContract: Sendable {
     package var pack: ProductID
     /// A consumable.
     package var coins: ProductID
-    /// A monthly auto-renewable subscription, and one of another group; without them, renewals are not verified.
+    /// Two monthly auto-renewable subscriptions of different groups. Without them, renewals are not verified.
     package var subscriptions: (first: ProductID, second: ProductID)?
     /// A promotional offer of the first subscription.
     package var promotionalOffer: String?
@@ -80,7 +80,7 @@ package struct StoreConnectionContract: Sendable {
 
         var second = try await session()
         let unfinished = try #require(await second.next())
-        #expect(unfinished.transaction?.id == bought.transaction.id, "what is unfinished comes first")
+        #expect(unfinished.transaction?.id == bought.transaction.id, "an unfinished transaction is reported first")
         try await second.connection.add(payment)
         let repeated = try #require(await second.purchase(answering: "contract-1"))
         #expect(repeated.transaction.id == bought.transaction.id, "the same payment never buys twice")
@@ -108,7 +108,7 @@ package struct StoreConnectionContract: Sendable {
             quantities[payment] = transaction.quantity
             try await connection.finish(transaction.id)
         }
-        #expect(quantities == ["contract-3": 2, "contract-4": 3], "every answer names its payment")
+        #expect(quantities == ["contract-3": 2, "contract-4": 3], "every update names its payment")
         await connection.close()
     }
 
@@ -124,9 +124,11 @@ package struct StoreConnectionContract: Sendable {
     private func verifyOwned() async throws {
         var device = try await session()
         let restored = try await device.connection.restore()
-        #expect(restored.map(\.productID) == [pack], "what can be restored is what can be owned")
+        #expect(restored.map(\.productID) == [pack], "restore returns the products that can be owned")
         let known = try await device.connection.ownedTransactions().map(\.id)
-        #expect(known.isEmpty || known == restored.map(\.id), "what is owned is what can be restored, where it is said")
+        #expect(
+            known.isEmpty || known == restored.map(\.id),
+            "the owned transactions, if the connection has any, are those that restore returns")
         try await device.connection.add(Payment(id: "contract-6", productID: pack))
         let owned = try #require(await device.purchase(answering: "contract-6"))
         #expect(owned.alreadyOwned)
@@ -141,7 +143,7 @@ package struct StoreConnectionContract: Sendable {
         let storefront = try await connection.storefront()
         for _ in 1...2 {
             var updates = connection.storefrontUpdates.makeAsyncIterator()
-            #expect(await updates.next() == storefront, "the one last known comes first")
+            #expect(await updates.next() == storefront, "the last known storefront comes first")
         }
         await connection.close()
         for await _ in connection.storefrontUpdates {}

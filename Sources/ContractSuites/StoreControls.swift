@@ -15,7 +15,7 @@ package struct StoreControls: Sendable {
     package var decline: Act<Payment>?
     package var refund: Act<TransactionID>?
     package var reverseRefund: Act<TransactionID>?
-    /// Lets the payments of a subscription fail; the next action lets them succeed again.
+    /// Makes the payments of a subscription fail. `resolveBilling` makes them succeed again.
     package var failBilling: Act<ProductID>?
     package var resolveBilling: Act<ProductID>?
     /// Raises the price of a subscription with the customers' consent.

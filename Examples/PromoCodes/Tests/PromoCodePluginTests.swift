@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a code for good is bought once and lasts`() async throws {
+    @Test func `a code without an end gives its feature for life`() async throws {
         try await withBackend { world in
             let bought = try await redeem("FRIEND", in: world.client())
             #expect(bought.features.map(\.isLifetime) == [true])
@@ -89,14 +89,14 @@ import Testing
         }
     }
 
-    @Test func `redeemed twice it is had once, on every device`() async throws {
+    @Test func `a code redeemed on two devices of a customer counts once`() async throws {
         try await withBackend { world in
             let first = try await redeem("FRIEND", in: world.client())
             #expect(try await redeem("FRIEND", in: world.client()) == first)
         }
     }
 
-    @Test func `of two customers who want the last one, one gets it`() async throws {
+    @Test func `two customers redeem the last use of a code, and one succeeds`() async throws {
         try await withBackend { world in
             let clients = try await [world.client(.string("ada")), world.client(.string("ben"))]
             async let ada = code { try await redeem("FRIEND", in: clients[0]) }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `codes are products that cost nothing, unknown ones are left out`() async throws {
+    @Test func `codes are free products, and unknown codes are omitted`() async throws {
         try await withBackend { world in
             let products = try await world.client().getProductsAndPricePoints(
                 with: ["promo.SUMMER", "promo.WINTER", "com.example.plus", "promo.A/B é"])
@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func `an unknown code is this plugin's failure, another's product is passed on`() async throws {
+    @Test func `an unknown code fails in this plugin, and the product of another plugin is not supported`() async throws
+    {
         try await withBackend { world in
             let client = try await world.client()
             #expect(await code { try await redeem("WINTER", in: client) } == .unknownCode)
@@ -134,7 +135,8 @@ import Testing
         }
     }
 
-    @Test func `without its backend the others still answer, and the report says who did not`() async throws {
+    @Test func `without the backend the other plugins answer, and the report names the one that did not`() async throws
+    {
         // Reserved, so that no other process listens there after the backend has stopped.
         try await withBackend(at: ReservedPort()) { world in
             let client = try await world.client(beside: [KioskPlugin()])
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `without a user nothing is asked, and one without a name is rejected`() async throws {
+    @Test func `no request is sent without a user, and a user with an empty id is rejected`() async throws {
         try await withBackend { world in
             let client = try await world.client(nil)
             #expect(await code { try await client.getPaidFeatures() } == .noUserId)
@@ -171,14 +173,14 @@ import Testing
         }
     }
 
-    @Test func `a wrong key is said to be one`() async throws {
+    @Test func `a wrong key fails with invalidKey`() async throws {
         try await withBackend { world in
             let client = try await world.client(key: "pk_other")
             #expect(await code { try await client.getPaidFeatures() } == .invalidKey)
         }
     }
 
-    @Test func `the backend refuses what is not of its form, and changes nothing`() async throws {
+    @Test func `the backend refuses malformed requests and changes nothing`() async throws {
         try await withBackend { world in
             for body in ["", "{}", "[]", #"{"customer": "", "code": "SUMMER"}"#, #"{"customer": "ada", "code": 7}"#] {
                 let answer = try await CurlTransport().send(

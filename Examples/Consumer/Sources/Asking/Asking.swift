@@ -5,7 +5,7 @@ import StoreKitAdapter
 /// A transport without a network.
 struct NoNetwork: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        throw HTTPError(.connectionFailed, "There is no network up here.")
+        throw HTTPError(.connectionFailed, "There is no network.")
     }
 }
 
@@ -19,7 +19,7 @@ enum Asking {
             print(try await ProductRequest(connection: connection).products(["com.example.darkroom.filmpack"]))
             exit(1)
         } catch ProductRequestError.requestFailed(let error) {
-            print("the store cannot be asked: \(error)")
+            print("the store cannot be reached: \(error)")
         } catch {
             print("another error than expected: \(error)")
             exit(1)

@@ -2,8 +2,8 @@ import Foundation
 import Purchases
 
 /// A purchase plugin: every customer who is logged in owns the yearbook.
-final class Presents: PurchasePlugin {
-    let name = "presents"
+final class YearbookPlugin: PurchasePlugin {
+    let name = "yearbook"
 
     func getPaidFeatures() async throws -> PaidFeatures { PaidFeatures(features: [PaidFeature(name: "yearbook")]) }
 }
@@ -13,7 +13,7 @@ final class Presents: PurchasePlugin {
 enum Owning {
     static func main() async throws {
         let client = PurchaseClient()
-        try await client.setup(with: [Presents()], appUserId: .string("ada"))
+        try await client.setup(with: [YearbookPlugin()], appUserId: .string("ada"))
         let owned = try await client.getPaidFeatures()
         print("yearbook: \(owned.hasActiveFeature(with: "yearbook"))")
         do {

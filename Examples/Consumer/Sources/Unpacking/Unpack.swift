@@ -6,6 +6,6 @@ func unpack(_ archive: String, into folder: String) async throws {
     do {
         try await extractor.extract(archive, into: folder)
     } catch let error as ExtractionError {
-        print("The content is what it was. \(error.reason)")
+        print("The content is unchanged. \(error.reason)")
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Extracts an empty archive, and then a file that is no archive, into a temporary folder.
+/// Extracts an empty archive, and then a file that is not an archive, into a temporary folder.
 @main
 enum Unpacking {
     static func main() async throws {

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a stamp is on every request, and on none while it is switched off`() async throws {
+    @Test func `every request has the stamp unless the floret is disabled`() async throws {
         let (server, stamp) = (Server(), HeaderStamp(run: "7"))
         let interceptor = Interceptor([stamp])
         interceptor.run()
@@ -46,7 +46,7 @@ import Testing
         #expect(server.asked.withLock { $0.map { $0.headers["X-Run"] } } == ["7", nil])
     }
 
-    @Test func `what was just asked is answered without the network until its time is up`() async throws {
+    @Test func `a cached response is returned without the network until it expires`() async throws {
         let (server, clock) = (Server(), SettableClock())
         let interceptor = Interceptor([ResponseCache(lifetime: 60, clock: clock)])
         interceptor.run()
@@ -60,7 +60,7 @@ import Testing
         #expect(answers == ["1", "1", "2", "2"])
     }
 
-    @Test func `what may not be kept, what has an owner and what changes something is always asked`() async throws {
+    @Test func `no-store responses, authorized requests and POST are not cached`() async throws {
         let cases: [(HTTPHeaders, HTTPRequest)] = [
             (["Cache-Control": "no-store"], HTTPRequest(method: .get, url: "http://a/")),
             ([:], HTTPRequest(method: .get, url: "http://a/", headers: ["Authorization": "Bearer x"])),
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `the chart shows what took how long, and starts again when told`() async throws {
+    @Test func `the chart counts latencies, and starts again on its action`() async throws {
         let clock = SettableClock()
         var configuration = Interceptor.Configuration.standard
         configuration.clock = clock

@@ -2,8 +2,8 @@ import PluginHub
 
 // The messages of the plugins, which know nothing else of each other.
 
-/// Event: a new info about a place. With a place in the payload the event is about that one, without a payload about
-/// all.
+/// Event: a new info about a place. A subscription with a place in its payload gets the infos about that place, and one
+/// without a payload gets all infos.
 struct InfoChanged: HubEvent {
     static let message: Message = "info"
 

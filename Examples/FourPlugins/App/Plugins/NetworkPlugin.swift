@@ -11,7 +11,8 @@ final class NetworkPlugin: PluginProtocol {
     private let fetched = EventSubject()
 
     convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
-        throw PluginError(.initializationFailed, "Register it with a closure that says where the server is.")
+        throw PluginError(
+            .initializationFailed, "Register the network plugin with a closure that passes the URL of the server.")
     }
 
     init(

@@ -26,7 +26,7 @@ final class SequenceRecorder: Sendable {
         let name: String
     }
 
-    /// The hub's clock, a counter, so that no two events have the same time.
+    /// The clock of the hub. It is a counter, so that no two events have the same time.
     @Sendable func elapsed() -> Duration { .nanoseconds(next()) }
 
     private func next() -> Int {

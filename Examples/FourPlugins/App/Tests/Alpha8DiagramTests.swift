@@ -1,6 +1,7 @@
 import Testing
 
-/// The sequence diagrams of Alpha.8 with Alpha.9. `words` has the lines that changed; the others are observed as drawn.
+/// The sequence diagrams of Alpha.8, played with Alpha.9. `words` replaces the lines that changed. Every other line
+/// must be observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha8DiagramTests {
     private static let words: [String: [String]] = [
@@ -38,7 +39,7 @@ struct Alpha8DiagramTests {
     ]
 
     @Test func `Alpha 8 replayed: Success`() async throws {
-        // A message with an effect is no query; it is only accepted, and the info is an event.
+        // A message with an effect is a command, not a query. It returns nothing, and the info is an event.
         let again: [String: [String]] = [
             "JourneyPlugin->>DomainModel: query(refreshInfo)": [
                 "JourneyPlugin->>DomainModel: command(refreshInfo, id: `second`) throws"
@@ -137,7 +138,7 @@ struct Alpha8DiagramTests {
             let first = try await app.nextScreen()
             return try "\(first), \(Scene.refusal { try app.journey.refreshWithoutPlace(id: "second") })"
         }
-        // The drawing has `error` where the network answers, and continues with `info1`; the text means `info1`.
+        // The drawing has `error` as the response of the network, but continues with `info1`, so `info1` is meant.
         let diagram =
             Diagram(
                 """

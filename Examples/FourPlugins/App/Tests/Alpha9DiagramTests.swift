@@ -1,7 +1,7 @@
 import Testing
 
-/// The sequence diagrams of Alpha.9, line by line. `words` has the lines that differ here; every other line must be
-/// observed as drawn.
+/// The sequence diagrams of Alpha.9, line by line. `words` replaces the lines that differ here. Every other line must
+/// be observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha9DiagramTests {
     private static let words: [String: [String]] = [
@@ -13,7 +13,7 @@ struct Alpha9DiagramTests {
         ],
         "DomainModel->>JourneyPlugin: throw(Error)": ["DomainModel->>JourneyPlugin: throw(missingField)"],
         "DomainModel->>JourneyPlugin: throw(error)": ["DomainModel->>JourneyPlugin: throw(missingField)"],
-        // A plugin encapsulates the server.
+        // Here the network plugin sends the requests to the server.
         "DomainModel->>Server: fetchInfo": [
             "DomainModel->>Network: command(fetchInfo, id: `abc`) throws", "Network->>Server: GET /info/Lisbon",
         ],

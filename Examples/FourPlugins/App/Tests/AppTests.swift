@@ -15,7 +15,7 @@ struct AppTests {
         await app.close()
     }
 
-    @Test func `at launch the hub hands out the events of subscribeAtAppLaunch`() async throws {
+    @Test func `at launch the hub passes the publishers of subscribeAtAppLaunch to the plugins`() async throws {
         try await withApp { app in
             #expect(
                 app.launch.map(\.mermaid) == [
@@ -48,7 +48,7 @@ struct AppTests {
         }
     }
 
-    @Test func `the scenes follow each other in one app`() async throws {
+    @Test func `all scenes can be played one after another in one app`() async throws {
         try await withApp { app in
             for scene in Scene.all {
                 let played = try await app.play(scene)
@@ -70,7 +70,7 @@ struct AppTests {
         }
     }
 
-    @Test func `a failure is shown only to who asked, an info to everybody`() async throws {
+    @Test func `only the sender of a command sees its failure, and every subscriber sees an info`() async throws {
         try await withApp { app in
             app.hub.register { sender, _ in Neighbour(messageSender: sender, configurationFiles: [:]) }
             let neighbour = try #require(app.hub.plugin(named: "Neighbour") as? Neighbour)
