@@ -118,8 +118,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown code fails in this plugin, and the product of another plugin is not supported`() async throws
-    {
+    @Test func `an unknown code fails here, and the product of another plugin is not supported`() async throws {
         try await withBackend { world in
             let client = try await world.client()
             #expect(await code { try await redeem("WINTER", in: client) } == .unknownCode)
@@ -135,8 +134,7 @@ import Testing
         }
     }
 
-    @Test func `without the backend the other plugins answer, and the report names the one that did not`() async throws
-    {
+    @Test func `without the backend the other plugins answer, and the report names this one`() async throws {
         // Reserved, so that no other process listens there after the backend has stopped.
         try await withBackend(at: ReservedPort()) { world in
             let client = try await world.client(beside: [KioskPlugin()])
