@@ -4,16 +4,16 @@ import PackageDescription
 /// Programs that each use only a few products of Souk. `Scripts/check-linkage` compares the
 /// linked libraries of each binary with ARCHITECTURE.md, and runs it.
 let programs: [(name: String, products: [String])] = [
-    ("Vocabulary", ["StoreModel"]),
-    ("Answering", ["HTTPCore"]),
-    ("Keeping", ["SQLStorage"]),
-    ("Judging", ["SignedData"]),
-    ("Unpacking", ["ZipExtraction", "StoreModel"]),
-    ("Serving", ["HTTPListener", "HTTPCore"]),
-    ("Asking", ["StoreKitAdapter", "HTTPCore"]),
-    ("Owning", ["Purchases"]),
+    ("StoreValues", ["StoreModel"]),
+    ("RequestRouting", ["HTTPCore"]),
+    ("TemporaryDatabase", ["SQLStorage"]),
+    ("SignatureVerification", ["SignedData"]),
+    ("ArchiveExtraction", ["ZipExtraction", "StoreModel"]),
+    ("EchoServer", ["HTTPListener", "HTTPCore"]),
+    ("ProductQuery", ["StoreKitAdapter", "HTTPCore"]),
+    ("CustomPlugin", ["Purchases"]),
     ("Shop", ["InAppStore", "Purchases"]),
-    ("Watching", ["NetworkInterception"]),
+    ("TrafficRecording", ["NetworkInterception"]),
 ]
 
 let package = Package(

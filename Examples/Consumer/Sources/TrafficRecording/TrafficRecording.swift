@@ -2,7 +2,7 @@ import NetworkInterception
 
 /// Records a request to a server in this process.
 @main
-enum Watching {
+enum TrafficRecording {
     static func main() async throws {
         let server = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 204)) }
         let interceptor = Interceptor([])

@@ -3,7 +3,7 @@ import StoreModel
 
 /// Values of the store without a store: the end of a monthly subscription from 31 January, and its features.
 @main
-enum Vocabulary {
+enum StoreValues {
     static func main() {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? .current

@@ -10,7 +10,7 @@ final class YearbookPlugin: PurchasePlugin {
 
 /// A purchase client with this plugin and nothing else of Souk.
 @main
-enum Owning {
+enum CustomPlugin {
     static func main() async throws {
         let client = PurchaseClient()
         try await client.setup(with: [YearbookPlugin()], appUserId: .string("ada"))

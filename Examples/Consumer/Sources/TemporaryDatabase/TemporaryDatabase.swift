@@ -3,7 +3,7 @@ import SQLStorage
 
 /// A temporary database, which is removed when the program ends.
 @main
-enum Keeping {
+enum TemporaryDatabase {
     static func main() async throws {
         let database = try SQLiteDatabase.temporary()
         try database.migrate([

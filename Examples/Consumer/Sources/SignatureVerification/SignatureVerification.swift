@@ -3,7 +3,7 @@ import SignedData
 
 /// A backend that verifies signed data of the store and uses nothing else of Souk.
 @main
-enum Judging {
+enum SignatureVerification {
     static func main() throws {
         let verifier = SignedDataVerifier(
             configuration: .init(bundleIDs: ["com.example.darkroom"], environments: [.production]))

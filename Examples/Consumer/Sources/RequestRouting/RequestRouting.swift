@@ -3,7 +3,7 @@ import HTTPCore
 
 /// Calls a router in the process, without a socket.
 @main
-enum Answering {
+enum RequestRouting {
     static func main() async throws {
         var router = Router()
         router.on(.get, "/v1/customers/{customer}") { _, path in

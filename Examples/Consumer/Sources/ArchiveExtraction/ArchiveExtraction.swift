@@ -2,7 +2,7 @@ import Foundation
 
 /// Extracts an empty archive, and then a file that is not an archive, into a temporary folder.
 @main
-enum Unpacking {
+enum ArchiveExtraction {
     static func main() async throws {
         let place = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)

@@ -11,7 +11,7 @@ struct NoNetwork: HTTPTransport {
 
 /// Requests a product without a network, and prints the error that an app would show.
 @main
-enum Asking {
+enum ProductQuery {
     static func main() async {
         let connection = RemoteStoreConnection(
             configuration: .init(url: "http://127.0.0.1", account: "ada", transport: NoNetwork()))

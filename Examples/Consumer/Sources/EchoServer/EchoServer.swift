@@ -4,7 +4,7 @@ import HTTPListener
 
 /// A server on a free port, with a request of the platform's own client.
 @main
-enum Serving {
+enum EchoServer {
     static func main() async throws {
         let echo = AnyHTTPHandler { request in .ready(HTTPResponse(status: 200, body: request.body)) }
         let listener = HTTPListener(handler: echo)
