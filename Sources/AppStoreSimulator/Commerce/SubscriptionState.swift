@@ -6,7 +6,7 @@ import StoreModel
 /// The state is computed from the record of the last event, and is not stored. The same record, conditions and instant
 /// always give the same state.
 struct SubscriptionState: Sendable, Hashable {
-    /// Closed: the status. Raw values are those of Apple's subscription status.
+    /// The subscription status. Raw values are those of Apple's subscription status.
     enum Status: Int, Sendable { case active = 1, expired, billingRetry, gracePeriod, revoked }
 
     let record: SubscriptionRecord

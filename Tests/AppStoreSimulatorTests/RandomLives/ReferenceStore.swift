@@ -28,7 +28,7 @@ struct ReferenceStore {
         var since: Date
     }
 
-    /// Closed: the status of a subscription's payment.
+    /// The status of a subscription's payment.
     enum PaymentStatus: Equatable {
         case paid
         case late(due: Date, grace: Date?, end: Date)
