@@ -12,7 +12,7 @@ func words(for error: any Error) -> String? {
     case .invalidProductForPurchasing: return "The App Store does not sell this now. Try again later."
     case .purchaseFailed: return "The App Store did not take the payment. You have not paid."
     case .acquireAllRequestedForNonSubscriber, .contentNotAcquired: return "This comes with a subscription or purchase."
-    case .contentFetchFailed: return "The files could not be fetched. Try again: the download continues where it stopped."
+    case .contentFetchFailed: return "The files could not be fetched. Try again to continue the download."
     case .diskFull: return "There is not enough space for the files. Free some space and try again."
     case .receiptValidationFailed, .restorePurchasesFailed, .productsMetadataFetchingFailed:
         return "The shop cannot be reached. What you have stays open."
