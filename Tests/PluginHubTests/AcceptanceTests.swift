@@ -8,7 +8,7 @@ import Testing
 @Suite struct AcceptanceTests {
     private let journal = Journal<String>()
 
-    // MARK: - Released when they go
+    // MARK: - Release of plugins
 
     /// Holds the subscription whose callback holds it.
     private final class SelfRetaining: PluginProtocol {
@@ -55,7 +55,7 @@ import Testing
         try await until("the plugin is released") { plugin == nil }
     }
 
-    // MARK: - Leaving at once
+    // MARK: - Simultaneous removal
 
     @Test(.timeLimit(.minutes(1)))
     func `two plugins whose work takes out the other do not wait for each other`() async throws {
@@ -112,7 +112,7 @@ import Testing
         #expect(journal.entries == ["ended", "stopped"])
     }
 
-    // MARK: - What the report says later
+    // MARK: - Later reports
 
     @Test func `a refusal is forgotten once a plugin with that name runs or leaves`() async {
         let hub = Hub()

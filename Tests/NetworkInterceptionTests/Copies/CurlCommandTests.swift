@@ -110,7 +110,7 @@ import Testing
         #expect(own.isEmpty)
     }
 
-    /// A body by its kind: the runner prints arguments, and a long body would fill the screen.
+    /// A body by its kind, because the test runner prints arguments and a body can be long.
     enum Body: CaseIterable {
         case bytesThatAreNoText, aMillionLetters, aFilesName
 

@@ -77,7 +77,7 @@ final class ScratchFolder: Sendable {
         return file
     }
 
-    /// Every file below, by its path from here.
+    /// The relative paths of all files in the folder.
     func files() -> [String] {
         let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return all.filter { $0.contains(".") }.sorted()

@@ -10,7 +10,7 @@ import Testing
         let from: MapRemoteFloret.Location
         let to: MapRemoteFloret.Location
         let url: String
-        /// `nil` is not mapped.
+        /// The expected URL, or `nil` if no mapping applies.
         let result: String?
         var testDescription: String { "\(from) → \(to): \(url)" }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HARDocumentTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000.25)
 
-    /// A text of JSON with its order: equality of JSON does not see that.
+    /// The JSON as a text, to compare the order of members, which the equality of JSON ignores.
     private func ordered(_ text: String) throws -> String {
         try JSONValue(parsing: text.replacingOccurrences(of: "\\ud83d", with: "\\ufffd")).text()
     }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct InspectorHubPluginTests {
     private static let nothing = "No requests were recorded yet: "
 
-    /// The rows that the plugin shows once there are `count`, and nothing is under way.
+    /// Waits until the plugin has `count` rows and no request is under way, and returns the rows.
     private func rows(_ asking: AskingPlugin, _ payload: JSONObject? = nil, count: Int) async throws -> [String] {
         var requests: [String] = []
         try await until("the plugin shows \(count) requests that have ended") {

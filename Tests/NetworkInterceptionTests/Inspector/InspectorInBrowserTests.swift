@@ -7,11 +7,11 @@ import PluginHub
 import Primitives
 import Testing
 
-/// The page in Chromium, used as a person uses it. Whatever the page's policy forbids or a script complains of fails
-/// these tests (`InspectorWorld.browse`).
+/// Uses the page in Chromium like a person. A violation of the page's content security policy and a script error fail a
+/// test (`InspectorWorld.browse`).
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct InspectorInBrowserTests {
-    /// `SOUK_PAGES=all` looks at every width in every scheme, and at the longest list.
+    /// Whether `SOUK_PAGES=all` is set, which tests every width in every colour scheme, and the longest list.
     private static let isInFull = ProcessInfo.processInfo.environment["SOUK_PAGES"] == "all"
     private let rows = "document.querySelectorAll('.row').length"
     private let focusList: JSONValue = ["focus": "#list"]

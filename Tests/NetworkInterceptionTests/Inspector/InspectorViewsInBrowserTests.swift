@@ -7,10 +7,10 @@ import PluginHub
 import Primitives
 import Testing
 
-/// How the page looks in Chromium: what is in sight at the widths of a phone, a tablet and a desk, and nothing besides.
+/// The layout of the page in Chromium: the visible elements at the widths of a phone, a tablet and a desktop screen.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct InspectorViewsInBrowserTests {
-    /// Pixels.
+    /// The widths in pixels.
     private static let widths = [390, 800, 1440]
     private let rows = "document.querySelectorAll('.row').length"
 
@@ -30,8 +30,8 @@ struct InspectorViewsInBrowserTests {
         })()
         """
 
-    /// Elements with a text of their own that reach out of the window, or out of a box that does not show what is
-    /// outside, and those whose text is wider than they are. What ends with an ellipsis is meant to be cut.
+    /// Finds elements whose text is cut: by the window, by a box that hides its overflow, or by the element itself.
+    /// Omits elements that end with an ellipsis.
     private let cut = """
         [...document.querySelectorAll('header *, main:not([hidden]) *')].filter((element) => {
           const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
@@ -247,7 +247,7 @@ struct InspectorViewsInBrowserTests {
         #expect(answers == [[], [], "hub", [], "florets", []])
     }
 
-    /// A picture in the folder that `SOUK_PICTURES` names, to be looked at by a person.
+    /// A picture in the folder that `SOUK_PICTURES` names, for a person to look at.
     private func pictures(_ view: String, _ width: Int, _ scheme: String) -> [JSONValue] {
         guard let folder = ProcessInfo.processInfo.environment["SOUK_PICTURES"] else { return [] }
         return [["screenshot": .string("\(folder)/\(view)-\(width)-\(scheme).png")]]

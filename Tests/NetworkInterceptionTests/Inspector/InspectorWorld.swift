@@ -24,7 +24,7 @@ struct InspectorWorld {
         func sleep(until deadline: Date) async throws {}
     }
 
-    /// Adds a header and asks for English.
+    /// A floret that adds a header and requests English.
     final class Stamp: InterceptableFloret, DisplayableFloret {
         private let isOn: Locked<Bool>
         let stamp = Locked("seen")
@@ -67,7 +67,7 @@ struct InspectorWorld {
     let transport: any HTTPTransport
     let page: InspectorPage
 
-    /// - Parameter isBare: without any floret.
+    /// - Parameter isBare: Whether the interceptor has no florets.
     init(
         florets: [any Floret] = [], isBare: Bool = false,
         _ change: (inout InspectorPage.Configuration) -> Void = { _ in }
@@ -84,7 +84,8 @@ struct InspectorWorld {
         page = InspectorPage(interceptor, configuration: settings)
     }
 
-    /// `/status/N` answers N, `/broken` breaks, `/bytes` answers no text, everything else JSON.
+    /// A service that responds by the path: `/status/N` with the status N, `/broken` not at all, `/bytes` with binary
+    /// data, and any other path with JSON.
     static let service = AnyHTTPHandler { request in
         if request.path.hasPrefix("/status/"), let status = Int(request.path.dropFirst(8)) {
             return .ready(HTTPResponse(status: status, headers: ["X-Path": request.path]))

@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// The contract of every storage of records, tested with the ring in memory and with a SQLite file.
+/// The contract of every storage of records, tested with the ring buffer in memory and with a SQLite file.
 @Suite struct RecordStorageContract {
     enum Kind: String, CaseIterable, Sendable { case memory, sqlite }
 
@@ -268,7 +268,7 @@ import Testing
     }
 }
 
-/// A place for a file of records that goes when the test has ended.
+/// A temporary folder for a file of records, which is removed after the test.
 final class TemporaryRecords: Sendable {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("records-\(UUID().uuidString)").path
     var path: String { folder + "/records.sqlite" }

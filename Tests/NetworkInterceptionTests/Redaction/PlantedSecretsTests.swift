@@ -8,12 +8,12 @@ import Testing
 @Suite struct PlantedSecretsTests {
     private static let header = "eyJhbGciOiJFUzI1NiIsIng1YyI6WyJNSUkiXX0"
 
-    /// Each holds the word PLANTED and a number.
+    /// A secret with the word PLANTED and a number.
     private static func secret(_ number: Int) -> String { "PLANTED\(number)x" }
 
     private static let limit = 4096
 
-    /// Requests with a secret in each place, and what answers them: with one more of each.
+    /// Requests and their results, with a different secret in each part.
     private static func traffic() -> [(HTTPRequest, Result<HTTPResponse, any Error>)] {
         let jws = "\(header).eyJQTEFOVEVE\(secret(1)).\(secret(2))"
         let receipt = "MII" + String(repeating: "A", count: 80) + secret(3)

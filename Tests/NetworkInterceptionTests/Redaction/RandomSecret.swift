@@ -98,7 +98,7 @@ struct RandomDocument {
         one(["id", "author", "passenger", "price", "createdAt", "title", "product_id", "tokenizer", "count", "etag"])
     }
 
-    /// A sign with which a secret in quotes may begin.
+    /// A sign before a secret in quotation marks, or none.
     private mutating func sign() -> String { one(["", "", "/", "+", " ", ")", "]", "}", ">", ":", ";", ","]) }
 
     private mutating func noise() -> String {
@@ -170,7 +170,7 @@ struct RandomDocument {
 
     // MARK: - Documents
 
-    /// An object of JSON with the secret in it, this deep.
+    /// A JSON object that contains the secret at this depth.
     private mutating func json(depth: Int) -> String {
         let blank = one(["", "", " ", "\n  "])
         var members = (0..<Int.random(in: 0...3, using: &numbers)).map { _ in
@@ -199,7 +199,7 @@ struct RandomDocument {
         return "{\(blank)\(members.joined(separator: ",\(blank)"))\(blank == "\n  " ? "\n" : blank)}"
     }
 
-    /// A string of JSON.
+    /// A JSON string.
     private func string(_ text: String) -> String {
         let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
             .replacing("\r", with: "\\r")

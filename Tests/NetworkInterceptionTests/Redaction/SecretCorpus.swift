@@ -25,7 +25,7 @@ struct Planted: Sendable, CustomTestStringConvertible {
         template.replacing("§", with: secret).replacing("¤", with: digits)
     }
 
-    /// A record in which this is, in the request and in the answer.
+    /// A record with this text in the request and in the response.
     func record(_ secret: String, digits: String) -> Record {
         let text = text(secret, digits: digits)
         var request = HTTPRequest(method: .post, url: "https://api.example.com/v1/items?page=2")
@@ -428,7 +428,7 @@ enum SecretCorpus {
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
 
-    /// Values in quotes that begin with what also follows a quote at the end of a string.
+    /// Values in quotation marks that begin with a character that can also follow the end of a string.
     static let quoted = ["/", "+", " ", ")", "]", "}", ">", ":", ";", ","].flatMap { sign in
         [
             ("text/plain", "USER=anna\nAWS_SECRET_ACCESS_KEY=\"\(sign)§\"\n"),
@@ -448,7 +448,7 @@ enum SecretCorpus {
             + list(.header("X-Custom"), ["password=\"\(sign)§\"", "user=\"a\", password=\"\(sign)§\""])
     }
 
-    /// Texts of YAML, each as a body and as a string of JSON, and in a string of JSON in one.
+    /// YAML texts, each as a body, as a JSON string, and as a JSON string in a JSON string.
     static let yamlInStrings = (settings + blocks).filter { $0.template.hasSuffix("\n") }.flatMap { planted in
         let string = inString(planted.template)
         return [#"{"a":1,"stack":\#(string),"b":[2]}"#, "{\"outer\":\(inString("{\"stack\": \(string)}"))}"].map {
@@ -526,10 +526,10 @@ enum SecretCorpus {
             "Authorization: Bearer § was refused", "api_key=§ is unknown", "The header X-Api-Key: § is not accepted",
         ])
 
-    /// Prefixes of tokens that have 32 digits of base 16.
+    /// Prefixes of tokens that have 32 hexadecimal digits.
     static let beforeHexadecimal = ["dapi", "SK", "key-"]
 
-    /// Numbers of payment cards that banks give out for tests.
+    /// Numbers of payment cards that banks publish for tests.
     static let cards = [
         "see 4111111111111111 here", "{\"n\":\"4242424242424242\"}", "5555 5555 5555 4444", "4111-1111-1111-1111",
         "3782 822463 10005", "x=4111+1111+1111+1111", "https://h/?x=4111+1111+1111+1111&y=2",

@@ -75,7 +75,7 @@ import Testing
         texts(record).filter { $0.contains(secret) || $0.contains(digits) }
     }
 
-    /// Everything that is in a record, as each of the texts it may be.
+    /// All content of a record, decoded in each possible way.
     static func texts(_ record: Record) -> [String] {
         var texts = [record.originalRequest.url, record.designatedRequest.url]
         var headers = record.originalRequest.headers.fields + record.designatedRequest.headers.fields

@@ -34,7 +34,7 @@
             let end = Gate()
             private let answer: @Sendable (Int) async -> Unchecked<Answer>
 
-            /// `answer` is given how many credentials were refused.
+            /// `answer` receives the number of refused credentials.
             init(_ answer: @escaping @Sendable (Int) async -> Answer) {
                 self.answer = { Unchecked(await answer($0)) }
             }
