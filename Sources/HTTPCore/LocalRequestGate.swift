@@ -20,19 +20,19 @@ package struct LocalRequestGate: Sendable {
     /// The allowed names in lower case, with IPv6 addresses in brackets; `nil` allows any name.
     private let names: Set<String>?
     /// Whether every literal IP address is allowed, because the server is bound to all addresses.
-    private let takesAddresses: Bool
+    private let allowsAddresses: Bool
 
     /// Creates a gate for a server that is bound to `address`. `hostNames` are further names of the server, without
     /// scheme and port.
     package init(boundTo address: String = "127.0.0.1", hostNames: [String] = []) {
         let all = ["localhost", "127.0.0.1", "[::1]"] + [Self.bracketed(address)] + hostNames.map(Self.bracketed)
         names = Set(all.map { $0.lowercased() })
-        takesAddresses = ["0.0.0.0", "::"].contains(address)
+        allowsAddresses = ["0.0.0.0", "::"].contains(address)
     }
 
     private init() {
         names = nil
-        takesAddresses = true
+        allowsAddresses = true
     }
 
     /// A gate that checks only the site, for servers whose pages send a credential.
@@ -53,7 +53,7 @@ package struct LocalRequestGate: Sendable {
         guard let names else { return nil }
         // The request target can contain a host too; servers then use that host.
         for host in [request.headers["Host"], request.authority].compactMap(\.self) {
-            if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) {
+            if let name = Self.name(of: host), names.contains(name) || allowsAddresses && Self.isAddress(name) {
                 continue
             }
             return Self.forbidden(

@@ -104,7 +104,7 @@ extension Record {
         var request: [ViewDocument.Row] = [
             .text("Method", designatedRequest.method.rawValue), .text("URL", designatedRequest.url),
         ]
-        if originalRequest.url != designatedRequest.url { request.append(.text("Asked for", originalRequest.url)) }
+        if originalRequest.url != designatedRequest.url { request.append(.text("Original URL", originalRequest.url)) }
         request += rows(designatedRequest.headers, designatedRequest.body, bodies.designated)
         var answer: [ViewDocument.Row] = [.text("Outcome", outcome)]
         switch result {
@@ -113,7 +113,7 @@ extension Record {
         case nil: break
         }
         if let started = timing.started, let ended = timing.ended {
-            answer.append(.text("Took", "\(Int((ended.timeIntervalSince(started) * 1000).rounded())) ms"))
+            answer.append(.text("Duration", "\(Int((ended.timeIntervalSince(started) * 1000).rounded())) ms"))
         }
         answer += changes.map { .text($0.floret, $0.kind.rawValue) }
         return ViewDocument(

@@ -55,7 +55,7 @@ import Testing
         try await inspector.perform(action, in: scene.interceptor)
         let detail = try #require(inspector.view(scene.interceptor)).sections
         #expect(detail[0].rows.contains(.text("URL", "http://b/x")))
-        #expect(detail[0].rows.contains(.text("Asked for", "http://a/x")))
+        #expect(detail[0].rows.contains(.text("Original URL", "http://a/x")))
         #expect(detail[0].rows.contains(.text("X-Own", "1")) && detail[0].rows.contains(.text("Content", "hello")))
         #expect(detail[1].rows.contains(.text("Outcome", "200")))
         #expect(detail[1].rows.contains(.text("Content", "{\n  \"name\": \"anna\"\n}")))

@@ -84,8 +84,8 @@ struct InspectorWorld {
         page = InspectorPage(interceptor, configuration: settings)
     }
 
-    /// A service that responds by the path: `/status/N` with the status N, `/broken` not at all, `/bytes` with binary
-    /// data, and any other path with JSON.
+    /// A service that responds by the path: `/status/N` with the status N, `/bytes` with binary data, and any other
+    /// path with JSON.
     static let service = AnyHTTPHandler { request in
         if request.path.hasPrefix("/status/"), let status = Int(request.path.dropFirst(8)) {
             return .ready(HTTPResponse(status: status, headers: ["X-Path": request.path]))

@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// Bytes as each of the texts they may be.
+/// Bytes, decoded in each possible way.
 enum TextReadings {
     static func all(of bytes: [UInt8]) -> [String] {
         guard !bytes.isEmpty else { return [] }
