@@ -32,6 +32,9 @@ struct SecretShape: Sendable {
 
 /// The formats of secrets in a form for fast search in bytes.
 final class SecretShapes: Sendable {
+    /// The known formats, in this order: tokens of code hosts and package registries, of payment services and shops, of
+    /// messaging services, of cloud services, private keys, keys of AI services, PASETO tokens, and digests of
+    /// passwords.
     static let standard = SecretShapes([
         .init("ghp_", least: 16), .init("gho_", least: 16), .init("ghu_", least: 16), .init("ghs_", least: 16),
         .init("ghr_", least: 16), .init("github_pat_", least: 16), .init("glpat-", least: 12),

@@ -18,6 +18,7 @@ extension JSONObject {
             throw PluginError(
                 .missingField, "The payload must have the field \"\(field)\": \(PayloadCoding.phrase(type)).")
         }
+        // Most fields have one of these types, which need no decoder.
         let plain: Any? =
             if type == String.self {
                 value.stringValue
