@@ -95,25 +95,9 @@ struct StoreEndpointTests {
         default: []
         }
     }
-
-    @Test func `the documentation lists every endpoint and no other`() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Documentation/ControlAPI.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
-        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.contains("` `/") }.map(String.init)
-        #expect(rows == StoreEndpoints.all.map(\.documentationRow))
-    }
 }
 
 extension Endpoint<StoreHandler> {
-    /// The endpoint's row in `Documentation/ControlAPI.md`.
-    fileprivate var documentationRow: String {
-        func name(_ schema: WireSchema?) -> String { "`\(schema?.named.first?.name ?? "")`" }
-        let asked = query.isEmpty ? "" : "?" + query.map(\.name).joined(separator: "&")
-        let question = body.map { name($0.schema) + ($0.isOptional ? " or nothing" : "") } ?? ""
-        return "| `\(method)` `\(path)\(asked)` | \(summary) | \(question) | \(status) \(name(answer)) |"
-    }
-
     func matches(_ path: Substring) -> Bool {
         let (mine, other) = (self.path.split(separator: "/"), path.split(separator: "/"))
         return mine.count == other.count && zip(mine, other).allSatisfy { $0 == $1 || $0.hasPrefix("{") }

@@ -12,8 +12,8 @@ struct StoreHandler: Sendable {
     let respond: @Sendable (StoreCall) async throws -> any Encodable & Sendable
 }
 
-/// The table of all endpoints. The routes, the OpenAPI document, the list in `Documentation/ControlAPI.md`, the actions
-/// of scenarios, and tests are made from it.
+/// The table of all endpoints. The routes, the OpenAPI document, the actions of scenarios, and tests are made
+/// from it, and `Documentation/Reference/SimulatorHTTP.md` is compared with it.
 enum StoreEndpoints {
     /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
