@@ -8,7 +8,7 @@ import StoreModel
 /// `Documentation/Reference/SimulatorHTTP.md` lists them.
 ///
 /// Errors are `HTTPProblem`s. The code is that of a `SimulatorError` (`unknownAccount` and its kind 404,
-/// `accountExists` 409, `malformed` 400, an operation that is not possible now 422). If the store does not sell, it is
+/// `accountExists` 409, `malformed` 400, an operation that is not possible now 409). If the store does not sell, it is
 /// that of a `StoreFailure` (`invalidProduct` 404, others 422).
 public enum StoreControlWire {}
 
