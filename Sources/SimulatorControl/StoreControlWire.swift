@@ -4,8 +4,7 @@ import StoreModel
 
 /// The simulator's control API: all paths below `/control/v1`, in the JSON of `StoreWire`.
 ///
-/// `GET /openapi.json` of a running simulator describes each operation, and
-/// `Documentation/Reference/SimulatorHTTP.md` lists them.
+/// `GET /openapi.json` and `Documentation/Reference/SimulatorHTTP.md` describe each operation.
 ///
 /// Errors are `HTTPProblem`s. The code is that of a `SimulatorError` (`unknownAccount` and its kind 404,
 /// `accountExists` 409, `malformed` 400, an operation that is not possible now 409). If the store does not sell, it is
