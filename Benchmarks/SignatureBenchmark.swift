@@ -34,8 +34,8 @@ enum SignatureBenchmark {
                 })
         }
         let judges = [try P256Judge(documents, chain), try P256Judge(documents, chain)]
-        return try known("JWS verify, chain seen before", "≤ 1.4 ×", documents, chain, rememberedDocuments: 0, judges)
-            + known("JWS verify, same bytes again", "≤ 5 µs", documents, chain, rememberedDocuments: 1024, judges)
+        return try known("JWS verify, chain seen before", "≤ 1.4 ×", documents, chain, documentCacheCapacity: 0, judges)
+            + known("JWS verify, same bytes again", "≤ 5 µs", documents, chain, documentCacheCapacity: 1024, judges)
             + [try cold(documents, chain, judges[0]), try decoding(documents, judges[0])]
     }
 
@@ -44,11 +44,11 @@ enum SignatureBenchmark {
     }
 
     private static func known(
-        _ name: String, _ budget: String, _ documents: [String], _ chain: SigningChain, rememberedDocuments: Int,
+        _ name: String, _ budget: String, _ documents: [String], _ chain: SigningChain, documentCacheCapacity: Int,
         _ judges: [P256Judge]
     ) throws -> [Figure] {
         var configuration = configuration(chain)
-        configuration.rememberedDocuments = rememberedDocuments
+        configuration.documentCacheCapacity = documentCacheCapacity
         let verifier = SignedDataVerifier(configuration: configuration)
         let turns = [Turn(of: documents), Turn(of: documents)]
         return try Crew.figures(

@@ -71,7 +71,7 @@ private struct World {
         team = JWSSigner(key: chain.leafKey, header: ["alg": "ES256", "kid": "K", "typ": "JWT"])
         var configuration = SignedDataVerifier.Configuration(
             bundleIDs: ["com.example"], environments: [.sandbox], trustAnchors: [TrustAnchor(chain.root)])
-        configuration.rememberedDocuments = 0
+        configuration.documentCacheCapacity = 0
         verifier = SignedDataVerifier(configuration: configuration)
         let keys = ["K": chain.leafKey.verificationKey]
         requests = AppStoreRequestVerifier(keys: keys, issuerID: "I", bundleID: "com.example")

@@ -50,8 +50,8 @@ import Testing
     @Test(arguments: [0, 1, 2, 64])
     func `results do not depend on the size of the cache`(capacity: Int) throws {
         var configuration = store.configuration
-        configuration.rememberedChains = capacity
-        configuration.rememberedDocuments = capacity
+        configuration.chainCacheCapacity = capacity
+        configuration.documentCacheCapacity = capacity
         let verifier = SignedDataVerifier(configuration: configuration)
         let good = try (1...5).map { try store.signer.sign(TestStore.transaction(id: String($0))) }
         let bad = try store.signed(signature: { [UInt8]($0.reversed()) })

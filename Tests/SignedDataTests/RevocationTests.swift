@@ -130,7 +130,7 @@ import Testing
         let responders = started
         let current = Locked(0)
         let checker = checker(responders[0]) { configuration in
-            configuration.rememberedChains = 2
+            configuration.chainCacheCapacity = 2
             configuration.post = { try await responders[current.withLock { $0 }].post($0, $1) }
         }
         let chains = try responders.map { responder in

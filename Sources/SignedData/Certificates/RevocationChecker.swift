@@ -29,7 +29,14 @@ public final class RevocationChecker: Sendable {
         public var lifetime: TimeInterval = 15 * 60
 
         /// The number of chains in the cache, at least two.
-        public var rememberedChains = 32
+        public var chainCacheCapacity = 32
+
+        /// The former name of `chainCacheCapacity`.
+        @available(*, deprecated, renamed: "chainCacheCapacity")
+        public var rememberedChains: Int {
+            get { chainCacheCapacity }
+            set { chainCacheCapacity = newValue }
+        }
 
         /// The allowed difference from the responder's clock.
         public var tolerance: TimeInterval = 5 * 60
@@ -66,7 +73,7 @@ public final class RevocationChecker: Sendable {
     /// - Parameter configuration: The transport of requests, and the lifetime of answers.
     public init(configuration: Configuration) {
         self.configuration = configuration
-        statuses = Locked(BoundedCache(capacity: max(2, configuration.rememberedChains)))
+        statuses = Locked(BoundedCache(capacity: max(2, configuration.chainCacheCapacity)))
     }
 
     /// Throws `revoked`, or `onlineCheckFailed` without a current answer in the cache. It sends no request.

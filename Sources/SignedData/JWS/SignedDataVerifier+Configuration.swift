@@ -40,10 +40,24 @@ extension SignedDataVerifier {
         public var maximumHeaderLength = 24 * 1024
 
         /// The number of chains in the cache. Apple uses a few at a time.
-        public var rememberedChains = 64
+        public var chainCacheCapacity = 64
+
+        /// The former name of `chainCacheCapacity`.
+        @available(*, deprecated, renamed: "chainCacheCapacity")
+        public var rememberedChains: Int {
+            get { chainCacheCapacity }
+            set { chainCacheCapacity = newValue }
+        }
 
         /// The number of verified documents in the cache. Documents over 16 kB are not cached.
-        public var rememberedDocuments = 1024
+        public var documentCacheCapacity = 1024
+
+        /// The former name of `documentCacheCapacity`.
+        @available(*, deprecated, renamed: "documentCacheCapacity")
+        public var rememberedDocuments: Int {
+            get { documentCacheCapacity }
+            set { documentCacheCapacity = newValue }
+        }
 
         /// Creates a configuration. Change other settings through the properties.
         ///

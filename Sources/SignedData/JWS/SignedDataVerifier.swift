@@ -37,8 +37,8 @@ public final class SignedDataVerifier: Sendable {
     /// - Parameter configuration: The trusted roots and accepted documents.
     public init(configuration: Configuration) {
         self.configuration = configuration
-        chains = Locked(BoundedCache(capacity: configuration.rememberedChains))
-        documents = Locked(BoundedCache(capacity: configuration.rememberedDocuments))
+        chains = Locked(BoundedCache(capacity: configuration.chainCacheCapacity))
+        documents = Locked(BoundedCache(capacity: configuration.documentCacheCapacity))
     }
 
     /// Verifies a signed transaction (JWSTransaction), with its bundle and environment.

@@ -28,7 +28,14 @@ extension ReceiptVerifier {
         public var maximumAttributes = 100_000
 
         /// The number of certificate chains in the cache. Apple uses a few at a time.
-        public var rememberedChains = 64
+        public var chainCacheCapacity = 64
+
+        /// The former name of `chainCacheCapacity`.
+        @available(*, deprecated, renamed: "chainCacheCapacity")
+        public var rememberedChains: Int {
+            get { chainCacheCapacity }
+            set { chainCacheCapacity = newValue }
+        }
 
         /// Creates a configuration. Change other settings through the properties.
         ///

@@ -28,7 +28,7 @@ public final class ReceiptVerifier: Sendable {
     /// - Parameter configuration: The trusted roots and accepted receipts.
     public init(configuration: Configuration) {
         self.configuration = configuration
-        chains = Locked(BoundedCache(capacity: configuration.rememberedChains))
+        chains = Locked(BoundedCache(capacity: configuration.chainCacheCapacity))
     }
 
     /// Verifies a receipt in DER or BER. `ReceiptEncoding.bytes(of:)` decodes base64.
