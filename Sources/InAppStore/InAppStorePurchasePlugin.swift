@@ -169,9 +169,9 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     }
 
     /// `true`: the store's records contain the server's answer.
-    public var keepsItsAnswers: Bool { true }
+    public var storesAnswers: Bool { true }
 
-    public func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
+    public func storedAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
         store.lastAnswer.map { (store.paidFeatures, Features($0.customer), $0.receivedAt) }
     }
 

@@ -52,10 +52,10 @@ final class StubPlugin: PurchasePlugin {
 
     func send(_ features: PaidFeatures) { changes.send(features) }
 
-    var keepsItsAnswers: Bool { answers.withLock { $0.kept != nil } }
+    var storesAnswers: Bool { answers.withLock { $0.kept != nil } }
 
-    func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
-        answer("keptAnswers").kept?()
+    func storedAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? {
+        answer("storedAnswers").kept?()
     }
 
     private func answer(_ call: String) -> Answers {

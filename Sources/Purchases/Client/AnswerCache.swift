@@ -11,7 +11,7 @@ actor AnswerCache {
     private let storage: any SecureStorage
     private let report: @Sendable (any Error) -> Void
     private var lastChange = 0
-    private var written: (version: KeptAnswers.Version, at: Date)?
+    private var written: (version: StoredAnswers.Version, at: Date)?
 
     /// Creates a cache.
     ///
@@ -24,12 +24,12 @@ actor AnswerCache {
     }
 
     /// Returns the answers that an earlier run stored for a user. A damaged value is moved aside and counts as missing.
-    func answers(of user: UserId?) -> KeptAnswers? {
+    func answers(of user: UserId?) -> StoredAnswers? {
         let key = Self.key(user)
         do {
             guard let bytes = try storage.data(for: key) else { return nil }
-            let kept = try WireJSON.decode(KeptAnswers.self, from: bytes)
-            return kept.version.user == user ? kept : nil
+            let answers = try WireJSON.decode(StoredAnswers.self, from: bytes)
+            return answers.version.user == user ? answers : nil
         } catch {
             report(error)
             if (error as? PurchaseError)?.code == .storageCorrupt || error is DecodingError {
@@ -41,7 +41,7 @@ actor AnswerCache {
 
     /// Stores the answers durably, or reports an error. Most reads change nothing, and then `answers` is not called.
     /// `version` is the version of `answers`, or an older one.
-    func keep(_ version: KeptAnswers.Version, at now: Date, _ answers: @Sendable () -> KeptAnswers?) {
+    func store(_ version: StoredAnswers.Version, at now: Date, _ answers: @Sendable () -> StoredAnswers?) {
         guard needsWriting(version, at: now), let answers = answers() else { return }
         lastChange = answers.version.change
         written = (answers.version, now)
@@ -53,7 +53,7 @@ actor AnswerCache {
         }
     }
 
-    private func needsWriting(_ version: KeptAnswers.Version, at now: Date) -> Bool {
+    private func needsWriting(_ version: StoredAnswers.Version, at now: Date) -> Bool {
         guard let written, version == written.version else { return version.change >= lastChange }
         return abs(now.timeIntervalSince(written.at)) >= Self.dateLag
     }

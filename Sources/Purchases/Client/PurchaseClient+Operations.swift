@@ -126,7 +126,7 @@ extension PurchaseClient {
             guard let features = try? answer.result.get().paidFeatures else { continue }
             recordGained(features, from: answer.member, ticket: ticket)
         }
-        await keepAnswers()
+        await storeAnswers()
         var seen: Set<String> = []
         return RestoreResult(
             restored: results.flatMap(\.restored).filter { seen.insert($0).inserted },
@@ -207,7 +207,7 @@ extension PurchaseClient {
         _ purchase: SuccessfulPurchase, from seller: Member, ticket: PurchaseSession.Ticket, _ rule: MergeRule
     ) async -> SuccessfulPurchase {
         recordGained(purchase.paidFeatures, from: seller, ticket: ticket)
-        await keepAnswers()
+        await storeAnswers()
         guard rule.after == .othersFeatures, let members = try? members() else { return purchase }
         let excluded = session.withLock { $0.awaitingLogIn.union([seller.index]) }
         let others = members.filter { !excluded.contains($0.index) }

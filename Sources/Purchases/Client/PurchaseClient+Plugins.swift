@@ -104,7 +104,7 @@ extension PurchaseClient {
         askedAt: Date
     ) async throws -> Collected<Value> {
         for report in collected.reports { send(PurchaseDiagnostic(operation, report, askedAt: askedAt)) }
-        if Value.memory != nil, !hasNoAnswer { await keepAnswers() }
+        if Value.memory != nil, !hasNoAnswer { await storeAnswers() }
         if let error = collected.reports.lazy.compactMap(\.error).first, mode == .strict || hasNoAnswer {
             throw error
         }

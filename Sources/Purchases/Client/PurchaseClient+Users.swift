@@ -29,9 +29,9 @@ extension PurchaseClient {
             }
             let unreached = Set(answers.filter { $0.error != nil }.map(\.member.index))
             if let former, former != appUserId { await forgetAnswers(of: [former]) }
-            let kept = await recalledAnswers(of: appUserId, members.filter { !unreached.contains($0.index) })
+            let earlier = await recalledAnswers(of: appUserId, members.filter { !unreached.contains($0.index) })
             updates.sendUserChange(
-                session.withLock { $0.userChanged(to: appUserId, unreached: unreached, recalling: kept) })
+                session.withLock { $0.userChanged(to: appUserId, unreached: unreached, recalling: earlier) })
             return answers.map(\.report)
         }
     }

@@ -141,8 +141,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
     public func setup(with plugins: [any PurchasePlugin], appUserId: UserId? = nil) async throws {
         let members = try session.withLock { session throws(PurchaseError) in try session.setUp(with: plugins) }
         if appUserId == nil {
-            let kept = await recalledAnswers(of: nil, members)
-            if !kept.isEmpty { updates.sendUserChange(session.withLock { $0.recall(kept, ifStillOf: nil) }) }
+            let earlier = await recalledAnswers(of: nil, members)
+            if !earlier.isEmpty { updates.sendUserChange(session.withLock { $0.recall(earlier, ifStillOf: nil) }) }
         }
         let listeners = members.map(listen) + members.compactMap(serve)
         work.withLock { $0.listeners += listeners }
@@ -169,7 +169,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
             for await features in features {
                 guard let self else { return }
                 updates.send(session.withLock { $0.record(features, from: member.index, at: clock.now()) })
-                await keepAnswers()
+                await storeAnswers()
             }
         }
     }
@@ -215,18 +215,20 @@ public final class PurchaseClient: PurchaseClientProtocol {
     /// Returns the answers that an earlier run stored for a user who is logged in at the plugins.
     func recalledAnswers(of user: UserId?, _ members: [Member]) async -> RecalledAnswers {
         var found = RecalledAnswers(stored: await cache?.answers(of: user), ofPlugins: [:])
-        for member in members where member.plugin.keepsItsAnswers {
-            guard let kept = member.plugin.keptAnswers() else { continue }
+        for member in members where member.plugin.storesAnswers {
+            guard let answers = member.plugin.storedAnswers() else { continue }
             found.ofPlugins[member.index] = .init(
-                paidFeatures: kept.paidFeatures, features: kept.features, asOf: kept.asOf)
+                paidFeatures: answers.paidFeatures, features: answers.features, asOf: answers.asOf)
         }
         return found
     }
 
     /// Stores the current answers.
-    func keepAnswers() async {
-        guard let cache, let version = session.withLock({ $0.keptVersion }) else { return }
-        await cache.keep(version, at: configuration.clock.now()) { [session] in session.withLock { $0.kept } }
+    func storeAnswers() async {
+        guard let cache, let version = session.withLock({ $0.answersVersion }) else { return }
+        await cache.store(version, at: configuration.clock.now()) { [session] in
+            session.withLock { $0.answersToStore }
+        }
     }
 
     /// Removes the stored answers of users who left.

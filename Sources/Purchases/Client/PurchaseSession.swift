@@ -25,8 +25,8 @@ struct PurchaseSession {
     }
 
     private var registered: [Member]?
-    /// The plugins that store their answers themselves.
-    private var keepingThemselves: Set<Int> = []
+    /// The indexes of the plugins that store their answers themselves.
+    private var indexesOfStoringPlugins: Set<Int> = []
     private(set) var userId: UserId?
     /// The plugins that have not received the log-in of `userId`, because they could not be reached.
     private(set) var awaitingLogIn: Set<Int> = []
@@ -46,7 +46,7 @@ struct PurchaseSession {
         guard registered == nil else { throw PurchaseError(.alreadySetUp) }
         let members = plugins.enumerated().map { Member(index: $0.offset, plugin: $0.element) }
         registered = members
-        keepingThemselves = Set(members.filter(\.plugin.keepsItsAnswers).map(\.index))
+        indexesOfStoringPlugins = Set(members.filter(\.plugin.storesAnswers).map(\.index))
         return members
     }
 
@@ -65,22 +65,22 @@ struct PurchaseSession {
         if user == nil { userId = nil }
     }
 
-    /// Completes a change of the user. `kept` has the answers that an earlier run stored for this user.
+    /// Completes a change of the user. `earlier` contains the answers that an earlier run stored for this user.
     mutating func userChanged(
-        to user: UserId?, unreached: Set<Int> = [], recalling kept: RecalledAnswers? = nil
+        to user: UserId?, unreached: Set<Int> = [], recalling earlier: RecalledAnswers? = nil
     ) -> Revision {
         epoch += 1
         isChangingUser = false
         userId = user
         awaitingLogIn = unreached
         if user == nil { forgetAnswers() }
-        if let kept { recall(kept) }
+        if let earlier { recall(earlier) }
         return revise()
     }
 
     /// Records a changed answer. Answers of a plugin that stores them itself need not be stored.
     private mutating func changed(_ index: Int) {
-        if !keepingThemselves.contains(index) { changes += 1 }
+        if !indexesOfStoringPlugins.contains(index) { changes += 1 }
     }
 
     private mutating func forgetAnswers() {
@@ -179,48 +179,50 @@ struct PurchaseSession {
     // MARK: - Storage
 
     /// The version of the answers to store, or `nil` during a change of the user.
-    var keptVersion: KeptAnswers.Version? { isChangingUser ? nil : .init(change: changes, user: userId) }
+    var answersVersion: StoredAnswers.Version? { isChangingUser ? nil : .init(change: changes, user: userId) }
 
     /// The answers to store. If two plugins have the same name, those of the first are stored.
-    var kept: KeptAnswers? {
-        guard let version = keptVersion else { return nil }
-        var plugins: [String: KeptAnswers.OfPlugin] = [:]
-        for member in registered ?? [] where !keepingThemselves.contains(member.index) {
-            var said = KeptAnswers.OfPlugin()
+    var answersToStore: StoredAnswers? {
+        guard let version = answersVersion else { return nil }
+        var plugins: [String: StoredAnswers.OfPlugin] = [:]
+        for member in registered ?? [] where !indexesOfStoringPlugins.contains(member.index) {
+            var answers = StoredAnswers.OfPlugin()
             if let entry = paidFeatures[member.index] {
-                said.paidFeatures = .init(
-                    asOf: entry.origin.asOf, value: entry.value.features.map(KeptPaidFeature.init))
+                answers.paidFeatures = .init(
+                    asOf: entry.origin.asOf, value: entry.value.features.map(StoredPaidFeature.init))
             }
             if let entry = features[member.index] {
-                said.features = .init(asOf: entry.origin.asOf, value: entry.value.features.map(KeptFeature.init))
+                answers.features = .init(asOf: entry.origin.asOf, value: entry.value.features.map(StoredFeature.init))
             }
-            if said != KeptAnswers.OfPlugin(), plugins[member.plugin.name] == nil { plugins[member.plugin.name] = said }
+            if answers != StoredAnswers.OfPlugin(), plugins[member.plugin.name] == nil {
+                plugins[member.plugin.name] = answers
+            }
         }
-        return KeptAnswers(version: version, plugins: plugins)
+        return StoredAnswers(version: version, plugins: plugins)
     }
 
     /// Adds the answers of an earlier run, unless the user has changed.
-    mutating func recall(_ kept: RecalledAnswers, ifStillOf user: UserId?) -> Revision {
-        if userId == user, !isChangingUser { recall(kept) }
+    mutating func recall(_ earlier: RecalledAnswers, ifStillOf user: UserId?) -> Revision {
+        if userId == user, !isChangingUser { recall(earlier) }
         return revise()
     }
 
     /// Adds the answers of an earlier run, which count until the plugins answer. An earlier version may have stored
     /// answers of a plugin that now stores its own; they count only if the plugin has none.
-    private mutating func recall(_ kept: RecalledAnswers) {
-        for (index, said) in kept.ofPlugins {
-            paidFeatures.recall(said.paidFeatures, from: index, asOf: said.asOf)
-            features.recall(said.features, from: index, asOf: said.asOf)
+    private mutating func recall(_ earlier: RecalledAnswers) {
+        for (index, answers) in earlier.ofPlugins {
+            paidFeatures.recall(answers.paidFeatures, from: index, asOf: answers.asOf)
+            features.recall(answers.features, from: index, asOf: answers.asOf)
         }
-        guard let kept = kept.stored else { return }
+        guard let stored = earlier.stored else { return }
         var named: Set<ExactString> = []
         for member in registered ?? [] where named.insert(ExactString(member.plugin.name)).inserted {
-            guard let said = kept.plugins[exactly: member.plugin.name] else { continue }
-            if let known = said.paidFeatures {
+            guard let answers = stored.plugins[exactly: member.plugin.name] else { continue }
+            if let known = answers.paidFeatures {
                 let value = PaidFeatures(features: known.value.compactMap(\.feature))
                 paidFeatures.recall(value, from: member.index, asOf: known.asOf)
             }
-            if let known = said.features {
+            if let known = answers.features {
                 let value = Features(features: known.value.map(\.feature))
                 features.recall(value, from: member.index, asOf: known.asOf)
             }

@@ -121,13 +121,13 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     /// - Returns: The source and date, or `nil`.
     func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin?
     /// Whether the plugin stores its answers from run to run. The client then stores none of them and reads them with
-    /// `keptAnswers()`, so that there is one copy. By default the client stores them.
-    var keepsItsAnswers: Bool { get }
+    /// `storedAnswers()`, so that there is one copy. By default the client stores them.
+    var storesAnswers: Bool { get }
     /// Returns the stored answers about the user who is logged in, and their date. Called at setup and after a log-in,
-    /// if the plugin `keepsItsAnswers`. The plugin does not contact its system.
+    /// if `storesAnswers` is true. The plugin does not contact its system.
     ///
     /// - Returns: The answers, or `nil` if there are none.
-    func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)?
+    func storedAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)?
 }
 
 extension PurchasePlugin {
@@ -219,9 +219,9 @@ extension PurchasePlugin {
     /// Returns `nil` for `operation`.
     public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? { nil }
     /// The client stores the answers.
-    public var keepsItsAnswers: Bool { false }
+    public var storesAnswers: Bool { false }
     /// Returns `nil`.
-    public func keptAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? { nil }
+    public func storedAnswers() -> (paidFeatures: PaidFeatures, features: Features, asOf: Date)? { nil }
 
     /// Returns the answer of a system with callbacks.
     ///

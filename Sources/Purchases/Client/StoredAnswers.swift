@@ -3,7 +3,7 @@ import StoreModel
 
 /// The stored last answers of the plugins for one user. Later versions read the JSON, so members are added but never
 /// renamed.
-struct KeptAnswers: Equatable, Sendable {
+struct StoredAnswers: Equatable, Sendable {
     struct Version: Equatable, Sendable {
         /// The number of changes in this run. The higher version is newer.
         var change: Int
@@ -15,8 +15,8 @@ struct KeptAnswers: Equatable, Sendable {
     var plugins: [String: OfPlugin]
 
     struct OfPlugin: Codable, Equatable, Sendable {
-        var paidFeatures: Dated<[KeptPaidFeature]>?
-        var features: Dated<[KeptFeature]>?
+        var paidFeatures: Dated<[StoredPaidFeature]>?
+        var features: Dated<[StoredFeature]>?
     }
 
     struct Dated<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
@@ -34,13 +34,13 @@ struct RecalledAnswers: Sendable {
         var asOf: Date
     }
 
-    var stored: KeptAnswers?
+    var stored: StoredAnswers?
     var ofPlugins: [Int: OfPlugin]
 
     var isEmpty: Bool { stored == nil && ofPlugins.isEmpty }
 }
 
-extension KeptAnswers: Codable {
+extension StoredAnswers: Codable {
     private enum CodingKeys: String, CodingKey { case user, plugins }
 
     init(from decoder: any Decoder) throws {
@@ -57,7 +57,7 @@ extension KeptAnswers: Codable {
 }
 
 /// A `Feature` in storage.
-struct KeptFeature: Codable, Equatable, Sendable {
+struct StoredFeature: Codable, Equatable, Sendable {
     var name: String
     var start: Date
     /// The end of an `until` payment.
@@ -69,7 +69,7 @@ struct KeptFeature: Codable, Equatable, Sendable {
 }
 
 /// A `PaidFeature` in storage.
-struct KeptPaidFeature: Codable, Equatable, Sendable {
+struct StoredPaidFeature: Codable, Equatable, Sendable {
     var name: String
     var product: String?
     var pricePoint: String?
@@ -81,8 +81,8 @@ struct KeptPaidFeature: Codable, Equatable, Sendable {
     /// Of `until`.
     var end: Date?
     /// The period of a `subscription`.
-    var current: KeptPeriod?
-    var next: KeptPeriod?
+    var current: StoredPeriod?
+    var next: StoredPeriod?
 
     init(_ feature: PaidFeature) {
         name = feature.name
@@ -100,7 +100,9 @@ struct KeptPaidFeature: Codable, Equatable, Sendable {
         case .consumable: payment = "consumable"
         case .until(let end): (payment, self.end) = ("until", end)
         case .subscription(let periods):
-            (payment, current, next) = ("subscription", KeptPeriod(periods.current), periods.next.map(KeptPeriod.init))
+            (payment, current, next) = (
+                "subscription", StoredPeriod(periods.current), periods.next.map(StoredPeriod.init)
+            )
         }
     }
 
@@ -134,7 +136,7 @@ struct KeptPaidFeature: Codable, Equatable, Sendable {
 }
 
 /// A `PaidFeature.Period` in storage.
-struct KeptPeriod: Codable, Equatable, Sendable {
+struct StoredPeriod: Codable, Equatable, Sendable {
     var id: UUID?
     var start: Date
     var end: Date

@@ -7,7 +7,7 @@ import Testing
 @testable import Purchases
 
 /// The last answers of the plugins survive a restart.
-@Suite(.timeLimit(.minutes(1))) struct KeptAnswersTests {
+@Suite(.timeLimit(.minutes(1))) struct StoredAnswersTests {
     private static let ada = UserId.string("ada")
     private let storage = MemorySecureStorage()
     private let clock = ManualClock()
@@ -110,7 +110,7 @@ import Testing
         plugin.change { $0.logIn = { _ in throw PurchaseError(.unreachable) } }
         let client = try await launch(plugin)
         await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
-        #expect(!plugin.calls.contains("keptAnswers"))
+        #expect(!plugin.calls.contains("storedAnswers"))
     }
 
     @Test func `the first launch without a network throws the reason`() async throws {
