@@ -21,7 +21,7 @@ final class Service: Sendable {
         self.limits = limits
         bodyAllowance = limits.maximumHeldBytes.map { BodyAllowance($0) }
         connections = ConnectionRegistry(
-            maximum: max(1, limits.maximumConnections), minimumWait: limits.givesWayAfter,
+            maximum: max(1, limits.maximumConnections), minimumWait: limits.minimumWaitBeforeEviction,
             deadlines: .init(
                 firstHeaders: limits.headerTimeout, nextHeaders: limits.headerTimeout + limits.idleTimeout,
                 body: limits.bodyTimeout), clock: limits.clock, roomMade: roomMade)

@@ -125,7 +125,15 @@ extension HTTPListener {
         public var maximumConnections = 1024
         /// The time that a connection can wait for a request, or for the rest of one, before it may be closed for
         /// another connection.
-        public var givesWayAfter: Duration = .seconds(1)
+        public var minimumWaitBeforeEviction: Duration = .seconds(1)
+
+        /// The former name of `minimumWaitBeforeEviction`.
+        @available(*, deprecated, renamed: "minimumWaitBeforeEviction")
+        public var givesWayAfter: Duration {
+            get { minimumWaitBeforeEviction }
+            set { minimumWaitBeforeEviction = newValue }
+        }
+
         /// The greatest length of the request line with the headers. A longer request gets a response 431, and one with
         /// a longer target a response 414.
         public var maximumHeaderBytes = 16 << 10

@@ -234,7 +234,7 @@ import Testing
         let looks = Looks()
         try await withListener(handler, looks.time) {
             $0.maximumConnections = 2
-            $0.givesWayAfter = .zero
+            $0.minimumWaitBeforeEviction = .zero
             $0.clock = looks.clock
         } body: { address, _ in
             let clients = [try await RawClient(port: address.port), try await RawClient(port: address.port)]
@@ -266,7 +266,7 @@ import Testing
         try await withListener(echo, time) {
             $0.maximumConnections = 3
             $0.threads = 1
-            $0.givesWayAfter = .zero
+            $0.minimumWaitBeforeEviction = .zero
             $0.headerTimeout = .seconds(3600)
             $0.bodyTimeout = .seconds(3600)
         } body: { address, _ in
@@ -308,7 +308,7 @@ import Testing
         let looks = Looks()
         try await withListener(echo, looks.time) {
             $0.maximumConnections = 1
-            $0.givesWayAfter = .seconds(3600)
+            $0.minimumWaitBeforeEviction = .seconds(3600)
             $0.headerTimeout = .seconds(86_400)
             $0.clock = looks.clock
         } body: { address, _ in
@@ -328,7 +328,7 @@ import Testing
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.maximumConnections = 1
-            $0.givesWayAfter = .seconds(3600)
+            $0.minimumWaitBeforeEviction = .seconds(3600)
             // More than the total of the steps below.
             $0.headerTimeout = .seconds(1_000_000_000)
         } body: { address, _ in
@@ -360,7 +360,7 @@ import Testing
     @Test func `silent clients do not keep out active ones`() async throws {
         try await withListener(echo) {
             $0.maximumConnections = 32
-            $0.givesWayAfter = .zero
+            $0.minimumWaitBeforeEviction = .zero
             $0.headerTimeout = .seconds(3600)
         } body: { address, _ in
             var silent: [RawClient] = []
@@ -383,7 +383,7 @@ import Testing
         try await withListener(echo) {
             $0.maximumConnections = limit
             $0.headerTimeout = .seconds(3600)
-            $0.givesWayAfter = .seconds(3600)
+            $0.minimumWaitBeforeEviction = .seconds(3600)
         } body: { address, _ in
             let answered = try await withThrowingTaskGroup(of: Int.self) { group in
                 for client in 0..<8 {

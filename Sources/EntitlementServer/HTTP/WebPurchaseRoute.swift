@@ -75,8 +75,8 @@ extension Refusal {
             case .missing: ("missing_signature", "Sign the body: t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
             case .malformed:
                 ("malformed_signature", "The signature should be t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
-            case .notOurs: ("signature_invalid", "The signature does not match a secret of this source.")
-            case .notCurrent:
+            case .signatureMismatch: ("signature_invalid", "The signature does not match a secret of this source.")
+            case .timestampOutOfTolerance:
                 ("signature_not_current", "The signature is more than five minutes old, or from the future.")
             }
         return Refusal(

@@ -48,9 +48,17 @@ public enum WebhookSignature {
         /// The header does not have the format of `WebhookSignature`.
         case malformed
         /// No v1 is valid for any of the secrets.
-        case notOurs
+        case signatureMismatch
         /// `t` differs from the current time by more than `WebhookSignature.tolerance`.
-        case notCurrent
+        case timestampOutOfTolerance
+
+        /// The former name of `signatureMismatch`.
+        @available(*, deprecated, renamed: "signatureMismatch")
+        public static var notOurs: Self { .signatureMismatch }
+
+        /// The former name of `timestampOutOfTolerance`.
+        @available(*, deprecated, renamed: "timestampOutOfTolerance")
+        public static var notCurrent: Self { .timestampOutOfTolerance }
     }
 
     /// The former name of ``VerificationError``.
@@ -88,9 +96,9 @@ public enum WebhookSignature {
         guard let (time, seconds, codes) = parts(of: header) else { throw .malformed }
         let message = Self.message(time, body)
         guard secrets.contains(where: { secret in codes.contains { secret.hmac.isValid($0, for: message) } }) else {
-            throw .notOurs
+            throw .signatureMismatch
         }
-        guard abs(instant.timeIntervalSince1970 - Double(seconds)) <= tolerance else { throw .notCurrent }
+        guard abs(instant.timeIntervalSince1970 - Double(seconds)) <= tolerance else { throw .timestampOutOfTolerance }
     }
 
     private static func message(_ time: String, _ body: [UInt8]) -> [UInt8] { Array((time + ".").utf8) + body }

@@ -34,23 +34,23 @@ import Testing
         #expect(failure(both, secrets: [secret]) == nil)
         let former = WebhookSignature.header(for: body, at: now, secrets: [old])
         #expect(failure(former, secrets: [secret, old]) == nil)
-        #expect(failure(former, secrets: [secret]) == .notOurs)
+        #expect(failure(former, secrets: [secret]) == .signatureMismatch)
     }
 
     @Test func `another body, another time and a cut signature are rejected`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
-        #expect(failure(header, of: body + [0x20]) == .notOurs)
-        #expect(failure(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .notOurs)
-        #expect(failure(String(header.dropLast(2))) == .notOurs)
-        #expect(failure(header, secrets: []) == .notOurs)
+        #expect(failure(header, of: body + [0x20]) == .signatureMismatch)
+        #expect(failure(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .signatureMismatch)
+        #expect(failure(String(header.dropLast(2))) == .signatureMismatch)
+        #expect(failure(header, secrets: []) == .signatureMismatch)
     }
 
     @Test func `a signature is current for five minutes to either side`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         #expect(failure(header, after: 299) == nil && failure(header, after: -300) == nil)
-        #expect(failure(header, after: 300) == .notCurrent)
-        #expect(failure(header, after: -301.75) == .notCurrent)
-        #expect(failure(header, after: 4000, secrets: [old]) == .notOurs)
+        #expect(failure(header, after: 300) == .timestampOutOfTolerance)
+        #expect(failure(header, after: -301.75) == .timestampOutOfTolerance)
+        #expect(failure(header, after: 4000, secrets: [old]) == .signatureMismatch)
     }
 
     @Test(arguments: [
