@@ -8,21 +8,21 @@ import Testing
 /// A row of the table in `Documentation/Purchases.md`. The tests expect these words, not the rules of the client.
 private struct Row: Sendable, CustomTestStringConvertible {
     let operation: PurchaseOperation
-    let name, asked, values, error, reads, deadline, after, withoutPlugins: String
+    let name, called, values, error, reads, deadline, after, withoutPlugins: String
 
-    private static let everybody = "everybody, at once"
-    private static let oneByOne = "one by one, until one takes it"
-    private static let reported = "it is reported, nothing more"
-    private static let decides = "it is thrown, and no other plugin is asked"
+    private static let allPlugins = "all plugins, concurrently"
+    private static let inOrder = "one after another, until one handles it"
+    private static let reported = "it is only reported"
+    private static let decides = "it is thrown, and no other plugin is called"
     private static let added = "the others' features are added"
 
     private init(
-        _ operation: PurchaseOperation, _ name: String, _ asked: String, _ values: String, _ error: String,
+        _ operation: PurchaseOperation, _ name: String, _ called: String, _ values: String, _ error: String,
         _ reads: String, _ deadline: String, _ after: String, _ withoutPlugins: String
     ) {
         self.operation = operation
         self.name = name
-        self.asked = asked
+        self.called = called
         self.values = values
         self.error = error
         self.reads = reads
@@ -32,41 +32,43 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     static let all: [Row] = [
-        Row(.logIn, "logIn", everybody, "–", "a rejection logs everybody out", "–", "yes", "–", "done"),
-        Row(.logOut, "logOut", everybody, "–", reported, "–", "yes", "–", "done"),
+        Row(.logIn, "logIn", allPlugins, "–", "a rejection logs the user out everywhere", "–", "yes", "–", "done"),
+        Row(.logOut, "logOut", allPlugins, "–", reported, "–", "yes", "–", "done"),
         Row(
-            .getFeatures, "getFeatures", everybody, "each once", "what it said last counts", "best effort", "yes", "–",
+            .getFeatures, "getFeatures", allPlugins, "each once", "its last answer is used", "best effort", "yes", "–",
             "nothing"),
         Row(
-            .getPaidFeatures, "getPaidFeatures", everybody, "each purchase once", "what it said last counts",
+            .getPaidFeatures, "getPaidFeatures", allPlugins, "each purchase once", "its last answer is used",
             "best effort", "yes", "–", "nothing"),
         Row(
-            .getSubscriptions, "getSubscriptions", everybody, "each purchase once", "it is thrown", "strict", "yes",
+            .getSubscriptions, "getSubscriptions", allPlugins, "each purchase once", "it is thrown", "strict", "yes",
             "–", "nothing"),
         Row(
-            .getProductsAndPricePoints, "getProductsAndPricePoints", everybody, "each once", "it is thrown", "strict",
+            .getProductsAndPricePoints, "getProductsAndPricePoints", allPlugins, "each once", "it is thrown", "strict",
             "yes", "–", "nothing"),
         Row(
-            .getWebPricePoints, "getWebPricePoints", everybody, "each once", "it is thrown", "strict", "yes", "–",
+            .getWebPricePoints, "getWebPricePoints", allPlugins, "each once", "it is thrown", "strict", "yes", "–",
             "nothing"),
         Row(
-            .restorePurchases, "restorePurchases", everybody, "each purchase once",
-            "what the others restored counts", "best effort", "yes", "–", "nothing"),
+            .restorePurchases, "restorePurchases", allPlugins, "each purchase once",
+            "the others' restored purchases are used", "best effort", "yes", "–", "nothing"),
         Row(
-            .getPromotionalOffer, "getPromotionalOffer", oneByOne, "–", decides, "–", "yes", "–",
+            .getPromotionalOffer, "getPromotionalOffer", inOrder, "–", decides, "–", "yes", "–",
             "`noSuitablePlugin`"),
-        Row(.purchase, "purchase", oneByOne, "–", decides, "–", "no", added, "`noSuitablePlugin`"),
-        Row(.promotedPurchase, "promotedPurchases", "who announced it", "–", decides, "–", "no", added, "–"),
+        Row(.purchase, "purchase", inOrder, "–", decides, "–", "no", added, "`noSuitablePlugin`"),
         Row(
-            .cancelSubscription, "cancelSubscription", oneByOne, "–", decides, "–", "yes", "–", "`noSuitablePlugin`"),
-        Row(.sendRestoreLink, "sendRestoreLink", oneByOne, "–", decides, "–", "yes", "–", "`noSuitablePlugin`"),
+            .promotedPurchase, "promotedPurchases", "the plugin that announced it", "–", decides, "–", "no", added, "–"),
         Row(
-            .presentCodeRedemptionUI, "presentCodeRedemptionUI", oneByOne, "–", "the next is asked", "–", "no", "–",
+            .cancelSubscription, "cancelSubscription", inOrder, "–", decides, "–", "yes", "–", "`noSuitablePlugin`"),
+        Row(.sendRestoreLink, "sendRestoreLink", inOrder, "–", decides, "–", "yes", "–", "`noSuitablePlugin`"),
+        Row(
+            .presentCodeRedemptionUI, "presentCodeRedemptionUI", inOrder, "–", "the next plugin is called", "–", "no",
+            "–",
             "`noSuitablePlugin`"),
-        Row(.setAttributes, "setAttributes", everybody, "–", reported, "–", "yes", "–", "done"),
-        Row(.collectDeviceIdentifiers, "collectDeviceIdentifiers", everybody, "–", reported, "–", "yes", "–", "done"),
+        Row(.setAttributes, "setAttributes", allPlugins, "–", reported, "–", "yes", "–", "done"),
+        Row(.collectDeviceIdentifiers, "collectDeviceIdentifiers", allPlugins, "–", reported, "–", "yes", "–", "done"),
         Row(
-            .invalidatePaidFeaturesCache, "invalidatePaidFeaturesCache", everybody, "–", reported, "–", "yes", "–",
+            .invalidatePaidFeaturesCache, "invalidatePaidFeaturesCache", allPlugins, "–", reported, "–", "yes", "–",
             "done"),
     ]
 
@@ -74,7 +76,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
 
     /// The row in the form of the document.
     var line: String {
-        "| " + ["`\(name)`", asked, values, error, reads, deadline, after, withoutPlugins].joined(separator: " | ")
+        "| " + ["`\(name)`", called, values, error, reads, deadline, after, withoutPlugins].joined(separator: " | ")
             + " |"
     }
 
@@ -82,8 +84,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
         get throws { try #require(Performance.all.first { $0.operation == operation }).perform }
     }
 
-    var asksEverybody: Bool { asked == Self.everybody }
-    var asksOneByOne: Bool { asked == Self.oneByOne }
+    var callsAllPlugins: Bool { called == Self.allPlugins }
+    var callsInOrder: Bool { called == Self.inOrder }
 }
 
 /// The client follows the table in `Documentation/Purchases.md`.
@@ -116,8 +118,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: Row.all) fileprivate func `the rule of an operation agrees with its row`(row: Row) {
         let rule = row.operation.rule
-        #expect(rule.asked.rawValue == row.asked)
-        #expect(rule.joined.rawValue == row.values)
+        #expect(rule.called.rawValue == row.called)
+        #expect(rule.merged.rawValue == row.values)
         #expect(rule.failure.rawValue == row.error)
         #expect(rule.hasDeadline == (row.deadline == "yes"))
         #expect(rule.after.rawValue == row.after)
@@ -134,12 +136,12 @@ private struct Row: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test(arguments: Row.all.filter { !$0.asksEverybody })
+    @Test(arguments: Row.all.filter { !$0.callsAllPlugins })
     fileprivate func `when no plugin handles an operation there is no suitable one`(row: Row) async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await Self.client(plugins)
         await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await row.perform(client, plugins) }
-        #expect(plugins.map(\.calls.count) == [1, row.asksOneByOne ? 1 : 0])
+        #expect(plugins.map(\.calls.count) == [1, row.callsInOrder ? 1 : 0])
     }
 
     @Test(arguments: Row.all)
@@ -150,8 +152,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
             #expect(Set(names) == ["a", "both", "b"] && names.count == 3)
             if row.name != "getProductsAndPricePoints" { #expect(names == ["a", "both", "b"]) }
         }
-        #expect(a.calls.count == 1, "who is asked is asked once")
-        switch (row.asksEverybody, row.after) {
+        #expect(a.calls.count == 1, "each plugin is called once")
+        switch (row.callsAllPlugins, row.after) {
         case (true, _): #expect(b.calls.count == 1)
         case (false, "–"): #expect(b.calls.isEmpty)
         default:
@@ -166,7 +168,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
             StubPlugin.failing("a", with: Refusal(1)), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3)),
         ]
         let client = try await Self.client(plugins)
-        if row.error == "it is reported, nothing more" {
+        if row.error == "it is only reported" {
             _ = try await row.perform(client, plugins)
         } else {
             await #expect(throws: Refusal(1)) { try await row.perform(client, plugins) }
@@ -178,18 +180,18 @@ private struct Row: Sendable, CustomTestStringConvertible {
         let (broken, sound) = (StubPlugin.failing("a", with: Refusal(1)), StubPlugin.sound("b"))
         let client = try await Self.client([broken, sound])
         switch row.error {
-        case "what it said last counts", "what the others restored counts":
+        case "its last answer is used", "the others' restored purchases are used":
             #expect(try await row.perform(client, [broken]) == ["b", "both"])
-        case "the next is asked", "it is reported, nothing more":
+        case "the next plugin is called", "it is only reported":
             _ = try await row.perform(client, [broken])
             #expect(sound.calls.count == 1)
         case "it is thrown":
             await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(sound.calls.count == 1)
-        case "it is thrown, and no other plugin is asked":
+        case "it is thrown, and no other plugin is called":
             await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(sound.calls.isEmpty)
-        case "a rejection logs everybody out":
+        case "a rejection logs the user out everywhere":
             await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(broken.calls.last == "logOut" && sound.calls.last == "logOut")
             #expect(client.userId == nil)
@@ -197,7 +199,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test(arguments: Row.all.filter { $0.error == "what it said last counts" })
+    @Test(arguments: Row.all.filter { $0.error == "its last answer is used" })
     fileprivate func `the last answer of a failed plugin counts if the row says so`(
         row: Row
     ) async throws {

@@ -11,7 +11,7 @@ import Testing
         let performance: Performance
         let call: String
 
-        static let all = Performance.all.filter { $0.operation.rule.asked == .inOrder }.map { performance in
+        static let all = Performance.all.filter { $0.operation.rule.called == .inOrder }.map { performance in
             let calls: [PurchaseOperation: String] = [
                 .getPromotionalOffer: "offer", .purchase: "purchase", .cancelSubscription: "cancel",
                 .sendRestoreLink: "restoreLink", .presentCodeRedemptionUI: "redeem",

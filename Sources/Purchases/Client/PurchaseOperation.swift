@@ -25,7 +25,7 @@ public struct PurchaseOperation: Hashable, Sendable {
     /// Read the price points of web shops.
     public static let getWebPricePoints = reading("getWebPricePoints", [WebPricePoint].self, failure: .failsAll)
     /// Restore earlier purchases.
-    public static let restorePurchases = reading("restorePurchases", PaidFeatures.self, failure: .othersStand)
+    public static let restorePurchases = reading("restorePurchases", PaidFeatures.self, failure: .othersCount)
     /// Get a signed offer.
     public static let getPromotionalOffer = PurchaseOperation(
         name: "getPromotionalOffer", rule: .ofOne(failure: .decides))
@@ -35,7 +35,7 @@ public struct PurchaseOperation: Hashable, Sendable {
     /// Make a purchase that began outside the app.
     public static let promotedPurchase = PurchaseOperation(
         name: "promotedPurchases",
-        rule: .ofOne(asked: .announcer, failure: .decides, hasDeadline: false, after: .othersFeatures))
+        rule: .ofOne(called: .announcer, failure: .decides, hasDeadline: false, after: .othersFeatures))
     /// Turn off the renewal of a subscription.
     public static let cancelSubscription = PurchaseOperation(
         name: "cancelSubscription", rule: .ofOne(failure: .decides))
@@ -43,7 +43,7 @@ public struct PurchaseOperation: Hashable, Sendable {
     public static let sendRestoreLink = PurchaseOperation(name: "sendRestoreLink", rule: .ofOne(failure: .decides))
     /// Present the sheet for offer codes.
     public static let presentCodeRedemptionUI = PurchaseOperation(
-        name: "presentCodeRedemptionUI", rule: .ofOne(failure: .passesOn, hasDeadline: false))
+        name: "presentCodeRedemptionUI", rule: .ofOne(failure: .callsNext, hasDeadline: false))
     /// Pass facts about the user to the plugins.
     public static let setAttributes = PurchaseOperation(
         name: "setAttributes", rule: .toAllPlugins(failure: .isReported))
@@ -66,21 +66,21 @@ public struct PurchaseOperation: Hashable, Sendable {
         _ name: String, _: Value.Type, failure: MergeRule.Failure
     ) -> PurchaseOperation {
         let rule = MergeRule(
-            asked: .allPlugins, joined: Value.joining, failure: failure, hasDeadline: true, after: .nothing)
+            called: .allPlugins, merged: Value.merging, failure: failure, hasDeadline: true, after: .nothing)
         return PurchaseOperation(name: name, rule: rule)
     }
 }
 
 /// The rule by which the answers of several plugins become one. The strings are those of the documentation.
 struct MergeRule: Hashable, Sendable {
-    enum Asked: String {
-        case allPlugins = "everybody, at once"
-        case inOrder = "one by one, until one takes it"
-        case announcer = "who announced it"
+    enum Called: String {
+        case allPlugins = "all plugins, concurrently"
+        case inOrder = "one after another, until one handles it"
+        case announcer = "the plugin that announced it"
     }
 
     /// The merge of several values, always in the order of registration.
-    enum Joining: String {
+    enum Merging: String {
         case eachPurchaseOnce = "each purchase once"
         case eachOnce = "each once"
         case nothing = "–"
@@ -88,13 +88,13 @@ struct MergeRule: Hashable, Sendable {
 
     /// The effect of a plugin's error.
     enum Failure: String {
-        case lastAnswerCounts = "what it said last counts"
-        case othersStand = "what the others restored counts"
+        case lastAnswerCounts = "its last answer is used"
+        case othersCount = "the others' restored purchases are used"
         case failsAll = "it is thrown"
-        case decides = "it is thrown, and no other plugin is asked"
-        case passesOn = "the next is asked"
-        case rollsBack = "a rejection logs everybody out"
-        case isReported = "it is reported, nothing more"
+        case decides = "it is thrown, and no other plugin is called"
+        case callsNext = "the next plugin is called"
+        case rollsBack = "a rejection logs the user out everywhere"
+        case isReported = "it is only reported"
     }
 
     /// The action after a success.
@@ -103,21 +103,21 @@ struct MergeRule: Hashable, Sendable {
         case nothing = "–"
     }
 
-    let asked: Asked
-    let joined: Joining
+    let called: Called
+    let merged: Merging
     let failure: Failure
     /// Whether a plugin has a deadline. Operations in which the customer does something have none.
     let hasDeadline: Bool
     let after: After
 
     static func toAllPlugins(failure: Failure) -> MergeRule {
-        MergeRule(asked: .allPlugins, joined: .nothing, failure: failure, hasDeadline: true, after: .nothing)
+        MergeRule(called: .allPlugins, merged: .nothing, failure: failure, hasDeadline: true, after: .nothing)
     }
 
     static func ofOne(
-        asked: Asked = .inOrder, failure: Failure, hasDeadline: Bool = true, after: After = .nothing
+        called: Called = .inOrder, failure: Failure, hasDeadline: Bool = true, after: After = .nothing
     ) -> MergeRule {
-        MergeRule(asked: asked, joined: .nothing, failure: failure, hasDeadline: hasDeadline, after: after)
+        MergeRule(called: called, merged: .nothing, failure: failure, hasDeadline: hasDeadline, after: after)
     }
 
     /// The default mode of a read. Partial features and restored purchases are useful, but a list without one plugin's
@@ -127,7 +127,7 @@ struct MergeRule: Hashable, Sendable {
 
 /// An answer that is merged from several plugins.
 protocol MergedAnswer: Equatable, Sendable {
-    static var joining: MergeRule.Joining { get }
+    static var merging: MergeRule.Merging { get }
     /// The session's store of the last answers, or `nil` for answers that are not stored.
     static var memory: WritableKeyPath<PurchaseSession, LastAnswers<Self>>? { get }
     init()
@@ -142,25 +142,25 @@ extension MergedAnswer {
 }
 
 extension PaidFeatures: MergedAnswer {
-    static var joining: MergeRule.Joining { .eachPurchaseOnce }
+    static var merging: MergeRule.Merging { .eachPurchaseOnce }
     static var memory: WritableKeyPath<PurchaseSession, LastAnswers<PaidFeatures>>? { \.paidFeatures }
     init() { self.init(features: []) }
 }
 
 extension Features: MergedAnswer {
-    static var joining: MergeRule.Joining { .eachOnce }
+    static var merging: MergeRule.Merging { .eachOnce }
     static var memory: WritableKeyPath<PurchaseSession, LastAnswers<Features>>? { \.features }
     init() { self.init(features: []) }
 }
 
 extension Set<Product>: MergedAnswer {
-    static var joining: MergeRule.Joining { .eachOnce }
+    static var merging: MergeRule.Merging { .eachOnce }
     func merged(with other: Set<Product>) -> Set<Product> { union(other) }
 }
 
 /// Lists are concatenated. If two entries have the same identity, the first one counts.
 extension Array: MergedAnswer where Element: ListedAnswer {
-    static var joining: MergeRule.Joining { Element.joining }
+    static var merging: MergeRule.Merging { Element.merging }
 
     func merged(with other: [Element]) -> [Element] {
         var seen = Set(compactMap(\.identity))
@@ -171,7 +171,7 @@ extension Array: MergedAnswer where Element: ListedAnswer {
 /// An entry of a list that is merged from several plugins.
 protocol ListedAnswer: Equatable, Sendable {
     associatedtype Identity: Hashable
-    static var joining: MergeRule.Joining { get }
+    static var merging: MergeRule.Merging { get }
     /// A value that two reports of the same thing share, or `nil` if it is unknown.
     var identity: Identity? { get }
 }
@@ -182,11 +182,11 @@ extension Subscription: ListedAnswer {
         let transaction: ExactString
     }
 
-    static var joining: MergeRule.Joining { .eachPurchaseOnce }
+    static var merging: MergeRule.Merging { .eachPurchaseOnce }
     var identity: Purchase? { originalTransactionID.map { Purchase(origin: type, transaction: ExactString($0)) } }
 }
 
 extension WebPricePoint: ListedAnswer {
-    static var joining: MergeRule.Joining { .eachOnce }
+    static var merging: MergeRule.Merging { .eachOnce }
     var identity: WebPricePoint? { self }
 }
