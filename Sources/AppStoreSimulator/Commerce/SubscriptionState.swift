@@ -3,8 +3,8 @@ import StoreModel
 
 /// The periods and the status of a subscription at an instant.
 ///
-/// The state is computed from the record of the last event, and is not stored. The same record, conditions and instant
-/// always give the same state.
+/// The state is not stored, because renewals need no event. It is computed from the record, which contains the state
+/// after the last event. The same record, conditions and instant always give the same state.
 struct SubscriptionState: Sendable, Hashable {
     /// The subscription status. Raw values are those of Apple's subscription status.
     enum Status: Int, Sendable { case active = 1, expired, billingRetry, gracePeriod, revoked }
@@ -26,7 +26,7 @@ struct SubscriptionState: Sendable, Hashable {
     private(set) var changedAt: Date
     /// The next instant at which the state changes without an event.
     private(set) var nextChange: Date?
-    /// Whether the plan or offer that the record has for the next renewal was sold since the last event.
+    /// Whether the plan or offer that the record requests for the next renewal was sold since the last event.
     private var isRequestedSold = false
 
     /// Computes the state at `instant`, which must not be before the record's last event.
@@ -43,12 +43,12 @@ struct SubscriptionState: Sendable, Hashable {
         while advance(under: conditions) {}
         guard autoRenews else { return }
         // An overdue period has the price that was valid when it was due.
-        let priced = status == .active ? instant : current.end
-        increase = conditions.increase(for: upcoming(after: current).plan, at: priced)
+        let priceDate = status == .active ? instant : current.end
+        increase = conditions.increase(for: upcoming(after: current).plan, at: priceDate)
         if let increase { changedAt = max(changedAt, increase.at) }
     }
 
-    /// Returns the periods of a family member until the share ended, without the owner's later purchases.
+    /// Returns the periods of a family member until the end of the share, without those that the owner bought later.
     private static func runs(
         sharedUntil until: Date, _ record: SubscriptionRecord, under conditions: Conditions
     ) -> [Run] {
@@ -56,14 +56,14 @@ struct SubscriptionState: Sendable, Hashable {
         before.share?.until = nil
         before.runs = record.runs.compactMap { $0.sold(before: until) }
         guard let last = before.runs.last else { return Array(record.runs.prefix(1)) }
-        // If the record has periods after the end of the share, it also has all earlier ones, and none must be
-        // computed.
+        // A record with periods after the end of the share has all earlier periods too. Otherwise the renewals until
+        // then are computed.
         guard before.runs.count == record.runs.count, last.count == record.runs.last?.count else { return before.runs }
         return SubscriptionState(of: before, under: conditions, at: until.addingTimeInterval(-0.001).wholeMilliseconds)
             .runs
     }
 
-    /// The run of the latest period.
+    /// The latest run, which ends with the latest period.
     var current: Run { runs[runs.count - 1] }
     var expiresDate: Date { current.end }
     /// Whether the customer has access: the period is paid or in the grace period.
@@ -75,7 +75,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// Whether the customer has agreed to the price increase of the next renewal.
     var hasConsented: Bool { increase?.isAgreed(by: record.renewal.consentedAt) ?? false }
 
-    /// The record with all renewals until `instant`. An event changes this record.
+    /// The record with all renewals until `instant`, to which the next event is applied.
     var condensed: SubscriptionRecord {
         var record = record
         if isRequestedSold || current.plan.productID == record.renewal.plan.productID {
@@ -90,11 +90,11 @@ struct SubscriptionState: Sendable, Hashable {
     struct Upcoming: Sendable, Hashable {
         var plan: Plan
         var offer: AppliedOffer?
-        /// Whether the plan or the offer changes to the one that the record has for the next renewal.
+        /// Whether the sale applies the plan or offer that the record requests for the next renewal.
         var isRequested = false
     }
 
-    /// Returns the next sale if no event comes before it.
+    /// Returns the next sale, provided that no event comes before it.
     func nextSale() -> Upcoming {
         var next = upcoming(after: current)
         if let increase, next.offer == nil {
@@ -118,12 +118,13 @@ struct SubscriptionState: Sendable, Hashable {
         }
     }
 
-    /// Applies a revocation of the current period, or its end if that is not after `instant`. Returns whether a new
-    /// period was sold, which may have ended too.
+    /// Applies the next change of the current period, if it comes until `instant`: its revocation, or its end with a
+    /// renewal or an expiry. Returns whether a period was sold. That period can have ended too, so the caller repeats
+    /// the call.
     private mutating func advance(under conditions: Conditions) -> Bool {
         let run = current
         let end = run.end
-        // A revocation after the end of the period does not end the subscription here.
+        // A revocation after the end of the period is not a change of this period.
         if let revocation = revocation(of: run), revocation.at < end { return revoke(at: revocation.at) }
         guard end <= instant else {
             nextChange = end
@@ -132,14 +133,14 @@ struct SubscriptionState: Sendable, Hashable {
         if let off = record.renewal.offSince, off <= end { return expire(.cancelled, at: end) }
         guard let next = nextRun(after: run, at: end, under: conditions) else { return false }
         if failsToPay(at: end, under: conditions) { return payLate(next, due: end, under: conditions) }
-        let isMore = next.run.count > 0
+        let extendsRun = next.run.count > 0
         append(next)
-        if isMore { sellMore(from: end, under: conditions) }
+        if extendsRun { sellMore(from: end, under: conditions) }
         return true
     }
 
-    /// Sells in one step all equal periods after the one sold at `date`, until a condition of the sale changes. A
-    /// history of a million periods is computed as fast as a short one.
+    /// Adds all equal periods that follow the one sold at `date`, until `instant` or until a condition of the sale
+    /// changes. A binary search finds the last one, so a history of a million periods is computed as fast as a short one.
     private mutating func sellMore(from date: Date, under conditions: Conditions) {
         let run = current
         var most = Int(TransactionNumber.span) - max(run.first, run.offset)
@@ -200,7 +201,7 @@ struct SubscriptionState: Sendable, Hashable {
         return Upcoming(plan: run.plan, offer: run.hasRoom ? run.offer : nil)
     }
 
-    /// A sale that is due. `run` is an existing run that gets one more period, or a new run without periods.
+    /// A sale that is due. `run` is the current run, which gets one more period, or a new run without periods.
     private struct DueSale {
         var run: Run
         var isRequested: Bool
@@ -226,16 +227,16 @@ struct SubscriptionState: Sendable, Hashable {
             next.plan.price = increase.price
             next.plan.pricedAt = increase.at
         }
-        let isMore = !next.isRequested && next.plan == run.plan && next.offer == run.offer
-        if isMore, run.endsAt == nil { return DueSale(run: run, isRequested: false) }
+        let isEqual = !next.isRequested && next.plan == run.plan && next.offer == run.offer
+        if isEqual, run.endsAt == nil { return DueSale(run: run, isRequested: false) }
         var new = Run(
             base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
             count: 0, isRenewal: true)
-        // Equal periods keep the anchor, unless the end of the last one was changed.
+        // Periods of the same length keep the anchor of their dates, unless the end of the last one was changed.
         if run.endsAt == nil, next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
             new.anchor = run.anchor
             new.offset = run.offset + run.count
-        } else if isMore, run.offer != nil {
+        } else if isEqual, run.offer != nil {
             new.offset = run.offset + run.count
             new.restart(at: end)
         }
@@ -274,8 +275,8 @@ struct SubscriptionState: Sendable, Hashable {
         }
     }
 
-    /// Applies a payment that failed at `due`. It is retried until it succeeds, billing retry ends, auto-renewal is
-    /// turned off, or the last period is revoked.
+    /// Applies a payment that failed at `due`. The store retries it until it succeeds, billing retry ends, the customer
+    /// turns renewal off, or the last period is revoked.
     private mutating func payLate(_ next: DueSale, due: Date, under conditions: Conditions) -> Bool {
         let grace = conditions.graceEnd(after: due, of: current.plan)
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
@@ -303,7 +304,8 @@ struct SubscriptionState: Sendable, Hashable {
         return false
     }
 
-    /// Sells an overdue period at `date`. After the grace period, the renewal dates are counted from `date`.
+    /// Sells an overdue period at `date`. It keeps its dates if it is paid in the grace period and ends after `date`.
+    /// Otherwise it starts at `date`.
     private mutating func sellLate(_ next: DueSale, at date: Date, isInGrace: Bool) {
         var late = next.run
         late.first += late.count
