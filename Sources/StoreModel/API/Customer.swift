@@ -7,7 +7,7 @@ public struct Customer: Codable, Hashable, Sendable {
     public var customer: CustomerID
     /// The environment of the purchases.
     public var environment: StoreEnvironment
-    /// The instant at which the answer is true.
+    /// The instant for which the answer was computed.
     public var asOf: Date
     /// The next instant at which anything in the answer changes without a new purchase or notification, or `nil` if
     /// nothing will.
@@ -26,7 +26,7 @@ public struct Customer: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - customer: The customer.
     ///   - environment: The environment of the purchases.
-    ///   - asOf: The instant at which the answer is true.
+    ///   - asOf: The instant for which the answer was computed.
     ///   - validUntil: The next instant at which anything in the answer changes without a new purchase or notification,
     ///     or `nil` if nothing will.
     ///   - features: The features that the customer has or had.

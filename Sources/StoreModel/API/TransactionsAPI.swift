@@ -59,7 +59,7 @@ public struct RejectedTransaction: Codable, Hashable, Sendable {
     public var index: Int
     /// The error code, one of `SignedDataError.Code`, for example `signatureInvalid`.
     public var code: String
-    /// A sentence that says what is wrong.
+    /// A sentence about the reason.
     public var detail: String
     /// Whether the server may accept the same transaction later.
     public var retryable: Bool
@@ -69,7 +69,7 @@ public struct RejectedTransaction: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - index: The index of the transaction in the request, from 0.
     ///   - code: The error code, one of `SignedDataError.Code`, for example `signatureInvalid`.
-    ///   - detail: A sentence that says what is wrong.
+    ///   - detail: A sentence about the reason.
     ///   - retryable: Whether the server may accept the same transaction later.
     public init(index: Int, code: String, detail: String, retryable: Bool) {
         self.index = index

@@ -19,15 +19,15 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 /// Decides which customers have a purchase: a pure function of the accepted claims, in their order.
 ///
 /// A purchase with an `appAccountToken` belongs to the customer of this token as soon as that customer is known, even
-/// if another customer claimed it before. Others can no longer claim it. While that customer is unknown, and for a
-/// purchase without a token, the claims decide by the app's transfer mode. A transfer by an operator replaces the token
-/// and all earlier claims.
+/// if another customer claimed it before. Others can no longer claim it. If that customer is not known, or the purchase
+/// has no token, the claims and the app's transfer mode decide. A transfer by an operator replaces the token and all
+/// earlier claims.
 package enum Attribution {
     /// The known customer who has the app account token of a purchase.
     ///
-    /// A customer with a name has priority over a customer with a UUID and the same token. Anyone can compute the UUID
-    /// of a name, but not a name for a UUID: a customer with the UUID may have chosen it to take the purchases of the
-    /// name.
+    /// Two customers can have one token: a customer with a name, whose token is a hash of the name, and a customer whose
+    /// id is this UUID. The name has priority. Anyone can compute the UUID of a name, so the customer with the UUID may
+    /// have chosen it to take the purchases of the name. It is not possible to find a name for a given UUID.
     package struct TokenOwner: Hashable, Sendable {
         /// The customer who has the purchase. After a merge it is the customer that `name` was merged into.
         package let customer: CustomerID
@@ -82,8 +82,8 @@ package enum Attribution {
 
     /// Returns the customer that a purchase is bound to, so that others are refused, or `nil` if claims decide.
     ///
-    /// Of several customers with the token, the last one who claimed the purchase has it, names before UUIDs. Without a
-    /// claim it is `tokenOwner`.
+    /// Of several customers with the token, the last one who claimed the purchase has it; customers with a name have
+    /// priority over those with a UUID. Without a claim it is `tokenOwner`.
     ///
     /// - Parameters:
     ///   - token: The newest token that the store states for the purchase.
@@ -97,7 +97,7 @@ package enum Attribution {
         token: UUID?, claims: [Claim], tokenOwner: TokenOwner?
     ) -> (customer: CustomerID, isNamed: Bool)? {
         guard let token else { return nil }
-        if let given = claims.last(where: { $0.kind == .transferred }) { return (given.customer, false) }
+        if let transfer = claims.last(where: { $0.kind == .transferred }) { return (transfer.customer, false) }
         let claim = claims.last { $0.token == token && $0.isNamed } ?? claims.last { $0.token == token }
         if let claim { return (claim.customer, claim.isNamed) }
         return tokenOwner.map { ($0.customer, $0.isNamed) }
@@ -105,8 +105,8 @@ package enum Attribution {
 
     /// Returns whether a purchase is bound to another customer than `customer`, or `nil` if claims decide.
     ///
-    /// A customer of the token can present a purchase of another customer with the same token. A UUID cannot present a
-    /// purchase of a name. A purchase that an operator transferred can only be presented by its receiver.
+    /// A customer with the token can present the purchase of another customer with the same token, except a customer
+    /// with a UUID the purchase of a customer with a name. Only the receiver can present a transferred purchase.
     ///
     /// - Parameters:
     ///   - customer: The customer who presents the purchase.
@@ -123,7 +123,7 @@ package enum Attribution {
         return name.appAccountToken != token || (binding.isNamed && name.isUUID)
     }
 
-    /// Returns the customers who have a purchase. There are none without a claim and a known customer of the token, and
+    /// Returns the customers who have a purchase: none if there is neither a claim nor a known customer of the token,
     /// several only if they share the purchase.
     package static func holders(token: UUID?, claims: [Claim], tokenOwner: TokenOwner?) -> [CustomerID] {
         if let bound = bound(token: token, claims: claims, tokenOwner: tokenOwner) { return [bound] }

@@ -21,9 +21,9 @@ package struct CreditAccount: Hashable, Sendable {
         /// The part of `spent` that the account's customer spent.
         fileprivate var own: Int
 
-        /// The units that the purchase adds to a balance. They are negative after a refund of units that the account's
-        /// customer spent. Without a refund they are never negative, even if the credit table now gives less for the
-        /// product than before.
+        /// The units that the purchase adds to the balance. The number is negative only after a refund of units that
+        /// the account's customer spent. It is not negative if the credit table now gives less for the product than
+        /// before.
         package var left: Int { earned - spent }
         var earned: Int { max(valid, valid < given ? spent - min(own, spent) : spent) }
     }
@@ -37,7 +37,7 @@ package struct CreditAccount: Hashable, Sendable {
 
     /// The purchases, the oldest first.
     package private(set) var sources: [Source]
-    /// Spent units that no purchase of the customer covers, as described at `init`. Older ledgers could spend a
+    /// Spent units that no purchase of the customer covers; see `init`. Earlier versions could spend the units of a
     /// purchase more than once.
     package let debt: Int
 

@@ -1,21 +1,21 @@
 import Foundation
 import Primitives
 
-/// The periods of one auto-renewable subscription, with the store's statements about its renewal.
+/// The periods of one auto-renewable subscription, with its renewal infos. It computes the status at any instant.
 struct SubscriptionTimeline {
     /// All periods, in the order of their starts.
     private let periods: [TransactionFact]
-    /// The periods that did not end with an upgrade, in the order of their starts.
-    private let live: [TransactionFact]
-    /// The statements about the latest period, the oldest first.
+    /// The periods that were not upgraded to another product, in the order of their starts.
+    private let notUpgraded: [TransactionFact]
+    /// The renewal infos about the latest of these periods, the oldest first.
     private let renewals: [RenewalFact]
 
     init(_ transactions: [CustomerState.KnownTransaction], renewals: [RenewalFact]) {
         let ordered = transactions.sorted { $0.newest.starts(before: $1.newest) }
         periods = ordered.map(\.newest)
-        live = periods.filter { !$0.isUpgraded }
-        // The store sells and signs a renewal up to a day before its period starts. Older statements are about an
-        // earlier period.
+        notUpgraded = periods.filter { !$0.isUpgraded }
+        // The store sells and signs a renewal up to a day before its period starts. A renewal info that was signed
+        // before the transaction is about an earlier period.
         let latest = ordered.last { !$0.newest.isUpgraded }
         let since = latest.map { min($0.newest.purchaseDate, $0.firstSigned) } ?? .distantPast
         self.renewals = renewals.filter { $0.signedDate >= since }
@@ -36,7 +36,7 @@ struct SubscriptionTimeline {
 
     /// The instants at which the status can change without a new fact.
     var instants: [Date] {
-        live.flatMap { [$0.purchaseDate, expiry(of: $0), effectiveEnd(of: $0)] }
+        notUpgraded.flatMap { [$0.purchaseDate, expiry(of: $0), effectiveEnd(of: $0)] }
     }
 
     func status(at instant: Date) -> Status {
@@ -50,15 +50,18 @@ struct SubscriptionTimeline {
             startedAt: periods.map(\.originalPurchaseDate).min() ?? period.originalPurchaseDate)
     }
 
-    /// Returns the period that gives access or, if there is none, the period that explains why.
+    /// Returns the period that gives access. Without one, returns the last period, which shows why access ended.
     ///
-    /// A sold period counts even if it starts a little later by this clock, unless another period gives access until
-    /// then.
+    /// If no period that has started gives access, a period that starts later does: it is sold, and the store's clock
+    /// can be ahead of this one.
     private func current(at instant: Date) -> TransactionFact {
-        let started = live.filter { $0.purchaseDate <= instant }
-        let open = { (period: TransactionFact) in period.revocationDate == nil && instant < effectiveEnd(of: period) }
-        return started.last(where: open) ?? live.first { $0.purchaseDate > instant && open($0) } ?? started.last
-            ?? live.first ?? periods[periods.endIndex - 1]
+        let started = notUpgraded.filter { $0.purchaseDate <= instant }
+        let givesAccess = { (period: TransactionFact) in
+            period.revocationDate == nil && instant < effectiveEnd(of: period)
+        }
+        return started.last(where: givesAccess)
+            ?? notUpgraded.first { $0.purchaseDate > instant && givesAccess($0) }
+            ?? started.last ?? notUpgraded.first ?? periods[periods.endIndex - 1]
     }
 
     private func state(of period: TransactionFact, at instant: Date) -> CustomerSubscription.State {
@@ -70,7 +73,7 @@ struct SubscriptionTimeline {
         return .expired
     }
 
-    private func isLatest(_ period: TransactionFact) -> Bool { period.id == live.last?.id }
+    private func isLatest(_ period: TransactionFact) -> Bool { period.id == notUpgraded.last?.id }
 
     private func expiry(of period: TransactionFact) -> Date { period.expiresDate ?? period.purchaseDate }
 
@@ -89,8 +92,8 @@ struct SubscriptionTimeline {
         return grace(of: period) ?? expiry(of: period)
     }
 
-    /// The first signature since which the store states that the subscription does not renew. The store does not date a
-    /// cancellation itself.
+    /// The date of the first renewal info since which the subscription does not renew. The store does not report the
+    /// date of a cancellation itself.
     private var cancelledAt: Date? {
         renewals.suffix(while: { $0.autoRenews == false }).first?.signedDate
     }

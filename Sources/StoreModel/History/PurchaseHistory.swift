@@ -4,12 +4,12 @@ import Foundation
 /// `now`.
 ///
 ///     let history = PurchaseHistory(verified.receipt.purchaseRecords)
-///     history.standing(of: "com.example.lifetime").state                       // purchased
+///     history.status(of: "com.example.lifetime").state                         // purchased
 ///     history.subscription(to: ["com.example.monthly", "com.example.yearly"], at: clock.now()).isActive
 ///
 /// Records do not contain everything that the store knows: neither whether a subscription renews, nor whether it is in
-/// its grace period. `EntitlementReducer` computes that from signed facts. A purchase that is dated a little after
-/// `now`, by a store clock that differs, counts like any other.
+/// its grace period. `EntitlementReducer` computes that from signed facts. A purchase with a date after `now` counts
+/// like any other, because the store's clock can be ahead.
 package struct PurchaseHistory: Hashable, Sendable {
     /// One record of each transaction, in the order of purchase dates.
     package let records: [PurchaseRecord]

@@ -9,8 +9,8 @@ import Primitives
 public protocol ArchiveExtractor: Sendable {
     /// Replaces the content of `folder` by the content of `archive`, in one step.
     ///
-    /// The old content remains until everything is extracted, checked and on the disk. It also remains if anything
-    /// fails; partial results are removed.
+    /// The old content remains until the new one is extracted, checked and flushed to the disk. If anything fails, the
+    /// old content stays, and partial results are removed.
     ///
     /// - Parameters:
     ///   - archive: The path of the archive.

@@ -13,18 +13,18 @@ public struct PaidFeatures: Equatable, Sendable {
     ///
     /// - Parameter features: The features, in the order in which they were first reported.
     public init(features: [PaidFeature] = []) {
-        var kept: [PaidFeature] = []
-        var places: [Purchase: Int] = [:]
+        var merged: [PaidFeature] = []
+        var indexes: [Purchase: Int] = [:]
         for feature in features {
             let purchase = Purchase(feature)
-            guard let place = places[purchase] else {
-                places[purchase] = kept.count
-                kept.append(feature)
+            guard let index = indexes[purchase] else {
+                indexes[purchase] = merged.count
+                merged.append(feature)
                 continue
             }
-            if feature.supersedes(kept[place]) { kept[place] = feature }
+            if feature.supersedes(merged[index]) { merged[index] = feature }
         }
-        self.features = kept
+        self.features = merged
     }
 
     /// Returns whether the customer may use the feature `name` at `date`. Starts are inclusive, ends exclusive.
@@ -52,8 +52,8 @@ public struct PaidFeatures: Equatable, Sendable {
     /// Returns the features of both collections.
     ///
     /// Two reports of one purchase have the same feature, source and original transaction, and become one. The server's
-    /// report has priority over the device's, and a new one over a last known one. Otherwise the report whose period
-    /// began later is kept, and then that of the receiver.
+    /// report has priority over the device's, and a current report over a last known one. Otherwise the report whose
+    /// period began later is kept. If both began at the same time, the report of this collection is kept.
     ///
     /// - Parameter other: The other collection.
     /// - Returns: The merged features.
@@ -80,7 +80,7 @@ public struct PaidFeatures: Equatable, Sendable {
     /// equal.
     private enum Purchase: Hashable {
         case transaction(feature: ExactString, source: PaidFeature.TransactionType, originalID: ExactString)
-        case unnamed(PaidFeature)
+        case withoutTransaction(PaidFeature)
 
         init(_ feature: PaidFeature) {
             if let originalID = feature.originalTransactionID {
@@ -88,7 +88,7 @@ public struct PaidFeatures: Equatable, Sendable {
                     feature: ExactString(feature.name), source: feature.transactionType,
                     originalID: ExactString(originalID))
             } else {
-                self = .unnamed(feature)
+                self = .withoutTransaction(feature)
             }
         }
     }

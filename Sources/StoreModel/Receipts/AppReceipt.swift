@@ -6,8 +6,8 @@ import Foundation
 /// The value itself proves nothing. `SignedData` verifies the signed receipt and decodes it.
 ///
 /// Attributes with a documented meaning are properties. All others, and those with an unexpected value, are in
-/// `otherAttributes` unchanged. An empty value (no string, no date) counts as missing. Of two attributes with the same
-/// number the first one that is not empty counts; the others are in `otherAttributes`.
+/// `otherAttributes` unchanged. An empty value counts as missing. Of several attributes with the same number, the first
+/// one that is not empty counts; the others are in `otherAttributes`.
 public struct AppReceipt: Hashable, Sendable {
     /// The kind of store that made the receipt, in Apple's words (attribute 0): `Production`, `ProductionVPP`,
     /// `ProductionSandbox`, `ProductionVPPSandbox` or `Xcode`.
