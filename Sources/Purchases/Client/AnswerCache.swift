@@ -5,7 +5,8 @@ import StoreModel
 /// Stores the last answers of the plugins in a `SecureStorage`, one value per user. A launch without a network starts
 /// with them.
 actor AnswerCache {
-    /// The time by which the stored dates can be outdated while nothing else changes. Each write flushes the disk.
+    /// The age from which stored dates are written again although the answers did not change. Each write flushes the
+    /// disk, so an answer with a new date alone is not written at once.
     private static let dateLag: TimeInterval = 3600
 
     private let storage: any SecureStorage
@@ -39,8 +40,8 @@ actor AnswerCache {
         }
     }
 
-    /// Stores the answers durably, or reports an error. Most reads change nothing, and then `answers` is not called.
-    /// `version` is the version of `answers`, or an older one.
+    /// Stores the answers durably, or reports an error. Most reads of an app change nothing; then `answers` is not
+    /// called. `version` is the version of `answers`, or an older one.
     func store(_ version: StoredAnswers.Version, at now: Date, _ answers: @Sendable () -> StoredAnswers?) {
         guard needsWriting(version, at: now), let answers = answers() else { return }
         lastChange = answers.version.change

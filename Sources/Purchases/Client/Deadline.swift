@@ -15,14 +15,14 @@ enum Deadline {
     ///   - waiting: Returns how often the operation waits for the app. The deadline starts again after each wait.
     ///   - operation: The work.
     static func answer<Value: Sendable>(
-        within deadline: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void, asking name: String,
+        within deadline: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void, of name: String,
         waiting: @escaping @Sendable () -> AppRequests.Waiting = { AppRequests.Waiting() },
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
         let answer = Promise<Value>()
         let work = Task {
-            // If the caller was cancelled before this task began, it may have requested the opposite meanwhile.
+            // A caller that was cancelled before this task began may have started the opposite operation meanwhile.
             guard !answer.isResolved else { return }
             do {
                 answer.resolve(.success(try await operation()))

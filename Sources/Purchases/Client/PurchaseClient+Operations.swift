@@ -116,7 +116,7 @@ extension PurchaseClient {
         let members = try members()
         let ticket = session.withLock { $0.ticket() }
         let askedAt = configuration.clock.now()
-        let answers = await askWhenLoggedIn(.restorePurchases, members) { try await $0.restorePurchases() }
+        let answers = await callWhenLoggedIn(.restorePurchases, members) { try await $0.restorePurchases() }
         for answer in answers { send(PurchaseDiagnostic(.restorePurchases, answer.report, askedAt: askedAt)) }
         try Task.checkCancellation()
         let results = answers.compactMap { try? $0.result.get() }
@@ -224,7 +224,7 @@ extension PurchaseClient {
     /// the caller is cancelled. Later answers reach `paidFeaturesUpdates`.
     private func refreshPaidFeatures(of members: [Member]) async {
         guard !members.isEmpty else { return }
-        let asking = runInBackground { [self] in
+        let refresh = runInBackground { [self] in
             await withTaskGroup(of: Void.self) { group in
                 for member in members {
                     group.addTask { [self] in
@@ -238,8 +238,8 @@ extension PurchaseClient {
             }
         }
         try? await Deadline.answer(
-            within: configuration.afterPurchaseDeadline, sleep: configuration.sleep, asking: "all others"
-        ) { await asking.value }
+            within: configuration.afterPurchaseDeadline, sleep: configuration.sleep, of: "other plugins"
+        ) { await refresh.value }
     }
 
     /// Turns off renewal at the plugin that the token names.
@@ -291,6 +291,6 @@ extension PurchaseClient {
     private func broadcast(
         _ operation: PurchaseOperation, _ call: @escaping @Sendable (any PurchasePlugin) async -> Void
     ) async throws {
-        _ = await ask(operation, try members(), call)
+        _ = await callAll(operation, try members(), call)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// The calls of plugins. The operations differ in their rules.
+/// The calls of plugins, by the rule of each operation.
 extension PurchaseClient {
     typealias Member = PurchaseSession.Member
 
@@ -76,7 +76,7 @@ extension PurchaseClient {
         let members = try members()
         let ticket = session.withLock { $0.ticket() }
         let askedAt = configuration.clock.now()
-        let answers = await askWhenLoggedIn(operation, members, call)
+        let answers = await callWhenLoggedIn(operation, members, call)
         try Task.checkCancellation()
         let (collected, hasNoAnswer) = session.withLock { $0.collect(answers, ticket: ticket) }
         return try await finish(operation, collected, mode, hasNoAnswer: hasNoAnswer, askedAt: askedAt)
@@ -90,7 +90,7 @@ extension PurchaseClient {
         let members = try some ?? members()
         let ticket = session.withLock { $0.ticket() }
         let askedAt = configuration.clock.now()
-        let answers = await askWhenLoggedIn(.getPaidFeatures, members, call)
+        let answers = await callWhenLoggedIn(.getPaidFeatures, members, call)
         try Task.checkCancellation()
         let (collected, hasNoAnswer, revision) = session.withLock {
             $0.collect(paidFeatures: answers, ticket: ticket)
@@ -113,8 +113,8 @@ extension PurchaseClient {
 
     // MARK: - Single calls
 
-    /// Calls all of `members` concurrently, after their log-in is complete.
-    func askWhenLoggedIn<Value: Sendable>(
+    /// Calls all of `members` concurrently, each after its log-in is complete.
+    func callWhenLoggedIn<Value: Sendable>(
         _ operation: PurchaseOperation, _ members: [Member],
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
@@ -125,7 +125,7 @@ extension PurchaseClient {
     }
 
     /// Calls all of `members` concurrently, whether or not they have received the log-in, and reports the outcome.
-    func ask<Value: Sendable>(
+    func callAll<Value: Sendable>(
         _ operation: PurchaseOperation, _ members: [Member],
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
@@ -173,7 +173,7 @@ extension PurchaseClient {
         let deadline = configuration.pluginDeadlines[exactly: plugin.name] ?? configuration.pluginDeadline
         do {
             return try await Deadline.answer(
-                within: hasDeadline ? deadline : nil, sleep: configuration.sleep, asking: plugin.name,
+                within: hasDeadline ? deadline : nil, sleep: configuration.sleep, of: plugin.name,
                 waiting: { plugin.appRequests?.waitingForApp ?? AppRequests.Waiting() }
             ) { try await call(plugin) }
         } catch let error as CancellationError where !Task.isCancelled {

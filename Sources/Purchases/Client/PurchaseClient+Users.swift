@@ -7,9 +7,9 @@ extension PurchaseClient {
 
     /// Logs a user in at every plugin. Changes of the user run one after another.
     ///
-    /// A plugin rejects the user with an error that is not `isRetryable`. Then the client logs out everywhere and
-    /// throws the first rejection. For a plugin that cannot be reached, the reports have the error, and the log-in is
-    /// repeated before the next call.
+    /// If a plugin throws an error that is not `isRetryable`, it rejects the user. Then the client logs out at every
+    /// plugin and throws the first rejection. For a plugin that cannot be reached, the reports contain the error, and
+    /// the client repeats the log-in before its next call.
     ///
     /// - Parameter appUserId: The user.
     /// - Returns: A report of each plugin.
@@ -20,7 +20,7 @@ extension PurchaseClient {
         return try await runSerially { [self] in
             try Task.checkCancellation()
             let former = await userWillChange(to: appUserId)
-            let answers = await ask(.logIn, members) { try await $0.logIn(appUserId: appUserId) }
+            let answers = await callAll(.logIn, members) { try await $0.logIn(appUserId: appUserId) }
             let rejection = answers.lazy.compactMap(\.error).first { !$0.meansUnreachable }
             if rejection != nil || Task.isCancelled {
                 // The cancellation of the caller must not interrupt the rollback.
@@ -48,13 +48,13 @@ extension PurchaseClient {
     }
 
     private func logOutEverywhere(_ members: [Member], former: UserId?) async {
-        _ = await ask(.logOut, members) { await $0.logOut() }
+        _ = await callAll(.logOut, members) { await $0.logOut() }
         updates.sendUserChange(session.withLock { $0.userChanged(to: nil) })
         await forgetAnswers(of: [former, nil])
     }
 
-    /// Prepares a change of the user and returns the previous user. Afterwards no repeated log-in of that user is
-    /// running.
+    /// Prepares a change of the user and returns the previous user. Returns when no repeated log-in of that user runs
+    /// any more.
     private func userWillChange(to user: UserId?) async -> UserId? {
         let former = session.withLock { session in
             defer { session.userWillChange(to: user) }
@@ -107,7 +107,7 @@ extension PurchaseClient {
             work.repeatedLogIns[member.index] = task
             return task
         }
-        try await Deadline.answer(within: nil, sleep: configuration.sleep, asking: member.plugin.name) {
+        try await Deadline.answer(within: nil, sleep: configuration.sleep, of: member.plugin.name) {
             try await repeated.value
         }
     }

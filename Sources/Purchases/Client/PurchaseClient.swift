@@ -84,7 +84,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
         /// The repeated log-ins of plugins that could not be reached. All callers share them.
         var repeatedLogIns: [Int: Task<Void, any Error>] = [:]
         /// The requests that can outlast their callers.
-        var questions: [UUID: Task<Void, Never>] = [:]
+        var requests: [UUID: Task<Void, Never>] = [:]
         /// The latest change of the user, for which the next one waits.
         var lastUserChange: Task<Void, Never>?
     }
@@ -113,8 +113,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
     /// Reads still work afterwards.
     public func close() async {
         let (others, logIns) = work.withLock { work in
-            defer { (work.listeners, work.questions, work.repeatedLogIns) = ([], [:], [:]) }
-            return (work.listeners + work.questions.values, Array(work.repeatedLogIns.values))
+            defer { (work.listeners, work.requests, work.repeatedLogIns) = ([], [:], [:]) }
+            return (work.listeners + work.requests.values, Array(work.repeatedLogIns.values))
         }
         finishStreams()
         for task in others { task.cancel() }
@@ -198,14 +198,14 @@ public final class PurchaseClient: PurchaseClientProtocol {
     }
 
     /// Runs a request that can outlast its caller, until `close()` at the latest.
-    func runInBackground(_ question: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    func runInBackground(_ request: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let id = UUID()
         return work.withLock { work in
             let task = Task { [weak self] in
-                await question()
-                self?.work.withLock { $0.questions[id] = nil }
+                await request()
+                self?.work.withLock { $0.requests[id] = nil }
             }
-            work.questions[id] = task
+            work.requests[id] = task
             return task
         }
     }

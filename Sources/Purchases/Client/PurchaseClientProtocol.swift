@@ -9,8 +9,13 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     ///   - appUserId: The user to log in, or `nil`.
     /// - Throws: `PurchaseError` with the code `alreadySetUp`, or an error of `logIn(appUserId:)`.
     func setup(with plugins: [any PurchasePlugin], appUserId: UserId?) async throws
-    /// Logs the user out at every plugin.
+    /// Logs a user in at every plugin.
+    ///
+    /// - Parameter appUserId: The user.
+    /// - Returns: A report of each plugin.
+    /// - Throws: The error of a plugin that rejects the user, or `PurchaseError` with the code `notSetUp`.
     @discardableResult func logIn(appUserId: UserId) async throws -> [PluginReport]
+    /// Logs the user out at every plugin.
     func logOut() async
     /// Returns the features that the user may use.
     ///

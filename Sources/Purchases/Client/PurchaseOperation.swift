@@ -71,7 +71,8 @@ public struct PurchaseOperation: Hashable, Sendable {
     }
 }
 
-/// The rule by which the answers of several plugins become one. The strings are those of the documentation.
+/// The rule of an operation: the plugins that it calls, the merge of their answers, and the effect of an error. The
+/// strings are those of the table in the documentation.
 struct MergeRule: Hashable, Sendable {
     enum Called: String {
         case allPlugins = "all plugins, concurrently"
@@ -132,7 +133,7 @@ protocol MergedAnswer: Equatable, Sendable {
     static var memory: WritableKeyPath<PurchaseSession, LastAnswers<Self>>? { get }
     init()
     func merged(with other: Self) -> Self
-    /// The answer in the form that counts while the plugin cannot be reached.
+    /// The answer in the form that is used while the plugin cannot be reached.
     var asLastKnown: Self { get }
 }
 
@@ -172,7 +173,7 @@ extension Array: MergedAnswer where Element: ListedAnswer {
 protocol ListedAnswer: Equatable, Sendable {
     associatedtype Identity: Hashable
     static var merging: MergeRule.Merging { get }
-    /// A value that two reports of the same thing share, or `nil` if it is unknown.
+    /// A value that two reports of the same purchase or price point share, or `nil` if it is unknown.
     var identity: Identity? { get }
 }
 

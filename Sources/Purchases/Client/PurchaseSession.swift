@@ -10,8 +10,8 @@ struct PurchaseSession {
         let plugin: any PurchasePlugin
     }
 
-    /// The time of a request. The answer to an older request does not replace a newer one, and an answer for another
-    /// user is not stored.
+    /// Identifies a request in the order of requests, and the user at that time. The answer to an older request does not
+    /// replace a newer one, and an answer for another user is not stored.
     struct Ticket: Equatable, Sendable {
         /// The number of the user change, or `nil` during a change.
         fileprivate let epoch: Int?
@@ -112,8 +112,7 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Adds the purchases that a plugin sold or restored to its known features. No purchases do not mean that the known
-    /// ones are gone.
+    /// Adds the purchases that a plugin sold or restored to its known features. An empty result removes none of them.
     mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket, at now: Date) -> Revision {
         guard isCurrent(ticket), !features.features.isEmpty else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
@@ -207,8 +206,8 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Adds the answers of an earlier run, which count until the plugins answer. An earlier version may have stored
-    /// answers of a plugin that now stores its own; they count only if the plugin has none.
+    /// Adds the answers of an earlier run, which are used until the plugins answer. An earlier version may have stored
+    /// answers of a plugin that now stores its own. They are used only if the plugin has none.
     private mutating func recall(_ earlier: RecalledAnswers) {
         for (index, answers) in earlier.ofPlugins {
             paidFeatures.recall(answers.paidFeatures, from: index, asOf: answers.asOf)

@@ -7,13 +7,13 @@ struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
         /// The base URL that answered.
         var address: String
         var receivedAt: Date
-        /// The date at which the answer becomes outdated, whatever its age.
+        /// The date at which the answer becomes outdated, even if its age is below the maximum.
         var changesAt: Date?
         fileprivate var number: Int
     }
 
-    /// The time of a request. Its answer does not replace the answer to a later request, and is not stored if
-    /// everything was removed meanwhile.
+    /// Identifies a request in the order of requests. Its answer does not replace the answer to a later request, and is
+    /// not stored if everything was removed meanwhile.
     struct Ticket: Sendable {
         fileprivate let epoch: Int
         fileprivate let number: Int

@@ -3,26 +3,26 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The body of a response, with the dates at which it becomes outdated and the rows that cannot be used.
+/// The body of a response, with the dates at which a cached copy becomes outdated and the rows that cannot be used.
 protocol RemoteAnswerBody: Decodable, Sendable {
     /// The dates at which a feature or period begins or ends.
-    var turningPoints: [Date] { get }
-    var leftOut: [UnreadableRow] { get }
+    var changeDates: [Date] { get }
+    var unusable: [UnreadableRow] { get }
 }
 
 extension FeaturesResponse: RemoteAnswerBody {
-    var turningPoints: [Date] { features.flatMap { [$0.actualFrom, $0.actualTill].compactMap { $0 } } }
-    var leftOut: [UnreadableRow] { [] }
+    var changeDates: [Date] { features.flatMap { [$0.actualFrom, $0.actualTill].compactMap { $0 } } }
+    var unusable: [UnreadableRow] { [] }
 }
 
 extension SubscriptionsResponse: RemoteAnswerBody {
-    var turningPoints: [Date] { subscriptions.flatMap { [$0.currentPeriodStartAt, $0.currentPeriodEndAt] } }
-    var leftOut: [UnreadableRow] { usable.leftOut }
+    var changeDates: [Date] { subscriptions.flatMap { [$0.currentPeriodStartAt, $0.currentPeriodEndAt] } }
+    var unusable: [UnreadableRow] { usable.unusable }
 }
 
 extension PricePointsResponse: RemoteAnswerBody {
-    var turningPoints: [Date] { [] }
-    var leftOut: [UnreadableRow] { usable.leftOut }
+    var changeDates: [Date] { [] }
+    var unusable: [UnreadableRow] { usable.unusable }
 }
 
 /// The values that all requests of one plugin share.
@@ -54,10 +54,10 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
 
     init(_ context: RemoteContext) { self.context = context }
 
-    /// Returns a fresh answer, or the answer of the backend. With `again`, the backend is always asked.
-    func answer(to request: PaymentsHTTPRequest, again: Bool) async throws -> Sourced<Answer> {
+    /// Returns a fresh cached answer. Without one, or if `ignoringCache` is true, requests the answer from the backend.
+    func answer(to request: PaymentsHTTPRequest, ignoringCache: Bool) async throws -> Sourced<Answer> {
         let clock = context.clock
-        if !again {
+        if !ignoringCache {
             let (now, freshness) = (clock.now(), context.freshness())
             if let known = memory.withLock({ $0.fresh(request, at: now, for: freshness) }) {
                 let answer = Sourced(
@@ -72,7 +72,7 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
                 request.httpRequest(environment: context.environment))
             let answer = try reply.decoded(Answer.self)
             let now = clock.now()
-            let change = answer.turningPoints.filter { $0 > now }.min()
+            let change = answer.changeDates.filter { $0 > now }.min()
             memory.withLock {
                 $0.keep(answer, to: request, from: reply.address, at: now, until: change, ticket: ticket)
             }
@@ -95,6 +95,6 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
             RemoteAnswer(
                 pluginName: context.pluginName, question: request.question, origin: answer.origin,
                 address: address, age: now.timeIntervalSince(answer.origin.asOf),
-                unreadableRows: answer.value.leftOut))
+                unreadableRows: answer.value.unusable))
     }
 }

@@ -4,8 +4,9 @@ import StoreModel
 struct FeaturesService: Sendable {
     let requests: CachedRequests<FeaturesResponse>
 
-    func features(of user: UserId, again: Bool = false) async throws -> Sourced<[FeatureInternal]> {
-        try await requests.answer(to: .getFeatures(.init(customerId: user)), again: again).map(\.features)
+    func features(of user: UserId, ignoringCache: Bool = false) async throws -> Sourced<[FeatureInternal]> {
+        try await requests.answer(to: .getFeatures(.init(customerId: user)), ignoringCache: ignoringCache).map(
+            \.features)
     }
 }
 

@@ -10,14 +10,14 @@ struct PaidFeaturesService: Sendable {
     /// then has the origin of the older of the two answers. Subscriptions that cannot be read or have an unknown state
     /// are passed to `report`.
     func paidFeatures(
-        of user: UserId, again: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
+        of user: UserId, ignoringCache: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> Sourced<PaidFeatures> {
-        let rows = try await features.features(of: user, again: again)
+        let rows = try await features.features(of: user, ignoringCache: ignoringCache)
         guard rows.value.contains(where: { $0.lastSubscriptionId != nil }) else {
             return rows.map { PaidFeatures(joining: $0, with: SubscriptionChain([])) }
         }
-        let answer = try await subscriptions.subscriptions(of: user, again: again)
-        report(answer.value.leftOut)
+        let answer = try await subscriptions.subscriptions(of: user, ignoringCache: ignoringCache)
+        report(answer.value.unusable)
         let joined = PaidFeatures(joining: rows.value, with: SubscriptionChain(answer.value.subscriptions))
         return Sourced(
             value: joined, origin: rows.origin.asOf <= answer.origin.asOf ? rows.origin : answer.origin)

@@ -19,7 +19,7 @@ struct PaymentsAssembly: Sendable {
                 key: .apiKeyHeader(configuration.key), timeout: configuration.timeout, backoff: configuration.backoff,
                 maximumAnswerBytes: configuration.maximumAnswerBytes, sleep: configuration.sleep,
                 random: configuration.random,
-                proof: .init(
+                answerRequirements: .init(
                     verifier: configuration.answerVerifier, isRequired: configuration.requiresSignedAnswers,
                     tolerance: configuration.signatureTolerance, clock: configuration.signatureClock,
                     makeNonce: configuration.makeNonce)),

@@ -13,7 +13,7 @@ struct PublicSubscriptionsService: Sendable {
     ) async throws -> Sourced<[Subscription]> {
         let answer = try await subscriptions.subscriptions(of: user)
         let usable = answer.value.usable
-        report(usable.leftOut)
+        report(usable.unusable)
         let chain = SubscriptionChain(usable.rows)
         let listed = chain.rows.map { row in
             var subscription = Subscription(row, at: date)

@@ -136,7 +136,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     public func restorePurchases() async throws -> RestoreResult {
         let features = note(
             .restorePurchases,
-            try await services.paidFeaturesService.paidFeatures(of: try user(), again: true, report: note))
+            try await services.paidFeaturesService.paidFeatures(of: try user(), ignoringCache: true, report: note))
         let active = features.activeFeatures(at: clock.now())
         return RestoreResult(
             restored: active.compactMap { $0.productIdentifier ?? $0.pricePointIdent }, paidFeatures: features,

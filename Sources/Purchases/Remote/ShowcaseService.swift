@@ -10,7 +10,7 @@ struct ShowcaseService: Sendable {
     /// Returns the price points that the shop has among `idents`.
     func pricePoints(_ idents: [String], for user: UserId) async throws -> Sourced<[WebPricePoint]> {
         let request = PaymentsHTTPRequest.getPricePoints(.init(customerId: user, ident: idents))
-        return try await requests.answer(to: request, again: false).map {
+        return try await requests.answer(to: request, ignoringCache: false).map {
             $0.usable.rows.compactMap(WebPricePoint.init)
         }
     }
@@ -26,7 +26,8 @@ extension PricePointsResponse {
     var usable: UsableRows<PricePointInternal> {
         UsableRows(pricePoints, unreadable: unreadable) { row in
             guard WebPricePoint(row) == nil else { return nil }
-            return "The price point \"\(row.ident)\" lacks what its type \"\(row.type.rawValue)\" needs."
+            return "The price point \"\(row.ident)\" has the unknown type \"\(row.type.rawValue)\", "
+                + "or lacks a price or period that this type requires."
         }
     }
 }

@@ -4,37 +4,37 @@ import StoreModel
 /// Subscriptions with their successors.
 struct SubscriptionChain {
     let rows: [SubscriptionInternal]
-    private var places: [UUID: Int] = [:]
+    private var indexes: [UUID: Int] = [:]
     /// The index of each subscription's successor, without cycles.
     private var successors: [Int: Int] = [:]
 
     /// Creates the links. If two rows have the same id, the first one counts. A link that closes a cycle is ignored.
     init(_ all: [SubscriptionInternal]) {
         var rows: [SubscriptionInternal] = []
-        for row in all where places[row.id] == nil {
-            places[row.id] = rows.count
+        for row in all where indexes[row.id] == nil {
+            indexes[row.id] = rows.count
             rows.append(row)
         }
         self.rows = rows
-        for (place, row) in rows.enumerated() {
-            guard let next = row.nextSubscriptionId.flatMap({ places[$0] }), !leads(from: next, to: place) else {
+        for (index, row) in rows.enumerated() {
+            guard let next = row.nextSubscriptionId.flatMap({ indexes[$0] }), !leads(from: next, to: index) else {
                 continue
             }
-            successors[place] = next
+            successors[index] = next
         }
     }
 
-    subscript(id: UUID) -> SubscriptionInternal? { places[id].map { rows[$0] } }
+    subscript(id: UUID) -> SubscriptionInternal? { indexes[id].map { rows[$0] } }
 
     func successor(of row: SubscriptionInternal) -> SubscriptionInternal? {
-        places[row.id].flatMap { successors[$0] }.map { rows[$0] }
+        indexes[row.id].flatMap { successors[$0] }.map { rows[$0] }
     }
 
     private func leads(from start: Int, to end: Int) -> Bool {
-        var place: Int? = start
-        while let current = place {
+        var index: Int? = start
+        while let current = index {
             if current == end { return true }
-            place = successors[current]
+            index = successors[current]
         }
         return false
     }

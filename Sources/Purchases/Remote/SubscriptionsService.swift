@@ -5,8 +5,8 @@ import StoreModel
 struct SubscriptionsService: Sendable {
     let requests: CachedRequests<SubscriptionsResponse>
 
-    func subscriptions(of user: UserId, again: Bool = false) async throws -> Sourced<SubscriptionsResponse> {
-        try await requests.answer(to: .getSubscriptions(.init(customerId: user)), again: again)
+    func subscriptions(of user: UserId, ignoringCache: Bool = false) async throws -> Sourced<SubscriptionsResponse> {
+        try await requests.answer(to: .getSubscriptions(.init(customerId: user)), ignoringCache: ignoringCache)
     }
 }
 

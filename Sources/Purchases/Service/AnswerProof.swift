@@ -5,7 +5,7 @@ import Primitives
 /// Requires a signed answer to one request, and verifies it. Documentation/SignedAnswers.md describes the signatures.
 struct AnswerProof: Sendable {
     /// The rules for accepting answers.
-    struct Demand: Sendable {
+    struct Requirements: Sendable {
         var verifier: (any AnswerVerifier)?
         /// Whether a missing verifier is an error.
         var isRequired = false
@@ -20,7 +20,7 @@ struct AnswerProof: Sendable {
         /// unsigned answers are accepted.
         ///
         /// - Throws: `PurchaseError` with the code `untrustedAnswer` when a verifier is required and missing.
-        func proof(askedFor request: inout HTTPRequest) throws(PurchaseError) -> AnswerProof? {
+        func proof(for request: inout HTTPRequest) throws(PurchaseError) -> AnswerProof? {
             guard let verifier else {
                 guard !isRequired else {
                     throw PurchaseError(
@@ -29,25 +29,27 @@ struct AnswerProof: Sendable {
                 }
                 return nil
             }
-            return AnswerProof(demand: self, verifier: verifier, nonce: makeNonce(), askedFor: &request)
+            return AnswerProof(requirements: self, verifier: verifier, nonce: makeNonce(), for: &request)
         }
     }
 
-    private let demand: Demand
+    private let requirements: Requirements
     private let verifier: any AnswerVerifier
     private let nonce: String
     /// The path and query below the base URL, as the server sees them behind a proxy that removes a prefix.
     private let target: String
 
-    private init(demand: Demand, verifier: any AnswerVerifier, nonce: String, askedFor request: inout HTTPRequest) {
-        self.demand = demand
+    private init(
+        requirements: Requirements, verifier: any AnswerVerifier, nonce: String, for request: inout HTTPRequest
+    ) {
+        self.requirements = requirements
         self.verifier = verifier
         self.nonce = nonce
-        let mark = request.url.contains("?") ? "&" : "?"
+        let separator = request.url.contains("?") ? "&" : "?"
         let requestDigest = SignedAnswer.requestDigest(
             environment: request.headers["Souk-Environment"], body: request.body.buffered ?? [])
         request.url +=
-            "\(mark)\(SignedAnswer.nonceItem)=\(PercentEncoding.encode(nonce))&\(SignedAnswer.requestDigestItem)=\(requestDigest)"
+            "\(separator)\(SignedAnswer.nonceItem)=\(PercentEncoding.encode(nonce))&\(SignedAnswer.requestDigestItem)=\(requestDigest)"
         target = request.url
     }
 
@@ -55,7 +57,7 @@ struct AnswerProof: Sendable {
     /// status 429 or 5xx, because a proxy and an overloaded server cannot sign.
     ///
     /// - Throws: `PurchaseError` with the code `untrustedAnswer` for any other answer without a valid signature for
-    ///   this request, for one with another date than now, and for one whose status differs from its signed content.
+    ///   this request, for a date outside the tolerance, and for a status that differs from the signed content.
     func verify(_ answer: ServiceConnection.Answer) throws(PurchaseError) -> Bool {
         guard let field = answer.headers[SignedAnswer.signatureField] else {
             guard answer.status == 429 || answer.status >= 500 else {
@@ -73,7 +75,7 @@ struct AnswerProof: Sendable {
         } catch {
             throw PurchaseError(.untrustedAnswer, underlying: error)
         }
-        guard Duration.seconds(abs(date.timeIntervalSince(demand.clock.now()))) <= demand.tolerance else {
+        guard Duration.seconds(abs(date.timeIntervalSince(requirements.clock.now()))) <= requirements.tolerance else {
             throw PurchaseError(
                 .untrustedAnswer,
                 "The answer was signed at \(dateText), which differs too much from the device's date; check that date.")

@@ -83,7 +83,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
                 timeout: configuration.timeout,
                 backoff: configuration.backoff, maximumAnswerBytes: configuration.maximumAnswerBytes,
                 sleep: configuration.sleep, random: configuration.random,
-                proof: .init(
+                answerRequirements: .init(
                     verifier: configuration.answerVerifier, isRequired: configuration.requiresSignedAnswers,
                     tolerance: configuration.signatureTolerance, clock: configuration.signatureClock,
                     makeNonce: { [makeUUID = configuration.makeUUID] in makeUUID().uuidString })),

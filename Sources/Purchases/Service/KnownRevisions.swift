@@ -3,13 +3,14 @@ import Primitives
 
 /// The revisions of customers in the server's last answers, for `Souk-Min-Revision`.
 ///
-/// A server with a standby answers a read from the standby only if the request has a revision, and the standby has it.
-/// So a read never returns less than an earlier answer. A write can change several customers, for example if it merges
-/// two, and its answer has one revision. So it discards the others, and the next read of these has no revision.
+/// A server answers a read from its standby only if the request has a revision and the standby has reached it. So a
+/// read never returns less than an earlier answer. A write can change several customers, for example when it merges
+/// two, but its answer has the revision of one. So a write discards the revisions of all others.
 struct KnownRevisions {
     private let capacity: Int
     private var revisions: [CustomerID: Int64] = [:]
-    /// The number of begun and ended writes. A read that overlaps one of them does not know which state it returned.
+    /// The number of begun and ended writes. The revision of a read that overlaps a write is not stored, because its
+    /// state can be from before the write.
     private var writes = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -21,7 +22,7 @@ struct KnownRevisions {
 
     mutating func endRead(of customer: CustomerID, _ headers: HTTPHeaders, writes: Int) {
         guard writes == self.writes else { return }
-        keep(Self.revision(in: headers), of: customer)
+        store(Self.revision(in: headers), of: customer)
     }
 
     mutating func beginWrite() {
@@ -34,11 +35,11 @@ struct KnownRevisions {
         writes += 1
         let revision = headers.flatMap(Self.revision)
         revisions = revision == nil ? [:] : revisions.filter { $0.key == customer }
-        keep(revision, of: customer)
+        store(revision, of: customer)
     }
 
-    /// Keeps the greatest revision: answers can arrive in another order than the server sent them.
-    private mutating func keep(_ revision: Int64?, of customer: CustomerID) {
+    /// Stores the greatest revision, because answers can arrive in another order than the server sent them.
+    private mutating func store(_ revision: Int64?, of customer: CustomerID) {
         guard let revision else { return }
         if revisions[customer] == nil, revisions.count >= capacity { revisions = [:] }
         revisions[customer] = max(revision, revisions[customer] ?? 0)

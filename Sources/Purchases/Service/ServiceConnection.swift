@@ -20,7 +20,7 @@ struct ServiceConnection: Sendable {
         /// Returns a number from 0 to 1.
         var random: @Sendable () -> Double
         /// The rules for accepting answers.
-        var proof = AnswerProof.Demand()
+        var answerRequirements = AnswerProof.Requirements()
     }
 
     /// An API key and the header that this backend requires for it.
@@ -49,7 +49,7 @@ struct ServiceConnection: Sendable {
         /// The base URL that answered.
         let address: String
         /// Whether the answer has a valid signature.
-        var isProven = false
+        var isVerified = false
     }
 
     private let settings: Settings
@@ -62,20 +62,20 @@ struct ServiceConnection: Sendable {
         addresses = ServiceAddresses([settings.baseURL] + settings.otherURLs)
     }
 
-    /// Sends a request whose `url` is a path below the base URL and whose body is bytes. Returns an answer with status
-    /// 200–299 or 304.
+    /// Sends a request whose `url` is a path below the base URL and whose body is not a stream. Returns an answer with
+    /// status 200–299 or 304.
     ///
     /// - Throws: `PurchaseError`, or `CancellationError` when the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> Answer {
         var request = request
-        let proof = try settings.proof.proof(askedFor: &request)
+        let proof = try settings.answerRequirements.proof(for: &request)
         request.timeout = settings.timeout
         let credential = settings.key.header
         request.headers.add(credential.name, credential.value)
         var attempt = 1
         while true {
             do {
-                return try await sendToAddresses(request, provenBy: proof)
+                return try await sendToAddresses(request, verifiedBy: proof)
             } catch let error as PurchaseError {
                 let pause = settings.backoff.pause(
                     after: attempt, asked: error.retryAfter, spread: settings.random())
@@ -87,12 +87,12 @@ struct ServiceConnection: Sendable {
     }
 
     /// Tries one address after another until one gives a final answer.
-    private func sendToAddresses(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
+    private func sendToAddresses(_ request: HTTPRequest, verifiedBy proof: AnswerProof?) async throws -> Answer {
         var failure = PurchaseError(.unreachable)
         for address in addresses.ordered {
             try Task.checkCancellation()
             do {
-                let answer = try await sendOnce(request, to: address, provenBy: proof)
+                let answer = try await sendOnce(request, to: address, verifiedBy: proof)
                 addresses.answered(address)
                 return answer
             } catch let error as PurchaseError {
@@ -107,7 +107,7 @@ struct ServiceConnection: Sendable {
     }
 
     private func sendOnce(
-        _ request: HTTPRequest, to address: String, provenBy proof: AnswerProof?
+        _ request: HTTPRequest, to address: String, verifiedBy proof: AnswerProof?
     ) async throws -> Answer {
         var answer: Answer
         do {
@@ -119,9 +119,9 @@ struct ServiceConnection: Sendable {
             try Task.checkCancellation()
             throw PurchaseError(transport: error)
         }
-        answer.isProven = try proof?.verify(answer) ?? false
+        answer.isVerified = try proof?.verify(answer) ?? false
         guard (200..<300).contains(answer.status) || answer.status == 304 else {
-            throw PurchaseError(refusal: answer, isBelieved: answer.isProven || proof == nil, key: settings.key.key)
+            throw PurchaseError(refusal: answer, isTrusted: answer.isVerified || proof == nil, key: settings.key.key)
         }
         return answer
     }
@@ -141,10 +141,10 @@ extension ServiceConnection.Answer {
     /// cache. For a signed answer, the signed date counts; `nil` if it differs.
     var saidAt: Date? {
         guard headers["Age"] == nil, let seconds = headers["Date"].flatMap(HTTPDate.seconds) else { return nil }
-        let said = Date(timeIntervalSince1970: TimeInterval(seconds))
-        guard isProven else { return said }
+        let date = Date(timeIntervalSince1970: TimeInterval(seconds))
+        guard isVerified else { return date }
         guard let signed = headers[SignedAnswer.dateField].flatMap(RFC3339.date),
-            abs(signed.timeIntervalSince(said)) < 60
+            abs(signed.timeIntervalSince(date)) < 60
         else { return nil }
         return signed
     }
@@ -189,9 +189,9 @@ extension PurchaseError {
         }
     }
 
-    /// Creates an error from an answer that is neither a success nor 304. The body of an unproven answer is ignored.
-    fileprivate init(refusal answer: ServiceConnection.Answer, isBelieved: Bool, key: APIKey) {
-        let problem = isBelieved ? answer.problem(without: key) : nil
+    /// Creates an error from an answer that is neither a success nor 304. Unless `isTrusted`, ignores the body.
+    fileprivate init(refusal answer: ServiceConnection.Answer, isTrusted: Bool, key: APIKey) {
+        let problem = isTrusted ? answer.problem(without: key) : nil
         let code: Code =
             switch answer.status {
             case 401: .invalidKey

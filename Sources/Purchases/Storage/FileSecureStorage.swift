@@ -72,7 +72,7 @@ public final class FileSecureStorage: SecureStorage {
             guard data.count <= configuration.maximumBytes else {
                 throw PurchaseError(
                     .storageFailed,
-                    "The value of \"\(key)\" has \(data.count) bytes; at most \(configuration.maximumBytes) are kept.")
+                    "The value of \"\(key)\" has \(data.count) bytes; the limit is \(configuration.maximumBytes).")
             }
             let number = writes.withLock { count in
                 count += 1
@@ -99,8 +99,8 @@ public final class FileSecureStorage: SecureStorage {
         return "\(configuration.directory)/\(name)"
     }
 
-    /// Percent-encodes every byte except letters, digits, `-` and `_`. So no key leaves the folder or conflicts with a
-    /// temporary file, and no two keys share a file.
+    /// Percent-encodes every byte except letters, digits, `-` and `_`, so that a name never leads out of the folder,
+    /// never conflicts with a temporary file, and belongs to one key.
     private static func fileName(for key: String) -> String {
         let name = key.utf8.map { byte in
             let scalar = Unicode.Scalar(byte)
@@ -135,7 +135,7 @@ public final class FileSecureStorage: SecureStorage {
         } catch  where error.action == "read" && error.errorNumber == EFBIG {
             throw PurchaseError(
                 .storageCorrupt,
-                "The stored value of \"\(key)\" is longer than any that was written; remove \(error.path).")
+                "The stored value of \"\(key)\" is damaged: it is longer than the limit; remove \(error.path).")
         } catch {
             throw failure(error.action, key, error.errorNumber)
         }
@@ -149,7 +149,7 @@ public final class FileSecureStorage: SecureStorage {
             underlying: POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO))
     }
 
-    /// The format of a file: a mark with the version of the format, the SHA-256 of the value, and the value.
+    /// The format of a file: a marker with the version of the format, the SHA-256 of the value, and the value.
     private enum Envelope {
         static let mark = Array("souk1\n".utf8)
         static let overhead = mark.count + 32

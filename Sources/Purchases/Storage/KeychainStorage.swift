@@ -77,7 +77,7 @@ public struct KeychainStorage: SecureStorage {
         guard data.count <= configuration.maximumBytes else {
             throw PurchaseError(
                 .storageFailed,
-                "The value of \"\(key)\" has \(data.count) bytes; at most \(configuration.maximumBytes) are kept.")
+                "The value of \"\(key)\" has \(data.count) bytes; the limit is \(configuration.maximumBytes).")
         }
         try write(data, to: item)
     }
