@@ -75,15 +75,16 @@ public struct ProductList: Sendable {
     /// The product with this identifier; `nil` also for a string that is not a valid id.
     public subscript(identifier: String) -> ListedProduct? { ProductID(rawValue: identifier).flatMap { index[$0] } }
 
-    /// Returns the product as which a product counts: for a variant, its base product; for a discount, the product at
-    /// full price; for any other, the product itself. A variant that is no longer listed is recognized by its name.
+    /// Returns the product that represents a product in the store's sets: for a variant, its base product; for a
+    /// discount, the product at full price; for any other, the product itself. A variant that is no longer listed is
+    /// recognized by its name.
     ///
     /// - Parameter id: The id of a product.
     /// - Returns: The id of the product as which it counts.
     public func base(of id: ProductID) -> ProductID { index.base(of: id) }
 
     /// Returns whether an active subscription enables a product. Subscriptions and unlisted products are never enabled.
-    /// An unlisted subscription enables everything, so that an outdated list locks no paying customer out.
+    /// An unlisted subscription enables everything, so that an outdated list takes no access from a paying customer.
     ///
     /// - Parameters:
     ///   - id: The product.
@@ -106,7 +107,7 @@ public struct ProductList: Sendable {
 
     var preAcquired: Set<ProductID> { index.preAcquired }
     var preAcquiredViaSubscription: Set<ProductID> { index.preAcquiredViaSubscription }
-    /// The products without content, as the names as which they count.
+    /// The products without content, by the ids that ``base(of:)`` returns.
     var withoutContent: Set<String> { index.withoutContent }
 }
 
@@ -123,7 +124,7 @@ private final class Index: Sendable {
     let preAcquiredViaSubscription: Set<ProductID>
     let withoutContent: Set<String>
     private let places: [ProductID: Int]
-    /// The products as which variants and discounts count.
+    /// The base products of variants and discounts.
     private let bases: [ProductID: ProductID]
     /// The prefixes of the subscriptions that do not enable everything.
     private let prefixes: [ProductID: PrefixSet]

@@ -7,8 +7,8 @@ import StoreModel
 package struct ProductSets: Sendable, Equatable {
     /// Bought, and not revoked.
     package let purchased: Set<String>
-    /// Acquired on this device through a subscription, or automatically with one. A product may be acquired and not
-    /// allowed.
+    /// Acquired on this device through a subscription, or automatically with one. An acquired product is allowed only
+    /// while a subscription enables it.
     package let acquiredViaSubscription: Set<String>
     /// The union of the two.
     package let acquired: Set<String>
@@ -21,9 +21,8 @@ package struct ProductSets: Sendable, Equatable {
     /// Computes the sets.
     ///
     /// - Parameters:
-    ///   - list: The product list; `nil` if it is unavailable. A subscriber then keeps everything that was ever
-    ///     acquired, so that a missing list locks no paying customer out. With an empty list, only bought products are
-    ///     allowed.
+    ///   - list: The product list; `nil` if it is unavailable. A subscriber then keeps all acquired products, so that a
+    ///     missing list takes no access from a paying customer. With an empty list, only bought products are allowed.
     ///   - purchased: The products that the customer bought and still owns.
     ///   - acquiredViaSubscription: The products that were acquired on this device.
     ///   - subscription: The product of the active subscription; `nil` without one.

@@ -122,14 +122,14 @@ extension StoreConfiguration {
         #endif
         return RemoteStoreConnection(
             configuration: .init(
-                url: try setting("SOUK_STORE_URL", to: "where the App Store simulator listens"),
+                url: try setting("SOUK_STORE_URL", to: "the URL of the App Store simulator"),
                 account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: try network(), sleep: sleep))
     }
 
     private func defaultValidator() throws -> any ReceiptValidator {
         var addresses = serverURLs
         if addresses.isEmpty {
-            addresses = try setting("SOUK_SERVER_URL", or: "SoukServerURL", to: "where the entitlement server listens")
+            addresses = try setting("SOUK_SERVER_URL", or: "SoukServerURL", to: "the URL of the entitlement server")
                 .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         }
         let key =
@@ -155,13 +155,13 @@ extension StoreConfiguration {
     }
 
     /// Returns the value of an environment variable, or of `key` in the bundle's `Info.plist`. An empty value counts as
-    /// missing.
-    private func setting(_ variable: String, or key: String? = nil, to responseKind: String) throws -> String {
-        let said = [environment[variable], key.flatMap { bundle.object(forInfoDictionaryKey: $0) as? String }]
-        guard let value = said.compactMap(\.self).first(where: { !$0.isEmpty }) else {
+    /// missing. `expected` describes the value, for the error.
+    private func setting(_ variable: String, or key: String? = nil, to expected: String) throws -> String {
+        let values = [environment[variable], key.flatMap { bundle.object(forInfoDictionaryKey: $0) as? String }]
+        guard let value = values.compactMap(\.self).first(where: { !$0.isEmpty }) else {
             let names = [variable, key.map { "\($0) in Info.plist" }].compactMap(\.self).joined(separator: " or ")
             throw PurchaseError(
-                .missingSetting, "Set \(names) to \(responseKind), or set this part in the store configuration.")
+                .missingSetting, "Set \(names) to \(expected), or set this part in the store configuration.")
         }
         return value
     }

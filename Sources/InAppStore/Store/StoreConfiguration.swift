@@ -95,15 +95,15 @@ public struct StoreConfiguration: Sendable {
     /// `EntitlementServiceClient.Configuration.customerToken`.
     public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
 
-    /// How long a subscription gives access after its expiry while the server is unreachable. Applies to production
-    /// only.
+    /// The time for which a subscription gives access after its expiry while the server is unreachable. Applies to
+    /// production only.
     public var gracePeriod: Duration
     /// The time after which the server is asked again, even without a known change.
     public var validationInterval: Duration
     /// The same outside production, where subscriptions last for minutes. Applies while there is a subscription.
     public var sandboxValidationInterval: Duration
-    /// How long the server's last answer replaces a new one, from the first failed request on. After that, a
-    /// subscription has no grace period. An unexpired subscription is never ended.
+    /// The time from the first failed request in which the server's last answer is used instead of a new one. After
+    /// that, a subscription has no grace period. A subscription that has not expired keeps its access.
     public var offlineTimeToLive: Duration
 
     /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.

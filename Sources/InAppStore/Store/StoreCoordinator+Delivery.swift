@@ -11,20 +11,21 @@ extension StoreCoordinator {
         do {
             let tokens = tokensOfThisDevice
             let (own, answer) = try await runSerially { [validator] customer in
-                let own = Self.transactions(transactions, of: customer, othersHere: tokens)
+                let own = Self.transactions(transactions, of: customer, tokensOfThisDevice: tokens)
                 return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
             } record: { (_, answer: TransactionValidation?) in
                 answer.map { CustomerAnswer(customer: $0.customer, saidAt: $0.saidAt) }
             }
             if let answer {
-                let no = answer.rejected.filter { !$0.retryable && own.indices.contains($0.index) }
-                record(acknowledged: answer.acknowledged, rejected: Set(no.map { own[$0.index].id }))
+                let rejected = answer.rejected.filter { !$0.retryable && own.indices.contains($0.index) }
+                record(acknowledged: answer.acknowledged, rejected: Set(rejected.map { own[$0.index].id }))
             }
             return hold(allBut: own, of: transactions).merging(verdicts(on: own, answer)) { $1 }
         } catch {
-            let own = Self.transactions(transactions, of: owner.customer, othersHere: tokensOfThisDevice)
+            let own = Self.transactions(transactions, of: owner.customer, tokensOfThisDevice: tokensOfThisDevice)
             if !Task.isCancelled, !own.isEmpty {
-                let sentence = "\(own.count) transactions could not be presented to the server. They are kept."
+                let sentence =
+                    "\(own.count) transactions could not be presented to the server. They are presented later."
                 report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
                 await verifyLocally(own)
             }
@@ -32,9 +33,9 @@ extension StoreCoordinator {
         }
     }
 
-    /// Returns the transactions that name none of `othersHere`.
+    /// Returns the transactions without the token of another customer of this device.
     private static func transactions(
-        _ all: [StoreTransaction], of customer: CustomerID, othersHere tokens: [UUID]
+        _ all: [StoreTransaction], of customer: CustomerID, tokensOfThisDevice tokens: [UUID]
     ) -> [StoreTransaction] {
         let own = customer.appAccountToken
         return all.filter { transaction in

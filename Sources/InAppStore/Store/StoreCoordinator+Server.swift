@@ -70,9 +70,9 @@ extension StoreCoordinator {
         reportUnknownSubscription()
     }
 
-    /// Schedules another request. With virtual time, a device may learn of a change of the clock before its server. An
-    /// entitlement that has not ended by the server's time would then not be requested again. A clock that is found
-    /// ahead is therefore checked once more.
+    /// Schedules another request after the device's clock was found to be ahead. With virtual time, the device can see a
+    /// change of the clock before its server. Without the second request, the device would continue with the server's
+    /// old time, and not notice that an entitlement has ended.
     private func checkClockAgain() {
         clockCheck?.cancel()
         clockCheck = Task { [weak self, sleep] in

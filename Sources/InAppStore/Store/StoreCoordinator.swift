@@ -20,8 +20,8 @@ actor StoreCoordinator {
     let sleep: @Sendable (Duration) async throws -> Void
     /// Waits for the next instant at which the state changes or a request is due.
     var timer: Task<Void, Never>?
-    /// The instant up to which all changes over time were processed. Time may pass while the state is computed, so the
-    /// next change is counted from here and not from the moment at which the timer is set.
+    /// The instant up to which all scheduled changes were processed. Time passes while the state is computed, so the
+    /// next change is searched from this instant and not from the one at which the timer is set.
     private var processedUntil: Date
     /// The scheduled request.
     var refreshTask: Task<Void, Never>?
@@ -104,7 +104,7 @@ actor StoreCoordinator {
     func close() async {
         isStarted = false
         let tasks = [timer, refreshTask, clockCheck].compactMap { $0 }
-        // Before the tasks are cancelled: the end of one request would start the next.
+        // Closes the queue before it cancels the tasks, because the end of one request would start the next.
         await serverQueue.close()
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }

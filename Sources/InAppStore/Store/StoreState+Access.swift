@@ -3,8 +3,8 @@ import StoreModel
 
 /// The end of access: by the server's answer, the clock, and the grace period while the server is unreachable.
 extension StoreState {
-    /// Returns the server's last answer with the ends of access that apply at `now`. Changes only the dates and their
-    /// consequences: access that the server called active stays active until its end.
+    /// Returns the server's last answer with the ends of access that apply at `now`. Access that was active in the
+    /// answer stays active until its end.
     func customer(at now: Date) -> Customer? {
         guard var customer = answer?.customer else { return nil }
         let subscriptions = customer.subscriptions
@@ -57,10 +57,11 @@ extension StoreState {
             : accessEnd(subscription.effectiveUntil, of: subscription, at: subscription.effectiveUntil)
     }
 
-    /// Returns the first instant without access: `end`, or the end of the grace period. The grace period applies to an
-    /// auto-renewing subscription of production that had not ended at the time of the server's answer, once that answer
-    /// has ended. It ends earlier if the server is unreachable for longer than the offline time to live. Unexpired
-    /// access never ends earlier.
+    /// Returns the first instant without access: `end`, or the end of the grace period.
+    ///
+    /// The grace period begins when the server's answer is outdated. Only auto-renewing subscriptions of production have
+    /// one, and only if they had not ended at the time of the answer. It ends earlier if the server is unreachable for
+    /// longer than the offline time to live, but access never ends before `end`.
     private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
         guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
             subscription.autoRenews != false, !Self.isRevoked(subscription)
@@ -68,7 +69,7 @@ extension StoreState {
         return max(end, min(end + graceSpan, offlineEnd ?? .distantFuture))
     }
 
-    /// When the last answer is too old for a grace period; `nil` while no request has failed.
+    /// The instant from which the last answer is too old for a grace period; `nil` while no request has failed.
     private var offlineEnd: Date? { answer?.failingSince.map { $0 + timeouts.offline } }
 
     private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {

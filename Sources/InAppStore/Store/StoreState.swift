@@ -30,10 +30,10 @@ struct StoreState: Sendable, Equatable {
 
     /// The time limits, in seconds.
     struct Timeouts: Sendable, Equatable {
-        /// How long an entitlement lasts after its expiry while there is no authoritative answer. Applies to production
-        /// only.
+        /// The time for which an entitlement lasts after its expiry while there is no answer of the server. Applies to
+        /// production only.
         var grace: TimeInterval = 7 * 86400
-        /// How long the last answer replaces a new one, from the first failure on. After that there is no grace period.
+        /// The time from the first failure in which the last answer is used. After that there is no grace period.
         var offline: TimeInterval = 60 * 86400
         /// The age at which an answer is requested again, even if nothing in it changes.
         var validation: TimeInterval = 14 * 86400

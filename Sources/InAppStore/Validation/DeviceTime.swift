@@ -3,10 +3,9 @@ import StoreModel
 
 /// The time on a device whose clock may be wrong.
 ///
-/// If the clock is ahead of the server's time, the difference is subtracted until the clock is set. If the clock shows
-/// less than a known instant, only its pace is used. Time then continues from the latest instant as fast as the clock
-/// runs, until the clock has caught up or the server sends the time. The time that passes while the clock is not read
-/// is unknown.
+/// If the clock is ahead of the server's time, the difference is subtracted until the clock is set. If the clock was set
+/// back, the time continues from the latest known instant, and advances with the clock, until the clock has reached it
+/// or the server sends the time. The time between the last reading before the change and the next one is lost.
 struct DeviceTime: Sendable, Equatable, Codable {
     /// The difference, in seconds, up to which two clocks count as equal: the server sends whole seconds, with a delay.
     static let tolerance: TimeInterval = 60
@@ -15,7 +14,7 @@ struct DeviceTime: Sendable, Equatable, Codable {
     private(set) var latest: Date
     /// The clock's time at that instant.
     private(set) var reading: Date
-    /// How far the clock is ahead, in seconds, compared with the server; `nil` if it is not, or was set since.
+    /// The seconds by which the clock is ahead of the server; `nil` if it is not ahead, or was set since.
     private(set) var lead: TimeInterval?
 
     init(reading: Date) {
@@ -32,13 +31,11 @@ struct DeviceTime: Sendable, Equatable, Codable {
         return latest
     }
 
-    /// Takes an answer of the server, whose time counts more than any clock's. The answer's data is from `asOf`; it may
-    /// also contain the server's current time.
+    /// Takes the time from an answer of the server, which takes precedence over the clock. Returns whether the clock is
+    /// found to be ahead for the first time.
     ///
-    /// Returns whether the clock is found ahead for the first time.
-    ///
-    /// If the server does not send the time, an unchanged answer may be as old as the one before (HTTP's 304). It then
-    /// proves only that its end has not come.
+    /// The current time is in `saidAt`, if the server sends it. `asOf` is the time of the data. An unchanged answer
+    /// (HTTP 304) has the `asOf` of the earlier one, so it proves only that `validUntil` has not come.
     mutating func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
         let leadBefore = lead
         let (asOf, validUntil) = (answer.customer.asOf, answer.customer.validUntil)

@@ -21,11 +21,11 @@ struct ContentFetchers: Sendable {
         let fetcher = fetchers.first { $0.types.contains(type) } ?? fallback(type)
         guard let fetcher else { throw Self.notRegistered(type) }
         try fetcher.check(parameters)
-        guard canUnpack || !fetcher.bringsArchivesOnly else { throw Self.nothingUnpacks }
+        guard canUnpack || !fetcher.bringsArchivesOnly else { throw Self.noExtractor }
         return fetcher
     }
 
-    static let nothingUnpacks = PurchaseError(
+    static let noExtractor = PurchaseError(
         .unsupported, "The store cannot unpack archives. Set archiveExtractor in its configuration.")
 
     private func fallback(_ type: String) -> (any ContentFetcher)? {
@@ -82,9 +82,9 @@ struct FallbackContentFetcher: ContentFetcher {
                 try ContentCache.makeFolder(folder)
                 let other = try others.fetcher(for: parameters)
                 let its = ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder)
-                let brought = try await other.fetch(its, progress: progress)
+                let content = try await other.fetch(its, progress: progress)
                 successful.withLock { $0 = (other, its) }
-                return brought
+                return content
             } catch {
                 try Task.checkCancellation()
                 let error = PurchaseError(fetching: order.productID, error)

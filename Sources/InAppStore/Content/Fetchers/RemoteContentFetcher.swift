@@ -16,7 +16,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         public var piece = 4 << 20
         /// The size limit of an archive, in bytes.
         public var maximumBytes = 4 << 30
-        /// How long a connection may send no bytes before it counts as broken.
+        /// The time without data after which a connection counts as broken.
         public var idleTimeout: Duration = .seconds(60)
         /// The pauses after consecutive failures without progress.
         public var backoff = Backoff(attempts: 5, initial: .seconds(1), maximum: .seconds(30))
@@ -98,19 +98,19 @@ public struct RemoteContentFetcher: ContentFetcher {
             }
         } catch let error as HTTPError {
             try Task.checkCancellation()
-            let mayPass = error.isRetryable || [.protocolError, .bodyFailed, .cancelled].contains(error.code)
+            let isTemporary = error.isRetryable || [.protocolError, .bodyFailed, .cancelled].contains(error.code)
             // The underlying error is left out, because it may contain the whole URL.
-            let known = PurchaseError(
+            let fetchError = PurchaseError(
                 .contentFetchFailed, "Cannot fetch the content: \(error.reason)",
                 underlying: HTTPError(error.code, error.reason))
-            guard mayPass else { throw known }
-            return .broken(known, after: nil)
+            guard isTemporary else { throw fetchError }
+            return .broken(fetchError, after: nil)
         }
     }
 
     private func send(
         _ request: DownloadRequest, _ source: ContentSource, _ file: PartialDownload,
-        moved: @escaping @Sendable (DownloadState) -> Void
+        onProgress: @escaping @Sendable (DownloadState) -> Void
     ) async throws -> Outcome {
         let answer = try await transport.send(
             HTTPRequest(
@@ -128,40 +128,40 @@ public struct RemoteContentFetcher: ContentFetcher {
         case .body(let state, let count):
             if let total = state.total { try check(total, source) }
             try file.begin(state)
-            moved(state)
-            try await take(answer.body, count, source, file, moved)
+            onProgress(state)
+            try await receive(answer.body, count, source, file, onProgress)
             if state.total == nil { try file.end() }
             return .arrived
         }
     }
 
-    private func take(
+    private func receive(
         _ body: HTTPBody, _ count: Int?, _ source: ContentSource, _ file: PartialDownload,
-        _ moved: @escaping @Sendable (DownloadState) -> Void
+        _ onProgress: @escaping @Sendable (DownloadState) -> Void
     ) async throws {
-        var taken = 0
-        func take(_ bytes: [UInt8]) throws {
+        var received = 0
+        func append(_ bytes: [UInt8]) throws {
             try Task.checkCancellation()
-            taken += bytes.count
-            guard taken <= count ?? .max else {
+            received += bytes.count
+            guard received <= count ?? .max else {
                 try file.reset()
                 throw HTTPError(.protocolError, "The server sent more bytes than it announced.")
             }
             try check(atLeast: file.state.received + bytes.count, source)
             try file.append(bytes)
-            moved(file.state)
+            onProgress(file.state)
         }
         switch body {
-        case .bytes(let bytes): try take(bytes)
+        case .bytes(let bytes): try append(bytes)
         case .stream(let stream):
-            // Only the end of the stream wakes a waiting reader.
+            // Cancels the stream, because only its end wakes a waiting reader.
             try await withTaskCancellationHandler {
-                while let bytes = try await stream.next() { try take(bytes) }
+                while let bytes = try await stream.next() { try append(bytes) }
             } onCancel: {
                 stream.cancel()
             }
         }
-        guard taken == count ?? taken else {
+        guard received == count ?? received else {
             throw HTTPError(.connectionLost, "The connection ended before the content was complete.")
         }
     }

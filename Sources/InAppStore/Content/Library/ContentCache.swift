@@ -27,8 +27,8 @@ struct ContentCache: Sendable {
 
     // MARK: - Stored content
 
-    /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs what
-    /// killed processes left; unreadable content counts as absent.
+    /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs
+    /// changes that killed processes left incomplete. Unreadable content counts as absent.
     func load() -> [ProductID: String] {
         var fetched: [ProductID: String] = [:]
         for name in Self.names(in: root) {

@@ -9,8 +9,9 @@ import StoreModel
 ///         folder: "/var/lib/app/content", fetchers: [RemoteContentFetcher(transport: transport)],
 ///         extractor: ZipExtractor())
 ///
-/// If a product's parameters in the product list change, its content is fetched again at the next request, and used
-/// until then. The initialiser repairs what a killed process left. Only one library at a time may use a folder.
+/// If a product's parameters in the product list change, its content is fetched again at the next request. Until then,
+/// the old content is used. The initialiser repairs a folder that a killed process left incomplete. Only one library at
+/// a time may use a folder.
 package final class ContentLibrary: ContentManager {
     private let cache: ContentCache
     private let fetchers: ContentFetchers
@@ -57,14 +58,14 @@ package final class ContentLibrary: ContentManager {
             if let stream = running?.join() { return stream }
             let fetch = SharedFetch()
             guard let stream = fetch.join() else { continue }
-            let (isMine, isClosed) = fetches.withLock { fetches in
+            let (isStarted, isClosed) = fetches.withLock { fetches in
                 guard !fetches.isClosed else { return (false, true) }
                 guard fetches.running[product] === running else { return (false, false) }
                 fetches.running[product] = fetch
                 return (true, false)
             }
             if isClosed { return AsyncThrowingStream { $0.finish(throwing: Self.cancelled(product)) } }
-            guard isMine else { continue }
+            guard isStarted else { continue }
             fetch.run { [self] in
                 defer { forget(fetch, of: product) }
                 do {
@@ -111,19 +112,19 @@ package final class ContentLibrary: ContentManager {
     ) async throws -> ContentProgress {
         try Task.checkCancellation()
         let digest = ContentCache.digest(of: parameters)
-        let place = cache.content(product)
+        let location = cache.content(product)
         if register[product] == digest, cache.hasContent(product) {
-            return ContentProgress(received: 0, total: 0, location: place)
+            return ContentProgress(received: 0, total: 0, location: location)
         }
         let fetcher = try fetchers.fetcher(for: parameters)
         let work = try cache.prepare(product, parameters: digest)
         let order = ContentOrder(productID: product, parameters: parameters, workFolder: work)
-        let brought = try await fetcher.fetch(order) { progress in
+        let content = try await fetcher.fetch(order) { progress in
             fetch.report(ContentProgress(received: progress.received, total: progress.total))
         }
         do {
             try Task.checkCancellation()
-            try await put(brought, at: place)
+            try await put(content, at: location)
             await fetcher.release(order)
         } catch {
             await fetcher.release(order)
@@ -135,17 +136,17 @@ package final class ContentLibrary: ContentManager {
         cache.clearWork(product)
         await register.record(product, digest)
         let received = fetch.latest?.received ?? 0
-        return ContentProgress(received: received, total: received, location: place)
+        return ContentProgress(received: received, total: received, location: location)
     }
 
-    private func put(_ brought: FetchedContent, at place: String) async throws {
-        switch brought {
+    private func put(_ content: FetchedContent, at location: String) async throws {
+        switch content {
         case .archive(let path):
-            guard let extractor else { throw ContentFetchers.nothingUnpacks }
-            try await extractor.extract(path, into: place, limits: limits)
+            guard let extractor else { throw ContentFetchers.noExtractor }
+            try await extractor.extract(path, into: location, limits: limits)
         case .folder(let path):
             var copy = FolderCopy(limits: limits)
-            try copy.replace(place, with: path)
+            try copy.replace(location, with: path)
         }
     }
 

@@ -12,8 +12,8 @@ final class SharedFetch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// Held while progress is sent, so that all listeners receive the same order. `state` is not held meanwhile,
-    /// because a stream's termination handler locks it on the cancelling thread.
+    /// The lock that gives all listeners the same order of progress. `state` must not be locked while progress is sent,
+    /// because the termination handler of a stream locks it on the cancelling thread.
     private let reportLock = Locked(())
     private let state = Locked(State())
 
