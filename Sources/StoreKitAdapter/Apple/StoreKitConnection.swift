@@ -223,7 +223,7 @@
         #endif
 
         public func storefront() async throws -> StoreModel.Storefront {
-            let current = try await timeouts.answer("where the customer shops") { await StoreKit.Storefront.current }
+            let current = try await timeouts.answer("about the storefront") { await StoreKit.Storefront.current }
             guard let current else {
                 throw StoreFailure(
                     code: .unreachable,
@@ -284,7 +284,7 @@
 
         public func appTransaction() async throws -> String {
             try await StoreFailure.translating {
-                try await timeouts.answer("how the customer got the app") {
+                try await timeouts.answer("about the app transaction") {
                     try await StoreKit.AppTransaction.shared.jwsRepresentation
                 }
             }

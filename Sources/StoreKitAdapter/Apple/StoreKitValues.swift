@@ -186,7 +186,7 @@
     #endif
 
     extension StoreFailure {
-        static let customerCancelled = StoreFailure(code: .cancelled, reason: "The customer decided not to buy.")
+        static let customerCancelled = StoreFailure(code: .cancelled, reason: "The customer cancelled the purchase.")
         static let noPresentationContext = StoreFailure(
             code: .unsupported,
             reason: "There is no scene or window for the App Store's sheet. Set one with present in the configuration.")

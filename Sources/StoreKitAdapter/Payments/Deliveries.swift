@@ -1,7 +1,8 @@
 import StoreModel
 
 /// The transactions that are being delivered or wait for their next attempt.
-/// A transaction is handed over once at a time, and again until it is acknowledged or refused.
+/// A transaction is handed over: passed to the app's `deliver` function. This is repeated until the transaction is
+/// acknowledged or refused, with one attempt at a time.
 struct Deliveries {
     typealias Caller = UInt64
 
@@ -9,10 +10,10 @@ struct Deliveries {
     enum Reason {
         case restored, renewalChanged, purchased, revoked
 
-        /// Whether the store waits until the transaction is finished.
+        /// Whether the store reports the transaction again until it is finished.
         var mustFinish: Bool { self == .purchased || self == .revoked }
 
-        /// Returns the reason that counts when the transaction arrives again before it is acknowledged.
+        /// Returns the reason to use when the transaction arrives again before it is acknowledged.
         func followed(by newer: Reason) -> Reason {
             newer.mustFinish || (!mustFinish && newer == .renewalChanged) ? newer : self
         }
@@ -41,7 +42,7 @@ struct Deliveries {
         /// The callers that presented the transaction as owned.
         var presentations: Set<Caller> = []
 
-        /// The callers that only an acknowledgement for the current customer answers.
+        /// The callers that must get an acknowledgement for the current customer: those that restore or present.
         fileprivate var ofCurrentCustomer: Recipients? {
             isRestore || !presentations.isEmpty
                 ? Recipients(isRestore: isRestore, presentations: presentations) : nil
@@ -73,12 +74,12 @@ struct Deliveries {
         var attempt = 0
         /// A newer signature of the same transaction, which arrived meanwhile and is delivered next.
         var next: Item?
-        /// Whether a redelivery was requested while the transaction was handed over. A refusal then comes from the
-        /// state before that request, so the transaction is handed over again.
+        /// Whether a redelivery was requested while an attempt was running. If that attempt is refused, the transaction
+        /// is handed over again, because the refusal is from before the request.
         var isDueAgain = false
         /// Whether the transaction belongs to a customer who has left, so that it is not repeated.
         var isAbandoned = false
-        /// Whether the transaction was handed over for a customer who has left since.
+        /// Whether the running attempt is for a customer who has left since.
         var isOfFormerCustomer = false
 
         /// Continues with the newer signature, if there is one.
@@ -91,8 +92,8 @@ struct Deliveries {
     }
 
     private var deliveries: [TransactionID: Delivery] = [:]
-    /// The transactions that were rejected or held, oldest first. They wait for a redelivery request. A transaction
-    /// that does not fit stays unfinished at the store and comes back at the next launch.
+    /// The transactions that were rejected or held, oldest first. They wait for a redelivery request. If there are too
+    /// many, the oldest is removed; it stays unfinished at the store, which reports it again at the next launch.
     private var setAside: [Item] = []
 
     static let maximumSetAside = 1000
@@ -104,8 +105,8 @@ struct Deliveries {
     mutating func add(_ item: Item, for note: (inout Recipients) -> Void = { _ in }) -> Bool {
         let id = item.transaction.id
         guard var delivery = deliveries[id] else {
-            let kept = setAside.firstIndex { $0.transaction.id == id }.map { setAside.remove(at: $0) }
-            var delivery = Delivery(item: kept?.followed(by: item) ?? item)
+            let earlier = setAside.firstIndex { $0.transaction.id == id }.map { setAside.remove(at: $0) }
+            var delivery = Delivery(item: earlier?.followed(by: item) ?? item)
             note(&delivery.recipients)
             deliveries[id] = delivery
             return true
@@ -142,8 +143,8 @@ struct Deliveries {
     /// Hands over a transaction that waits for its next attempt or was set aside, or joins its running delivery.
     /// Returns `nil` if no such transaction waits.
     mutating func redeliver(_ id: TransactionID, for caller: Caller) -> [StoreTransaction]? {
-        if let kept = setAside.first(where: { $0.transaction.id == id }) {
-            return add(kept, for: { $0.redeliveries = [caller] }) ? [kept.transaction] : []
+        if let item = setAside.first(where: { $0.transaction.id == id }) {
+            return add(item, for: { $0.redeliveries = [caller] }) ? [item.transaction] : []
         }
         guard deliveries[id] != nil else { return nil }
         deliveries[id]?.recipients.redeliveries.append(caller)

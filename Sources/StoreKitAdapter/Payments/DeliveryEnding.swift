@@ -20,7 +20,7 @@ extension Deliveries.Ending {
         case .held(let error):
             self = .held(
                 PaymentError(
-                    .acknowledgementPending, "The purchase is paid. It is kept until its customer logs in.",
+                    .acknowledgementPending, "The purchase is paid. It is delivered when its customer logs in.",
                     underlying: error))
         case .unavailable(let error):
             self = .pending(

@@ -76,7 +76,8 @@ public struct PaymentError: Error, Equatable, Sendable {
 public enum DeliveryVerdict: Sendable {
     /// The server has stored the transaction durably. It may be finished.
     case acknowledged
-    /// The transaction is not genuine, or does not belong to this customer. Only another customer may succeed with it.
+    /// The transaction is not genuine, or does not belong to this customer, for whom it is not
+    /// delivered again.
     case rejected(any Error)
     /// The transaction belongs to another customer. It was not presented, and waits for
     /// ``PaymentQueue/redeliverAll()``.

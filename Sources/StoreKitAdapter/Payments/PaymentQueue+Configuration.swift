@@ -28,7 +28,7 @@ extension PaymentQueue {
         public var sleep: @Sendable (Duration) async throws -> Void
         /// Returns the pause before attempt 1, 2, … of a delivery or a finish that failed.
         public var pause: @Sendable (Int) -> Duration
-        /// How long `shutDown()` waits for deliveries and requests that ignore their cancellation.
+        /// The time that `shutDown()` waits for deliveries and requests that ignore their cancellation.
         public var shutDownLimit: Duration
 
         /// Creates a configuration.

@@ -3,9 +3,9 @@ import StoreModel
 
 /// The decisions of the payment queue, without side effects: events in, actions out.
 ///
-/// Each update has one recipient: the payment that it names; else, during a restore, the restore; else the completions.
-/// A transaction is handed over once at a time, and finished only after it was acknowledged. Every caller gets exactly
-/// one answer; a result that no caller waits for is a completion.
+/// Each update has one recipient: the payment that it names, otherwise a running restore, otherwise the completions. A
+/// transaction is passed to one delivery at a time, and finished only after it was acknowledged. Every caller gets
+/// exactly one answer. A result that no caller waits for is a completion.
 ///
 /// `OpenPayments`, `Deliveries`, `Restores` and `Finishes` each store one part of the state. This type connects them.
 struct PaymentQueueStateMachine {
@@ -80,7 +80,8 @@ struct PaymentQueueStateMachine {
         return [.answer(id, PaymentAnswer(outcome: .failed(error: PaymentError(storeAnswered: error))))]
     }
 
-    /// Handles a request whose response was lost. Ignores it if an update about the payment arrived meanwhile.
+    /// Handles a request that failed. Ignores it if an update about the payment arrived meanwhile: then only the
+    /// response was lost.
     private mutating func submissionFailed(_ id: PaymentID, _ error: any Error) -> [Action] {
         guard payments.contains(id), !deliveries.awaitedPayments.contains(id) else { return [] }
         return fail(id, error)
@@ -115,9 +116,9 @@ struct PaymentQueueStateMachine {
             case .alreadyReported: return []
             }
         case .revoked(let transaction):
-            let takenBack = StoreFailure(code: .declined, reason: "The store revoked the purchase.")
+            let revocation = StoreFailure(code: .declined, reason: "The store revoked the purchase.")
             return deliver(transaction, .revoked, for: update)
-                + (update.paymentID.map { answer($0, .failed(error: PaymentError(storeAnswered: takenBack))) } ?? [])
+                + (update.paymentID.map { answer($0, .failed(error: PaymentError(storeAnswered: revocation))) } ?? [])
         case .renewalChanged(let transaction): return deliver(transaction, .renewalChanged, for: update)
         }
     }
@@ -233,7 +234,8 @@ struct PaymentQueueStateMachine {
     /// get that result.
     private mutating func customerChanged() -> [Action] {
         let error = PaymentError(
-            .customerChanged, "The customer changed. A purchase that is made anyway is kept for the customer who paid.")
+            .customerChanged,
+            "The customer changed. If the purchase is made anyway, it belongs to the customer who paid.")
         let awaited = deliveries.awaitedPayments
         let answers = payments.all.filter { !awaited.contains($0) }.flatMap { answer($0, .failed(error: error)) }
         let restore = answer(restores.abandon(error)) + abandonPresentations(error)

@@ -167,7 +167,7 @@ public actor ProductRequest {
         return all
     }
 
-    /// Caches an answer before its request ends, so that the same product is not requested in between.
+    /// Caches an answer before its request is removed, so that no caller requests the same product in between.
     private func remember(_ answer: ProductAnswer, to keys: [RequestKey]) {
         for product in answer.products where keys.contains(RequestKey(id: product.id, revision: revision)) {
             cache[product.id] = product

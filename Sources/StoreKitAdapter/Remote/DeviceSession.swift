@@ -22,7 +22,7 @@ actor DeviceSession {
                         .post, "/devices", StoreWire.SignIn(account: configuration.account),
                         as: StoreWire.Device.self, timeout: configuration.timeout)
                 } catch {
-                    // The next request signs in again, even if all callers of this one have left.
+                    // Removes the failed sign-in here, because all callers can have left: the next request signs in.
                     signIn = nil
                     throw error
                 }

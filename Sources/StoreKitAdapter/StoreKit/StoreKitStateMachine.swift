@@ -3,13 +3,14 @@ import StoreModel
 
 /// The decisions of a connection to StoreKit, without StoreKit: events in, actions out.
 ///
-/// StoreKit returns a purchase to its caller, and reports other transactions as updates. Unfinished transactions come
-/// twice: in a list and as updates. This type reports the list first and nothing twice, and each answer names its
-/// payment. During a purchase, updates of its product wait for its answer, because both may be the same transaction.
+/// StoreKit returns a purchase to its caller, and reports other transactions as updates. It reports unfinished
+/// transactions twice: in a list and as updates. This type reports the list first and each state once, and names the
+/// payment in each answer. During a purchase, updates of its product wait for StoreKit's answer, because both can be
+/// the same transaction.
 ///
-/// StoreKit has no ids for payments, so the journal stores the begun ones. A payment is not bought again in a later
-/// run, and a purchase that is approved later is matched with the oldest open payment of the same product, quantity and
-/// customer.
+/// StoreKit has no ids for payments, so the journal stores the payments that were begun. A payment is not bought again
+/// in a later run, and a purchase that is approved later is matched with the oldest open payment of the same product,
+/// quantity and customer.
 struct StoreKitStateMachine {
     enum Event {
         /// An item of the list of unfinished transactions. The list ends with `listed`.
@@ -137,7 +138,7 @@ struct StoreKitStateMachine {
         case .bought:
             if let id = journal[payment.id]?.transaction { return [.find(payment.id, id)] }
             fallthrough
-        case .begun: return [.report(Self.lost(payment.id, payment.productID))]
+        case .begun: return [.report(Self.unknownOutcome(payment.id, payment.productID))]
         }
         journal.begin(payment)
         inProgress[payment.id] = payment.productID
@@ -147,7 +148,7 @@ struct StoreKitStateMachine {
         ]
     }
 
-    private static func lost(_ payment: PaymentID, _ product: ProductID) -> StoreUpdate {
+    private static func unknownOutcome(_ payment: PaymentID, _ product: ProductID) -> StoreUpdate {
         let failure = StoreFailure(
             code: .unknown,
             reason:
@@ -162,7 +163,7 @@ struct StoreKitStateMachine {
         switch answer {
         case .bought(let transaction, let owned):
             reported[transaction.id] = ReportedState(transaction)
-            let isOwned = owned.map { Self.isAnswer(transaction, givingBack: $0) } ?? false
+            let isOwned = owned.map { Self.isPurchase(transaction, ofOwned: $0) } ?? false
             actions = close(payment, product, .purchased(transaction, alreadyOwned: isOwned), transaction.id)
         case .pending:
             journal.set(payment, to: .deferred)
@@ -178,9 +179,9 @@ struct StoreKitStateMachine {
         return actions + (held.removeValue(forKey: product) ?? []).flatMap { report($0) }
     }
 
-    /// Returns whether a purchase returned an earlier transaction. For a product that can be owned once, StoreKit
-    /// returns the existing transaction, or a new one with the same original.
-    private static func isAnswer(_ transaction: StoreTransaction, givingBack owned: StoreTransaction) -> Bool {
+    /// Returns whether StoreKit answered a purchase with an earlier one. For a product that can be owned once, it
+    /// returns the existing transaction, or a new one with the same original transaction.
+    private static func isPurchase(_ transaction: StoreTransaction, ofOwned owned: StoreTransaction) -> Bool {
         guard owned.revocationDate == nil else { return false }
         return transaction.id == owned.id
             || transaction.kind == .nonConsumable && transaction.originalID == owned.originalID
@@ -203,11 +204,11 @@ struct StoreKitStateMachine {
 
     private mutating func reportEarlierPurchase(_ payment: PaymentID, _ transaction: StoreTransaction?) -> [Action] {
         guard let entry = journal[payment] else { return [] }
-        guard let transaction else { return [.report(Self.lost(payment, entry.product))] }
-        let taken = StoreFailure(code: .declined, reason: "The store revoked the purchase of this payment.")
+        guard let transaction else { return [.report(Self.unknownOutcome(payment, entry.product))] }
+        let revocation = StoreFailure(code: .declined, reason: "The store revoked the purchase of this payment.")
         let update = StoreUpdate(
             paymentID: payment, productID: entry.product,
-            state: transaction.revocationDate == nil ? .purchased(transaction) : .failed(taken))
+            state: transaction.revocationDate == nil ? .purchased(transaction) : .failed(revocation))
         answers[payment] = update
         return [.report(update)]
     }
