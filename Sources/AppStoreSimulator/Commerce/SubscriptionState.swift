@@ -140,7 +140,8 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// Adds all equal periods that follow the one sold at `date`, until `instant` or until a condition of the sale
-    /// changes. A binary search finds the last one, so a history of a million periods is computed as fast as a short one.
+    /// changes. A binary search finds the last one, so a history of a million periods is computed as fast as a short
+    /// one.
     private mutating func sellMore(from date: Date, under conditions: Conditions) {
         let run = current
         var most = Int(TransactionNumber.span) - max(run.first, run.offset)

@@ -70,8 +70,8 @@ extension StoreCoordinator {
         reportUnknownSubscription()
     }
 
-    /// Schedules another request after the device's clock was found to be ahead. With virtual time, the device can see a
-    /// change of the clock before its server. Without the second request, the device would continue with the server's
+    /// Schedules another request after the device's clock was found to be ahead. With virtual time, the device can see
+    /// a change of the clock before its server. Without the second request, the device would continue with the server's
     /// old time, and not notice that an entitlement has ended.
     private func checkClockAgain() {
         clockCheck?.cancel()

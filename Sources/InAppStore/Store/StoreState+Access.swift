@@ -59,9 +59,9 @@ extension StoreState {
 
     /// Returns the first instant without access: `end`, or the end of the grace period.
     ///
-    /// The grace period begins when the server's answer is outdated. Only auto-renewing subscriptions of production have
-    /// one, and only if they had not ended at the time of the answer. It ends earlier if the server is unreachable for
-    /// longer than the offline time to live, but access never ends before `end`.
+    /// The grace period begins when the server's answer is outdated. Only auto-renewing subscriptions of production
+    /// have one, and only if they had not ended at the time of the answer. It ends earlier if the server is unreachable
+    /// for longer than the offline time to live, but access never ends before `end`.
     private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
         guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
             subscription.autoRenews != false, !Self.isRevoked(subscription)

@@ -10,8 +10,8 @@ struct PurchaseSession {
         let plugin: any PurchasePlugin
     }
 
-    /// Identifies a request in the order of requests, and the user at that time. The answer to an older request does not
-    /// replace a newer one, and an answer for another user is not stored.
+    /// Identifies a request in the order of requests, and the user at that time. The answer to an older request does
+    /// not replace a newer one, and an answer for another user is not stored.
     struct Ticket: Equatable, Sendable {
         /// The number of the user change, or `nil` during a change.
         fileprivate let epoch: Int?

@@ -25,9 +25,9 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 package enum Attribution {
     /// The known customer who has the app account token of a purchase.
     ///
-    /// Two customers can have one token: a customer with a name, whose token is a hash of the name, and a customer whose
-    /// id is this UUID. The name has priority. Anyone can compute the UUID of a name, so the customer with the UUID may
-    /// have chosen it to take the purchases of the name. It is not possible to find a name for a given UUID.
+    /// Two customers can have one token: a customer with a name, whose token is a hash of the name, and a customer
+    /// whose id is this UUID. The name has priority. Anyone can compute the UUID of a name, so the customer with the
+    /// UUID may have chosen it to take the purchases of the name. It is not possible to find a name for a given UUID.
     package struct TokenOwner: Hashable, Sendable {
         /// The customer who has the purchase. After a merge it is the customer that `name` was merged into.
         package let customer: CustomerID
