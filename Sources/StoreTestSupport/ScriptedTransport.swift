@@ -47,7 +47,7 @@ public final class ScriptedTransport: HTTPTransport {
 
     deinit {
         let left = state.withLock { $0.script.count }
-        if left > 0 { Issue.record("\(left) answers of the script were not asked for", sourceLocation: location) }
+        if left > 0 { Issue.record("\(left) answers of the script were not used", sourceLocation: location) }
     }
 
     /// The requests so far.

@@ -1,7 +1,7 @@
 import StoreModel
 
 extension PurchaseRecord {
-    /// Returns the record of a transaction's payload, or `nil` when it names no product or no date of purchase.
+    /// Returns the record of a transaction's payload, or `nil` if it has no product or no purchase date.
     package init?(_ transaction: JWSTransactionDecodedPayload) {
         guard let productID = transaction.productId.flatMap({ ProductID(rawValue: $0) }),
             let purchaseDate = transaction.purchaseDate

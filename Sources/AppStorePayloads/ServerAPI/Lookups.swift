@@ -55,7 +55,7 @@ extension AppStoreServerAPI {
 
         /// The signed transactions of this page, in the order of their refunds.
         public let signedTransactions = PayloadField<[String]>("signedTransactions")
-        /// The token of the next page. Keep it to ask later for refunds since.
+        /// The token of the next page. Store it to request later refunds.
         public let revision = PayloadField<String>("revision")
         /// Whether there is a next page.
         public let hasMore = PayloadField<Bool>("hasMore")

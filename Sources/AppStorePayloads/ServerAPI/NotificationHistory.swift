@@ -20,7 +20,7 @@ extension AppStoreServerAPI {
         public let notificationSubtype = PayloadField<Subtype>("notificationSubtype")
         /// A transaction of the customer.
         public let transactionId = PayloadField<String>("transactionId")
-        /// Whether to return only notifications that have not arrived: those still being sent, and those given up.
+        /// Whether to return only notifications that have not arrived: those with further attempts, and those without.
         public let onlyFailures = PayloadField<Bool>("onlyFailures")
     }
 
@@ -61,7 +61,7 @@ extension AppStoreServerAPI {
     public struct SendTestNotificationResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(Self())
 
-        /// The token that names the notification to Get Test Notification Status.
+        /// The token with which Get Test Notification Status finds the notification.
         public let testNotificationToken = PayloadField<String>("testNotificationToken")
     }
 

@@ -1,5 +1,5 @@
-/// The place at which bytes are not BER, or not the expected element. It is cheap to throw: the text is made only on
-/// request.
+/// An error in BER bytes, or an unexpected element, with its position. It is cheap to throw, because the text is
+/// created only when it is read.
 struct BERError: Error, CustomStringConvertible {
     let position: Int
     let problem: StaticString
@@ -48,9 +48,10 @@ enum BERTag {
 
 /// Reads the elements of a BER encoding one after the other, without copies.
 ///
-/// The reader never reads outside its range, refuses wrong lengths at once, and does a bounded amount of work. It steps
-/// over an element of definite length. For one of indefinite length it searches the end through at most `maximumDepth`
-/// nested ones. Tags over 30 (X.690 section 8.1.2.4) and lengths of over 4 octets do not occur here and are refused.
+/// The reader never reads outside its range, refuses wrong lengths at once, and does a bounded amount of work. It skips
+/// the content of an element with a definite length. For an indefinite length, it searches the end through at most
+/// `maximumDepth` nested elements. Tags over 30 (X.690 section 8.1.2.4) and lengths of over 4 octets do not occur here
+/// and are refused.
 ///
 /// A reader is only valid in the closure that provides the bytes.
 struct BERReader {

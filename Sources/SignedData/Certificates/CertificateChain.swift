@@ -78,15 +78,16 @@ package final class CertificateChain: Sendable {
     private static func storeChain(
         _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], use: Use
     ) throws(SignedDataError) -> Parts {
-        // The root comes first: an untrusted chain costs little, and a root given byte for byte is not parsed again.
-        let given = anchors.lazy.compactMap { $0.certificate(encodedAs: encoded[2]) }.first
-        let root = if let given { given } else { try Certificate(der: encoded[2]) }
+        // Checks the root first, so that an untrusted chain costs little. A root of the anchors is not parsed again.
+        let knownRoot = anchors.lazy.compactMap { $0.certificate(encodedAs: encoded[2]) }.first
+        let root = if let knownRoot { knownRoot } else { try Certificate(der: encoded[2]) }
         let trusting = anchors.filter { $0.anchor(for: root) != nil }
         guard let anchor = trusting.first?.anchor(for: root) else {
             throw SignedDataError(
                 .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
         }
-        // A receipt contains its root, and no byte of a receipt may be replaceable.
+        // A receipt contains its root. Another root with the same key would be a changed receipt, which is not
+        // accepted.
         guard use == .jws || root == anchor else {
             throw SignedDataError(.untrustedRoot, "The receipt's root is not the trusted one byte for byte.")
         }

@@ -64,7 +64,7 @@ public final class RevocationChecker: Sendable {
 
     private struct CachedStatus {
         let isRevoked: Bool
-        let given: Date
+        let receivedAt: Date
         let validUntil: Date
     }
 
@@ -78,7 +78,7 @@ public final class RevocationChecker: Sendable {
 
     /// Throws `revoked`, or `onlineCheckFailed` without a current answer in the cache. It sends no request.
     func require(_ chain: CertificateChain) throws(SignedDataError) {
-        // A local certificate has no issuer to ask; its user decided to trust it.
+        // A local certificate has no issuer with a responder, and is trusted by configuration.
         if chain.isLocal { return }
         guard let status = cachedStatus(chain, at: configuration.clock.now()) else {
             throw SignedDataError(
@@ -88,9 +88,9 @@ public final class RevocationChecker: Sendable {
         if status.isRevoked { throw Self.revoked(chain) }
     }
 
-    /// Requests the status of both certificates, unless a current answer is cached. One revoked certificate is enough,
-    /// even if the other request fails. Throws `revoked`,
-    /// `onlineCheckFailed`, or `chainInvalid` if a certificate has no OCSP responder.
+    /// Requests the status of both certificates, unless a current answer is cached. Throws `revoked` if one of them is
+    /// revoked, even if the other request fails, `onlineCheckFailed`, or `chainInvalid` if a certificate has no OCSP
+    /// responder.
     package func check(_ chain: CertificateChain) async throws(SignedDataError) {
         guard let intermediate = chain.intermediate else { return }
         if let status = cachedStatus(chain, at: configuration.clock.now()) {
@@ -117,15 +117,15 @@ public final class RevocationChecker: Sendable {
         if let failure, !isRevoked { throw failure }
         let now = configuration.clock.now()
         let end = answers.map(\.validUntil).reduce(now.addingTimeInterval(configuration.rules.lifetime), min)
-        let status = CachedStatus(isRevoked: isRevoked, given: now, validUntil: end)
+        let status = CachedStatus(isRevoked: isRevoked, receivedAt: now, validUntil: end)
         statuses.withLock { $0.insert(status, for: chain.identity) }
         if isRevoked { throw Self.revoked(chain) }
     }
 
     private func cachedStatus(_ chain: CertificateChain, at now: Date) -> CachedStatus? {
         let status = statuses.withLock { $0.value(for: chain.identity) }
-        // Answers from after `now` do not count: the clock was set back.
-        return status.flatMap { $0.given <= now && now < $0.validUntil ? $0 : nil }
+        // Ignores answers with a date after `now`: the clock was set back, so their age is unknown.
+        return status.flatMap { $0.receivedAt <= now && now < $0.validUntil ? $0 : nil }
     }
 
     private func answer(

@@ -117,7 +117,7 @@ public struct TrustAnchor: Hashable, Sendable {
     func localAnchor(for only: Certificate) -> Certificate? {
         switch form {
         case .fingerprint: nil
-        case .certificate(let given): given == only || given.isSameAuthority(as: only) ? given : nil
+        case .certificate(let trusted): trusted == only || trusted.isSameAuthority(as: only) ? trusted : nil
         case .key(let key): only.verificationKey()?.der == key ? only : nil
         }
     }

@@ -56,7 +56,7 @@ struct JWSHeader {
         guard let algorithm = members["alg"]?.stringValue else {
             throw SignedDataError(.malformed, "The header has no algorithm (alg).")
         }
-        // RFC 7515 section 4.1.1. Trusting the header's algorithm would accept `none` and HS256.
+        // RFC 7515 section 4.1.1. Other algorithms of the header are refused, among them `none` and HS256.
         guard algorithm == "ES256" else {
             throw SignedDataError(.unsupportedAlgorithm, "The algorithm is not ES256, the only one accepted.")
         }

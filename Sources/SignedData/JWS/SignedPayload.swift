@@ -24,10 +24,10 @@ protocol SignedPayloadFields: AppStorePayloadFields {
     static var title: String { get }
     /// The members with the signing date. The first one that is present counts.
     static var dateFields: [String] { get }
-    /// Members that only other kinds have. Apple signs all kinds with one key, so a document of another kind has a
-    /// valid signature. These members distinguish the kinds.
+    /// Members that only other kinds have. A document with one of them is refused: Apple signs all kinds with one key,
+    /// so a document of another kind has a valid signature.
     static var foreignFields: [String] { get }
-    /// Members that this kind always has. They distinguish it from kinds that are not known yet.
+    /// Members that this kind always has. They distinguish it from kinds that Apple may add.
     static var requiredFields: [String] { get }
     /// Whether this kind has a bundle id.
     static var namesBundle: Bool { get }

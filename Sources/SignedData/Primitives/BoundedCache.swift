@@ -1,9 +1,9 @@
 import Foundation
 
-/// A dictionary that keeps the entries used most recently, at most `capacity`.
+/// A dictionary of at most `capacity` entries. It removes entries that were not used recently.
 ///
-/// It has two generations. When the young generation is full it becomes the old one, and the entries of the former old
-/// generation that were not used since are removed.
+/// It has two generations. New and used entries are in the young one. When the young generation is full, it replaces
+/// the old one, whose remaining entries are removed.
 package struct BoundedCache<Key: Hashable, Value> {
     private let generationSize: Int
     private var young: [Key: Value] = [:]

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// SHA-256 by OpenSSL, which uses instructions of the processor. Modules without OpenSSL use `Primitives.SHA256`.
+/// SHA-256 of OpenSSL, which uses special instructions of the processor. Modules without OpenSSL use
+/// `Primitives.SHA256`.
 package enum MessageDigest {
     // Unsafe: OpenSSL's algorithm objects do not change, and all threads may use them.
     nonisolated(unsafe) private static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)

@@ -3,10 +3,10 @@ import Foundation
 /// A CMS container of signed data with one signer (RFC 5652 section 5). All parts are places in its bytes, without
 /// copies.
 ///
-/// Every octet has one possible meaning, or the container is refused. Restrictions beyond the standard: one signer,
-/// named by issuer and serial number; one digest algorithm, that of the signer; no certificate revocation lists, no
-/// unsigned attributes, and nothing after the end. Lengths may be indefinite where Xcode makes them so (the wrappers
-/// around the content), and are the shortest elsewhere.
+/// A container with ambiguous octets is refused. Restrictions beyond the standard: one signer, named by issuer and
+/// serial number; one digest algorithm, that of the signer; no certificate revocation lists, no unsigned attributes,
+/// and nothing after the end. The wrappers around the content may have indefinite lengths, as Xcode writes them. All
+/// other lengths are in their shortest form.
 struct CMSSignedData {
     /// The pieces of the content, in order. One if the octet string is not split.
     let contentPieces: [Range<Int>]

@@ -133,7 +133,7 @@ private struct ReceiptDecoder {
 
     /// Stores an attribute that has no property. The payload is passed only once, because each pass would change its
     /// reference count.
-    private func keep(_ attributes: Attributes, in others: inout ReceiptAttributes) {
+    private func store(_ attributes: Attributes, in others: inout ReceiptAttributes) {
         if others.isEmpty { others = ReceiptAttributes(of: payload) }
         others.append(type: attributes.type, version: attributes.version, place: attributes.value.place)
     }
@@ -143,7 +143,7 @@ private struct ReceiptDecoder {
         while try attributes.advance() {
             try count()
             if try !take(attributes.type, attributes.value, into: &receipt) {
-                keep(attributes, in: &receipt.otherAttributes)
+                store(attributes, in: &receipt.otherAttributes)
             }
         }
     }
@@ -181,7 +181,7 @@ private struct ReceiptDecoder {
         while try attributes.advance() {
             try count()
             if take(attributes.type, attributes.value, into: &purchase) { continue }
-            keep(attributes, in: &purchase.otherAttributes)
+            store(attributes, in: &purchase.otherAttributes)
         }
     }
 

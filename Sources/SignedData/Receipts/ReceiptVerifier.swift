@@ -8,8 +8,8 @@ import StoreModel
 /// and the creation date, at which the certificates must have been valid. The environment, the bundle and the requested
 /// conditions come last. The first failure is thrown as a `SignedDataError`.
 ///
-/// The profile is strict: every byte of a receipt has one possible value, given the others. OpenSSL accepts more in
-/// some places; receipts that it refuses are also refused here.
+/// The profile is strict: a receipt has one accepted encoding, so that no byte can be changed without a new signature.
+/// OpenSSL accepts more encodings. Receipts that OpenSSL refuses are also refused here.
 ///
 /// All threads can share one verifier. It caches accepted certificates. It checks their dates for each receipt, and
 /// never caches a failure.

@@ -33,7 +33,7 @@ package struct AppStoreServerTokenVerifier: Sendable {
         let until = end.addingTimeInterval(ServerJWT.clockDifference)
         let begin = token.claims["iat"] == nil ? nil : try token.date("iat")
         guard until > instant else {
-            throw SignedDataError(.notCurrent, "The token no longer holds (exp); make a new one.")
+            throw SignedDataError(.notCurrent, "The token has expired (exp); create a new one.")
         }
         guard begin ?? instant <= instant.addingTimeInterval(ServerJWT.clockDifference) else {
             throw SignedDataError(.notCurrent, "The token is not valid yet (iat); compare the clocks.")
