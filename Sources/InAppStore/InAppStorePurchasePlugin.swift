@@ -178,8 +178,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, weak store] in
-            // Sends nothing before the server's first answer: an empty set would mean that the customer has no
-            // purchases.
+            // Sends nothing before the first answer: an empty set would mean that nothing was bought.
             var sent: PaidFeatures?
             for await _ in snapshots {
                 guard let store else { break }

@@ -14,8 +14,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
 
     /// A lock that gives all readers the same order of values.
     ///
-    /// Resuming a reader takes the runtime's lock of its task. The thread that cancels that task holds this lock while
-    /// `onTermination` takes `state`. So `state` must not be held while a reader is resumed.
+    /// `state` must not be locked while a reader is resumed. Resuming takes the runtime's lock of the reader's task. A
+    /// thread that cancels this task holds that lock while `onTermination` locks `state`: the two would deadlock.
     private let order = Locked(())
     private let state = Locked(State())
     private let replaysLast: Bool

@@ -4,9 +4,9 @@
 
 /// A flag that is set once and that any thread can read without a lock.
 ///
-/// It is for checks on every step of a hot path, such as whether a subscription is cancelled, where a lock would be
-/// most of the cost. A thread that reads `isSet` as true also sees every change made before `set()`. On Apple platforms
-/// the flag is a lock, because they have atomic values only since macOS 15 and iOS 18.
+/// Use it for a check in each step of a hot path, such as whether a subscription is cancelled: a lock would take most
+/// of the time. A thread that reads `isSet` as true also sees every change made before `set()`. On Apple platforms the
+/// flag uses a lock, because they have atomic values only since macOS 15 and iOS 18.
 package struct OneWayFlag: ~Copyable, Sendable {
     #if canImport(Darwin)
         @usableFromInline let flag = Locked(false)

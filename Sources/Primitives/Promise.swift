@@ -1,7 +1,7 @@
 /// One result, set on any thread, for the task that waits for it. Only the first result counts.
 ///
-/// The result passes through a lock. Without it, a continuation that is resumed before its task has suspended is
-/// correct too. But Thread Sanitizer does not see this order and reports data races on the result.
+/// The result passes through a lock. A continuation alone would be correct, even if it is resumed before its task has
+/// suspended. But Thread Sanitizer does not see the order of the two threads then, and reports a race on the result.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?

@@ -66,7 +66,8 @@ package final class FolderReplacement: Sendable {
         try Target(folder).recover()
     }
 
-    /// Removes `folder` with its content atomically. Does nothing if there is no such folder.
+    /// Removes `folder` with its content atomically: renames it first. The next replacement of the same folder removes
+    /// the files that cannot be deleted now, or that a killed process did not delete. Does nothing without a folder.
     ///
     /// - Throws: `FileFailure`, like `init(of:)`.
     package static func remove(_ folder: String) throws(FileFailure) {
@@ -220,7 +221,8 @@ extension FolderReplacement {
         }
 
         /// Replaces the folder in two steps, for file systems that cannot exchange folders. The folder is missing
-        /// between the steps; `recover` restores it after a kill.
+        /// between the steps; `recover` restores it after a kill. Afterwards `new` has the old content, as after an
+        /// exchange, and the caller removes it.
         private func moveAside(_ new: String) throws(FileFailure) -> Bool {
             let old = "\(parent)/\(oldPrefix)\(new.suffix(6))"
             guard rename(folder, old) == 0 || errno == ENOENT else { throw FileFailure("replace", folder, errno) }
@@ -228,12 +230,12 @@ extension FolderReplacement {
                 rename(old, new)
                 return true
             }
-            let number = errno
+            let renameError = errno
             // If another process has put its own content in place, the old content is obsolete.
             if rename(old, folder) != 0, [EEXIST, ENOTEMPTY].contains(errno) {
                 try? FileManager.default.removeItem(atPath: old)
             }
-            guard [EEXIST, ENOTEMPTY].contains(number) else { throw FileFailure("replace", folder, number) }
+            guard [EEXIST, ENOTEMPTY].contains(renameError) else { throw FileFailure("replace", folder, renameError) }
             return false
         }
 

@@ -177,7 +177,7 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Creates a number from `text`, or returns `nil` when `text` is not a JSON number.
+    /// Creates a number from `text`, or returns `nil` when `text` is not a JSON number, for example because of a space.
     public init?(text: String) {
         guard let first = text.utf8.first, let last = text.utf8.last, !Self.isSpace(first), !Self.isSpace(last),
             case .number? = try? JSONValue(parsing: text)
@@ -195,7 +195,7 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
     /// Returns the number as an integer of any type, or `nil` when it is not an integer or does not fit.
     func integer<Integer: FixedWidthInteger>() -> Integer? { Integer(text) ?? exactInteger() }
 
-    /// Converts the digits. A conversion by way of `Double` would change a large number.
+    /// Converts the digits, of which the longest integers (128 bits) have 39. `Double` would change a large number.
     private func exactInteger<Integer: FixedWidthInteger>() -> Integer? {
         let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
         guard let mantissa = parts.first, parts.count <= 2 else { return nil }
@@ -243,7 +243,8 @@ extension JSONNumber: Hashable {
         var hugeExponent: Substring?
     }
 
-    /// The exact value. It is computed from the digits, because different numbers can have the same `Double`.
+    /// The exact value, computed from the digits, because different numbers can have the same `Double`. Zero has
+    /// neither a sign nor an exponent.
     private var value: Value {
         let parts = text.split { $0 == "e" || $0 == "E" }
         let mantissa = (parts.first ?? "").utf8
@@ -339,9 +340,9 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
         return sorted
     }
 
-    /// Where the names are. Up to `searchable` members are searched one by one, which is faster.
+    /// An index: the position of each name.
     typealias Places = [ExactString: Int]
-    /// The number of members from which an index is used. A linear search is faster for fewer.
+    /// The number of members from which an index is used. For fewer members, a linear search is faster.
     private static let searchable = 16
 
     /// Whether an index is faster than a linear search.

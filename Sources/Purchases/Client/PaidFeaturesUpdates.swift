@@ -13,8 +13,7 @@ final class PaidFeaturesUpdates: Sendable {
         last.withLock { last in
             guard revision.number > last?.number ?? 0, revision.features != last?.features else { return }
             last = revision
-            // Sends under the lock, so that no older revision is sent after a newer one. The broadcast calls no other
-            // code.
+            // Sends under the lock, so that revisions keep their order. The broadcast calls no other code.
             broadcast.send(revision.features)
         }
     }

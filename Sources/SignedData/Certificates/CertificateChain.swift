@@ -86,8 +86,7 @@ package final class CertificateChain: Sendable {
             throw SignedDataError(
                 .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
         }
-        // A receipt contains its root. Another root with the same key would be a changed receipt, which is not
-        // accepted.
+        // A receipt contains its root: another root with the same key would be a changed receipt.
         guard use == .jws || root == anchor else {
             throw SignedDataError(.untrustedRoot, "The receipt's root is not the trusted one byte for byte.")
         }
