@@ -12,7 +12,7 @@ extension Store {
     public func credit(_ type: String) async throws -> CreditBalance {
         let customer = customer
         let balance = try await withCreditService { try await $0.credit(type, of: customer) }
-        coordinator.keep(balance, of: customer)
+        coordinator.storeCredit(balance, of: customer)
         return balance
     }
 
@@ -51,7 +51,7 @@ extension Store {
         let items = items.sorted { $0.key < $1.key }.map { RedeemRequest.Item(id: $0.key, type: $0.value) }
         let answer = try await withCreditService { try await $0.redeem(items, credit: type, of: customer) }
         if let known = cachedCredit(type), customer == self.customer {
-            coordinator.keep(
+            coordinator.storeCredit(
                 CreditBalance(
                     type: type, earned: known.earned, spent: known.earned - answer.balance, prices: known.prices),
                 of: customer)
@@ -79,7 +79,7 @@ extension Store {
 }
 
 extension StoreCoordinator {
-    fileprivate nonisolated func keep(_ balance: CreditBalance, of customer: CustomerID) {
+    fileprivate nonisolated func storeCredit(_ balance: CreditBalance, of customer: CustomerID) {
         do {
             try records.set(balance, for: StoreRecords.Key.credit(balance.type), of: customer)
         } catch {

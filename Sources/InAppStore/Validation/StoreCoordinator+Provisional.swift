@@ -18,7 +18,7 @@ extension StoreCoordinator {
         }
         guard customer == owner.customer, !Task.isCancelled else { return }
         let known = Set(state.provisional.map(\.transactionID))
-        keep(
+        setProvisional(
             state.provisional.filter { !revoked.contains($0.transactionID) }
                 + found.filter { !known.contains($0.transactionID) })
     }
@@ -26,7 +26,7 @@ extension StoreCoordinator {
     /// Records the server's verdicts: they replace provisional purchases, and rejections are stored.
     func record(acknowledged: Set<TransactionID>, rejected: Set<TransactionID>) {
         guard localVerifier != nil else { return }
-        keep(
+        setProvisional(
             state.provisional.filter {
                 !acknowledged.contains($0.transactionID) && !rejected.contains($0.transactionID)
             })
@@ -41,7 +41,7 @@ extension StoreCoordinator {
         state.activeProvisionalPurchases(at: now).contains { $0.transactionID == transaction }
     }
 
-    private func keep(_ provisional: [ProvisionalPurchase]) {
+    private func setProvisional(_ provisional: [ProvisionalPurchase]) {
         guard provisional != state.provisional else { return }
         commit { $0.provisional = provisional }
         write(provisional, as: StoreRecords.Key.provisional)

@@ -9,11 +9,7 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     ///   - appUserId: The user to log in, or `nil`.
     /// - Throws: `PurchaseError` with the code `alreadySetUp`, or an error of `logIn(appUserId:)`.
     func setup(with plugins: [any PurchasePlugin], appUserId: UserId?) async throws
-    /// Logs a user in at every plugin.
-    ///
-    /// - Parameter appUserId: The user.
-    /// - Returns: A report of each plugin.
-    /// - Throws: The error of a plugin that rejects the user, or `PurchaseError` with the code `notSetUp`.
+    /// Logs the user `appUserId` in at every plugin. Throws the first rejection.
     @discardableResult func logIn(appUserId: UserId) async throws -> [PluginReport]
     /// Logs the user out at every plugin.
     func logOut() async

@@ -41,7 +41,7 @@ struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
         return Ticket(epoch: epoch, number: lastNumber)
     }
 
-    mutating func keep(
+    mutating func store(
         _ answer: Answer, to question: Question, from address: String, at date: Date, until change: Date?,
         ticket: Ticket
     ) {

@@ -74,7 +74,7 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
             let now = clock.now()
             let change = answer.changeDates.filter { $0 > now }.min()
             memory.withLock {
-                $0.keep(answer, to: request, from: reply.address, at: now, until: change, ticket: ticket)
+                $0.store(answer, to: request, from: reply.address, at: now, until: change, ticket: ticket)
             }
             let sourced = Sourced(value: answer, origin: AnswerOrigin(.network, asOf: now))
             report(request, sourced, from: reply.address, at: now)

@@ -12,7 +12,7 @@ import Testing
     private func memory(changingAt change: TimeInterval? = nil) -> AnswerMemory<String, Int> {
         var memory = AnswerMemory<String, Int>()
         let ticket = memory.ticket()
-        memory.keep(1, to: "a", from: "here", at: start, until: change.map(at), ticket: ticket)
+        memory.store(1, to: "a", from: "here", at: start, until: change.map(at), ticket: ticket)
         return memory
     }
 
@@ -36,8 +36,8 @@ import Testing
     @Test func `the answer to an older request does not replace a newer one`() {
         var memory = AnswerMemory<String, Int>()
         let (older, younger) = (memory.ticket(), memory.ticket())
-        memory.keep(2, to: "a", from: "there", at: at(1), until: nil, ticket: younger)
-        memory.keep(1, to: "a", from: "here", at: at(2), until: nil, ticket: older)
+        memory.store(2, to: "a", from: "there", at: at(1), until: nil, ticket: younger)
+        memory.store(1, to: "a", from: "here", at: at(2), until: nil, ticket: older)
         let found = memory.fresh("a", at: at(2), for: .seconds(60))
         #expect(found?.answer == 2 && found?.address == "there" && found?.receivedAt == at(1))
     }
@@ -47,16 +47,16 @@ import Testing
         let ticket = memory.ticket()
         memory.removeAll()
         #expect(memory.fresh("a", at: start, for: .seconds(60)) == nil)
-        memory.keep(2, to: "a", from: "here", at: start, until: nil, ticket: ticket)
+        memory.store(2, to: "a", from: "here", at: start, until: nil, ticket: ticket)
         #expect(memory.fresh("a", at: start, for: .seconds(60)) == nil)
-        memory.keep(3, to: "a", from: "here", at: start, until: nil, ticket: memory.ticket())
+        memory.store(3, to: "a", from: "here", at: start, until: nil, ticket: memory.ticket())
         #expect(memory.fresh("a", at: start, for: .seconds(60))?.answer == 3)
     }
 
     @Test func `the oldest of too many answers is removed`() {
         var memory = AnswerMemory<String, Int>(capacity: 2)
         for (number, question) in ["a", "b", "a", "c"].enumerated() {
-            memory.keep(number, to: question, from: "here", at: start, until: nil, ticket: memory.ticket())
+            memory.store(number, to: question, from: "here", at: start, until: nil, ticket: memory.ticket())
         }
         #expect(["a", "b", "c"].map { memory.fresh($0, at: start, for: .seconds(1))?.answer } == [2, nil, 3])
     }
