@@ -6,7 +6,7 @@ extension UUID {
     ///
     /// - Parameters:
     ///   - namespace: The namespace.
-    ///   - name: The name, of which the UTF-8 bytes count.
+    ///   - name: The name, whose UTF-8 bytes are hashed.
     public init(namespace: UUID, name: String) {
         var input = withUnsafeBytes(of: namespace.uuid) { Array($0) }
         input.append(contentsOf: name.utf8)

@@ -80,7 +80,7 @@ public struct ProductList: Sendable {
     /// recognized by its name.
     ///
     /// - Parameter id: The id of a product.
-    /// - Returns: The id of the product as which it counts.
+    /// - Returns: The id of the product that represents it.
     public func base(of id: ProductID) -> ProductID { index.base(of: id) }
 
     /// Returns whether an active subscription enables a product. Subscriptions and unlisted products are never enabled.

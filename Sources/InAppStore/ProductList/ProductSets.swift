@@ -2,8 +2,8 @@ import StoreModel
 
 /// The sets of products that the store reports, computed from the state at one instant, without side effects.
 ///
-/// All sets contain products as they count (`ProductList.base(of:)`): a variant as its product, a discount as the
-/// product at full price.
+/// All sets contain base products (`ProductList.base(of:)`): the product for a variant, and the product at full price
+/// for a discount.
 package struct ProductSets: Sendable, Equatable {
     /// Bought, and not revoked.
     package let purchased: Set<String>

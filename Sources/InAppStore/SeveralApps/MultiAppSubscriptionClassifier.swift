@@ -1,8 +1,8 @@
 import StoreModel
 
-/// Decides which subscriptions count in several apps of one seller.
+/// Decides which subscriptions give access in several apps of one seller.
 public protocol MultiAppSubscriptionClassifier: Sendable {
-    /// Returns whether a subscription of `product` counts in this app too, even if another app sold it.
+    /// Returns whether a subscription of `product` gives access in this app too, even if another app sold it.
     func isMultiAppSubscription(_ product: ProductID) -> Bool
 }
 

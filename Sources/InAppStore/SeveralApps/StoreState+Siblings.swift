@@ -30,8 +30,8 @@ extension StoreState {
         return statuses
     }
 
-    /// The siblings whose subscriptions count. Subscriptions of a test environment are free, so they do not count for a
-    /// customer who buys in production.
+    /// The siblings whose subscriptions give access here. Subscriptions of a test environment are free, so they give no
+    /// access to a customer who buys in production.
     private var applicableSiblings: [SharedUserInfo] {
         let isProduction = answer?.customer.environment == .production
         return siblings.values.filter { !isProduction || $0.environment == .production }

@@ -27,7 +27,7 @@ public protocol ProductsManager: Sendable {
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws
     /// Restores the customer's purchases at the store, then fetches the customer's access from the server.
     ///
-    /// If the restore fails, an event reports it, and the server is asked anyway. If it is cancelled, the call throws
+    /// If the restore fails, an event reports it, and the access is fetched anyway. If it is cancelled, the call throws
     /// without a request to the server.
     ///
     /// - Throws: `PurchaseError`: `operationCancelled`, and the errors of ``validateReceipt()``.

@@ -27,7 +27,7 @@ extension Store {
     /// The features that the customer paid for, by `lastAnswer`.
     public var paidFeatures: PaidFeatures { coordinator.paidFeatures }
 
-    /// Returns the server's answer about the customer. Asks the server if its last answer has ended, or after
+    /// Returns the server's answer about the customer. Requests a new one if the last answer is outdated, or after
     /// `invalidateAnswer()`. If the server is unreachable, returns its last answer.
     ///
     /// - Returns: The answer.
@@ -45,7 +45,7 @@ extension Store {
         return lastAnswer
     }
 
-    /// Makes the next `currentAnswer()` ask the server, even if its last answer has not ended.
+    /// Makes the next `currentAnswer()` request a new answer from the server, even if the last one is still valid.
     public func invalidateAnswer() { isAnswerInvalid.withLock { $0 = true } }
 }
 

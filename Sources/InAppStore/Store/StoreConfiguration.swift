@@ -66,9 +66,9 @@ public struct StoreConfiguration: Sendable {
     public var sharedStorage: (any SecureStorage)?
     /// The bundle id under which this app shares its subscriptions: by default its own.
     public var application: BundleID?
-    /// The sibling apps whose subscriptions may count in this app.
+    /// The sibling apps whose subscriptions may give access in this app.
     public var bundledApplications: Set<BundleID> = []
-    /// Decides which subscriptions of the siblings count in this app. Without it, none does.
+    /// Decides which subscriptions of the siblings give access in this app. Without it, none does.
     public var multiAppSubscriptionClassifier: (any MultiAppSubscriptionClassifier)?
 
     /// The transport of the default `connection`, `validator` and `contentManager`. `nil` is `URLSession` on Apple
@@ -98,7 +98,7 @@ public struct StoreConfiguration: Sendable {
     /// The time for which a subscription gives access after its expiry while the server is unreachable. Applies to
     /// production only.
     public var gracePeriod: Duration
-    /// The time after which the server is asked again, even without a known change.
+    /// The time after which the answer is requested from the server again, even without a known change.
     public var validationInterval: Duration
     /// The same outside production, where subscriptions last for minutes. Applies while there is a subscription.
     public var sandboxValidationInterval: Duration

@@ -4,8 +4,8 @@ import StoreModel
 extension StoreCoordinator {
     private static let rememberedTokens = 100
 
-    /// Logs a customer in: removes the former customer's data from this device, and asks the server. If the server is
-    /// unreachable, throws after the customer has changed.
+    /// Logs a customer in: removes the former customer's data from this device, and requests the access. If the server
+    /// is unreachable, throws after the customer has changed.
     ///
     /// - Parameter changed: Called if the customer differs from the former one, before the request to the server.
     func logIn(_ customer: CustomerID, changed: @Sendable () async -> Void) async throws {

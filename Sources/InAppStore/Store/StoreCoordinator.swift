@@ -87,7 +87,7 @@ actor StoreCoordinator {
 
     nonisolated func report(_ event: StoreEvent) { events.send(event) }
 
-    /// Sends the first snapshot, asks the server if that is due, and starts the timer.
+    /// Sends the first snapshot, starts a request to the server if one is due, and starts the timer.
     func start() {
         isStarted = true
         remember(owner)

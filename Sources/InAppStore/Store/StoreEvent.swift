@@ -60,7 +60,7 @@ extension StoreEvent {
         sentence:
             "The device's clock was set back. Time continues from the latest known instant, and the server is asked.")
 
-    /// Creates the event of a completion; `nil` if its transaction says everything.
+    /// Creates the event of a completion; `nil` if the completed transaction needs no event.
     init?(_ completion: StoreUpdate) {
         switch completion.state {
         case .purchasing, .deferred, .purchased, .renewalChanged: return nil

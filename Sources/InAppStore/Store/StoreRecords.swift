@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The values that the store keeps in its `SecureStorage`. Each is stored with its customer, so that it never counts
+/// The values that the store writes to its `SecureStorage`. Each is stored with its customer, so that it is never used
 /// for another one.
 struct StoreRecords: Sendable {
     /// The storage keys.

@@ -19,7 +19,7 @@ struct StoreState: Sendable, Equatable {
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
     var storefrontRevision: ProductRequest.StorefrontRevision?
-    /// The subscriptions that sibling apps share, if they count in several apps.
+    /// The subscriptions that sibling apps share, without those that do not give access in several apps.
     var siblings: [BundleID: SharedUserInfo] = [:]
     /// This app's bundle id, if it shares its subscriptions.
     var application: BundleID?

@@ -31,7 +31,7 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue: Hashable {
-    /// Returns whether both documents are equal. The order of members does not count.
+    /// Returns whether both documents are equal. Ignores the order of members.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true

@@ -47,7 +47,7 @@ public struct TrustAnchor: Hashable, Sendable {
     }
 
     /// Creates an anchor from a root. The last certificate of a chain must be this root, or have the same subject and
-    /// key. The validity and constraints of the given certificate count.
+    /// key. The validity and constraints of this root are checked, not those of the chain's certificate.
     ///
     /// The certificate of StoreKit Testing in Xcode (Xcode: Editor, Save Public Certificate) is given in the same way.
     /// A chain of only this certificate is accepted if the configuration's environments have `xcode` or `localTesting`,

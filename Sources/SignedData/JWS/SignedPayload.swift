@@ -22,7 +22,7 @@ enum AppAppleIDRule {
 protocol SignedPayloadFields: AppStorePayloadFields {
     /// The kind of document, for error messages.
     static var title: String { get }
-    /// The members with the signing date. The first one that is present counts.
+    /// The members with the signing date. The first one that is present is used.
     static var dateFields: [String] { get }
     /// Members that only other kinds have. A document with one of them is refused: Apple signs all kinds with one key,
     /// so a document of another kind has a valid signature.

@@ -106,7 +106,7 @@ actor StoreKitPayments {
         }
     }
 
-    /// Returns how long a payment may wait for details. The time that it waited for the list counts.
+    /// Returns the time that a payment may wait for details, without the time that it has waited for the list.
     private func budget(for payment: PaymentID) -> TimeoutBudget {
         let now = timeouts.clock.now
         return timeouts.budget(spent: now - (added[payment] ?? now))
