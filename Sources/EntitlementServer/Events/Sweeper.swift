@@ -85,7 +85,7 @@ extension Ledger {
             guard try transaction.isKnown(overdue.customer) else { return }
             transaction.affected.insert(overdue.customer)
             transaction.continuing.insert(overdue.customer)
-            try computeAnswers(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, including: nil, &outcome)
         }
     }
 
@@ -101,7 +101,7 @@ extension Ledger {
             let customers = try transaction.lockedCustomers(among: overdue)
             transaction.affected.formUnion(customers)
             transaction.continuing.formUnion(customers)
-            try computeAnswers(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, including: nil, &outcome)
             return overdue.count
         }
     }

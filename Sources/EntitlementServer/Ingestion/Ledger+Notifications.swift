@@ -13,7 +13,7 @@ extension Ledger {
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try transaction.keep(notification, about: Set(facts.map(\.original)))
-            try computeAnswers(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, including: nil, &outcome)
         }
     }
 }

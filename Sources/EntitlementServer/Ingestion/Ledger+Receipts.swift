@@ -28,14 +28,14 @@ extension Ledger {
             if !receipt.facts.isEmpty { try transaction.keep(receipt.document, about: purchases) }
             let holders = try Set(purchases.flatMap { try transaction.holders(of: $0) })
             let holder = holders.count == 1 ? holders.first : nil
-            try computeAnswers(transaction, asking: holder, &outcome)
-            let settled = transaction
+            try computeAnswers(transaction, including: holder, &outcome)
+            let finished = transaction
             let answer = holder.flatMap { outcome.answers[CustomerKey(ledgerID: ledgerID, customer: $0)] }
             let views = ReceiptAnswers(
                 holder: {
-                    guard let answer else { return try settled.answer(about: purchases) }
+                    guard let answer else { return try finished.answer(about: purchases) }
                     return try WireJSON.decode(Customer.self, from: answer.bytes)
-                }, purchases: { try settled.answer(about: purchases) })
+                }, purchases: { try finished.answer(about: purchases) })
             outcome.subject = holder
             return try respond(holder, views)
         }

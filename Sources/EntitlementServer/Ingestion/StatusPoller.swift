@@ -255,7 +255,7 @@ extension Ledger {
             var transaction = transaction(connection, on: ledgerID)
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
-            try computeAnswers(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, including: nil, &outcome)
         }
     }
 

@@ -36,7 +36,7 @@ extension Ledger {
             if customer != key.customer { try transaction.lock(holdingsOf: [customer]) }
             try transaction.lockSpent(by: customer, type)
             let response = try respond(try transaction.redeem(items, of: customer, type: type, in: credit))
-            try computeAnswers(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, including: nil, &outcome)
             return response
         }
     }

@@ -26,7 +26,7 @@ extension Ledger {
             try transaction.lock(holdingsOf: [alias, key.customer])
             let customer = try transaction.register(key.customer)
             try transaction.merge(alias, into: customer)
-            return try respond(try finish(transaction, asking: customer, &outcome))
+            return try respond(try finish(transaction, for: customer, &outcome))
         }
     }
 
@@ -48,7 +48,7 @@ extension Ledger {
             try transaction.transfer(original, to: receiver)
             // The answer names the receiver only, so it is erased with the receiver.
             outcome.subject = receiver
-            return try respond(try finish(transaction, asking: receiver, &outcome))
+            return try respond(try finish(transaction, for: receiver, &outcome))
         }
     }
 
@@ -77,7 +77,7 @@ extension Ledger {
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
             let count = try transaction.erase(customer, leaving: pseudonym, stating: stating)
-            try computeAnswers(transaction, asking: nil, &outcome)
+            try computeAnswers(transaction, including: nil, &outcome)
             return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
         guard erased != nil || forgotten > 0 else { return nil }
@@ -100,16 +100,17 @@ extension Ledger {
     }
 
     /// The largest ledger that is compacted automatically, in bytes. The operator chooses the time for a larger one.
-    private static let compactedBytes: Int64 = 256 << 20
+    private static let maximumCompactedBytes: Int64 = 256 << 20
 
     /// Compacts the database after an erasure, because free pages of SQLite keep copies of moved rows. Returns `false`
-    /// if it is too early: compactions take at most a hundredth of the time.
+    /// if a compaction is still due. The next one begins after 100 times the duration of the last, so that compactions
+    /// take at most a hundredth of the time.
     private func compactIfDue() async throws -> Bool {
         guard let erasure = try database.read(Schema.erasureToCompact) else { return true }
-        let begun = ContinuousClock.now
-        guard compacted.withLock({ $0.map { begun >= $0 } ?? true }) else { return false }
-        defer { compacted.withLock { $0 = .now + begun.duration(to: .now) * 100 } }
-        guard try await database.compact(upTo: Self.compactedBytes) else { return true }
+        let start = ContinuousClock.now
+        guard nextCompaction.withLock({ $0.map { start >= $0 } ?? true }) else { return false }
+        defer { nextCompaction.withLock { $0 = .now + start.duration(to: .now) * 100 } }
+        guard try await database.compact(upTo: Self.maximumCompactedBytes) else { return true }
         try await database.write { try Schema.noteCompaction(after: erasure, $0) }
         return try database.read(Schema.erasureToCompact) == nil
     }
@@ -166,7 +167,7 @@ extension LedgerTransaction {
         let body: JSONValue = ["customer": .string(customer.rawValue), "alias": .string(alias.rawValue)]
         try addEvent(.merged, of: customer, body.encoded())
         affected.insert(customer)
-        departed.insert(alias)
+        removed.insert(alias)
     }
 
     /// Moves everything but purchases from one customer to another. What both have is kept once.
@@ -263,7 +264,7 @@ extension LedgerTransaction {
         try keepErasure(of: names, leaving: pseudonym)
         let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
         try addEvent(.erased, of: pseudonym, body.encoded())
-        departed.formUnion(names)
+        removed.formUnion(names)
         affected.insert(pseudonym)
         return alone.count
     }

@@ -73,7 +73,7 @@ extension Ledger {
             var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer)
             try transaction.redeem(code: code, for: customer, grantID: grantID)
-            return try respond(try finish(transaction, asking: customer, &outcome))
+            return try respond(try finish(transaction, for: customer, &outcome))
         }
     }
 }

@@ -6,17 +6,18 @@ import StoreModel
 /// The ledgers of all apps. They contain facts, claims, and each customer's answer, which is computed from the facts
 /// and claims.
 ///
-/// Everything that a call returns is durable. A valid answer is read from the cache or the database; an expired one is
-/// recomputed. An alias is replaced by the customer that it was merged into.
+/// Calls return durable data only. A valid answer is read from the cache or the database; an expired one is recomputed.
+/// An alias is replaced by the customer that it was merged into.
 struct Ledger: Sendable {
     let database: any SQLDatabase
     let clock: any WallClock
     let cache: AnswerCache
     let headers: SignedHeaders
-    /// Whether the files may contain erased data. True at the start, because a killed process may have left some.
+    /// Whether the database files may contain erased data. True at the start, because a killed process may have left
+    /// some.
     let needsPurge = Locked(true)
     /// The earliest time of the next compaction; `nil` if it can begin at once.
-    let compacted = Locked<ContinuousClock.Instant?>(nil)
+    let nextCompaction = Locked<ContinuousClock.Instant?>(nil)
     private let metrics: ServerMetrics
     private let changes: ChangeSignal
     let rules: ActiveRules
@@ -43,11 +44,11 @@ struct Ledger: Sendable {
 
     private var skew: TimeInterval { isShared ? StoredAnswer.clockSkew : 0 }
 
-    /// The result of a write, with the changes for the cache.
-    private struct Settled<Result: Sendable>: Sendable {
+    /// The result of a committed write, with the changes for the cache.
+    private struct CommittedWrite<Result: Sendable>: Sendable {
         let result: Result
         let answers: [(key: CustomerKey, answer: StoredAnswer, ticket: AnswerCache.Ticket)]
-        let departed: Set<CustomerKey>
+        let removed: Set<CustomerKey>
         let appended: [String: Int]
     }
 
@@ -55,10 +56,10 @@ struct Ledger: Sendable {
     struct Outcome: Sendable {
         var answers: [CustomerKey: StoredAnswer] = [:]
         /// Customers that were merged or erased.
-        var departed: Set<CustomerKey> = []
+        var removed: Set<CustomerKey> = []
         /// The number of new facts, by kind.
         var appended: [String: Int] = [:]
-        /// The customer in the answer, if it differs from the one in the path.
+        /// The customer in the answer, if it is another one than in the path.
         var subject: CustomerID?
     }
 
@@ -67,20 +68,20 @@ struct Ledger: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> Result
     ) async throws -> Result {
-        let settled = try await database.write { [cache] connection in
+        let committed = try await database.write { [cache] connection in
             var outcome = Outcome()
             let result = try body(connection, &outcome)
-            // No other write runs now, so all newer answers get later tickets.
-            return Settled(
+            // No other write runs now. So each newer answer gets a later ticket.
+            return CommittedWrite(
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
-                departed: outcome.departed, appended: outcome.appended)
+                removed: outcome.removed, appended: outcome.appended)
         }
-        // A later write may already have reached this line. The cache compares the tickets and keeps the newer answer.
-        for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
-        for key in settled.departed { cache.remove(key) }
-        for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
+        // A later write may have updated the cache already. The cache compares the tickets and keeps the newer answer.
+        for (key, answer, ticket) in committed.answers { cache.replace(answer, for: key, ticket: ticket) }
+        for key in committed.removed { cache.remove(key) }
+        for (kind, number) in committed.appended { metrics.facts.add(kind, number) }
         changes.send()
-        return settled.result
+        return committed.result
     }
 
     /// Runs a write once for each request. The answer that `body` returns is stored in the same commit. A repetition of
@@ -170,7 +171,7 @@ struct Ledger: Sendable {
             var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer, isReading: true)
             transaction.continuing.insert(customer)
-            return try finish(transaction, asking: customer, &outcome)
+            return try finish(transaction, for: customer, &outcome)
         }
     }
 
@@ -216,29 +217,34 @@ struct Ledger: Sendable {
                 if ledgerID == answered { transaction.precomputed = precomputed }
                 let own = facts.filter { $0.environment == ledgerID.environment }
                 try transaction.lock(forAppending: own, by: customer)
-                let known = try customer.map { (asked: $0, customer: try transaction.register($0, isPresenting: true)) }
+                let registered = try customer.map {
+                    (presenter: $0, customer: try transaction.register($0, isPresenting: true))
+                }
                 for fact in own {
-                    try Self.record(fact, by: known, in: &transaction, &recorded)
+                    try Self.record(fact, by: registered, in: &transaction, &recorded)
                 }
                 if let document, document.environment == ledgerID.environment, !recorded.acknowledged.isEmpty {
                     try transaction.keep(document, about: Set(facts.map(\.original)))
                 }
                 var isUnknown = false
-                if recorded.acknowledged.isEmpty, let known { isUnknown = transaction.unregister(known.customer) }
-                let asked = ledgerID.environment == environment ? known?.customer : nil
-                try computeAnswers(transaction, asking: isUnknown ? nil : asked, &outcome)
-                if let asked {
+                if recorded.acknowledged.isEmpty, let registered {
+                    isUnknown = transaction.unregister(registered.customer)
+                }
+                let answeredCustomer = ledgerID == answered ? registered?.customer : nil
+                try computeAnswers(transaction, including: isUnknown ? nil : answeredCustomer, &outcome)
+                if let answeredCustomer {
                     answer =
                         isUnknown
-                        ? StoredAnswer(ofUnknown: asked, in: environment, at: transaction.now)
-                        : outcome.answers[CustomerKey(ledgerID: ledgerID, customer: asked)]
+                        ? StoredAnswer(ofUnknown: answeredCustomer, in: environment, at: transaction.now)
+                        : outcome.answers[CustomerKey(ledgerID: ledgerID, customer: answeredCustomer)]
                 }
             }
             return try respond(recorded, answer)
         }
     }
 
-    /// Precomputes the purchases of a customer that may be new, on the caller's thread.
+    /// Precomputes the purchases of a customer, and encrypts the sources, on the caller's thread: a new customer's
+    /// transaction then takes less time. Does nothing for a customer in the cache, which is not new.
     private func precompute(
         _ facts: [PresentedFact], by customer: CustomerID?, in ledgerID: LedgerID
     ) throws -> (FirstPurchases?, [PresentedFact]) {
@@ -255,29 +261,29 @@ struct Ledger: Sendable {
         return (precomputed, sealed)
     }
 
-    /// Appends one fact, or adds it to the rejected ones. In `known`, `asked` is the name in the request and `customer`
-    /// the registered customer.
-    static func record(
-        _ fact: PresentedFact, by known: (asked: CustomerID, customer: CustomerID)?,
+    /// Appends one fact, or adds it to the rejected ones. In `registered`, `presenter` is the name in the request and
+    /// `customer` the registered customer.
+    private static func record(
+        _ fact: PresentedFact, by registered: (presenter: CustomerID, customer: CustomerID)?,
         in transaction: inout LedgerTransaction, _ recorded: inout Recorded
     ) throws {
         switch fact.content {
-        case .transaction(let said):
-            let claimant = try known.map { asked, customer in
-                try transaction.claimant(asked, for: customer, of: said.originalID)
+        case .transaction(let presented):
+            let claimant = try registered.map { presenter, customer in
+                try transaction.claimant(presenter, for: customer, of: presented.originalID)
             }
-            if let claimant, try transaction.refuses(said, presentedBy: claimant) {
+            if let claimant, try transaction.refuses(presented, presentedBy: claimant) {
                 recorded.rejected.append(.boundToAnotherCustomer(at: fact.index))
                 return
             }
-            if said.source == .web, try transaction.isOfAnotherPurchase(said) {
+            if presented.source == .web, try transaction.isOfAnotherPurchase(presented) {
                 recorded.rejected.append(.ofAnotherPurchase(at: fact.index))
                 return
             }
             try transaction.append(fact, claimedBy: claimant)
-            if !recorded.acknowledged.contains(said.id) { recorded.acknowledged.append(said.id) }
-        case .renewal(let said):
-            guard try transaction.purchase(said.originalID) != nil else {
+            if !recorded.acknowledged.contains(presented.id) { recorded.acknowledged.append(presented.id) }
+        case .renewal(let presented):
+            guard try transaction.purchase(presented.originalID) != nil else {
                 recorded.rejected.append(.unknownTransaction(at: fact.index))
                 return
             }
@@ -294,7 +300,7 @@ struct Ledger: Sendable {
             var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer)
             try transaction.add(grant, to: customer)
-            return try respond(try finish(transaction, asking: customer, &outcome))
+            return try respond(try finish(transaction, for: customer, &outcome))
         }
     }
 
@@ -304,30 +310,30 @@ struct Ledger: Sendable {
             var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.withdrawGrant(id, of: customer) else { return nil }
-            return try finish(transaction, asking: customer, &outcome)
+            return try finish(transaction, for: customer, &outcome)
         }
     }
 
-    /// Computes the answers that a transaction changed, and adds all changes to the outcome.
+    /// Computes the answers that a transaction changed, and that of `customer` if given. Adds all changes to the outcome.
     func computeAnswers(
-        _ transaction: LedgerTransaction, asking asked: CustomerID?, _ outcome: inout Outcome
+        _ transaction: LedgerTransaction, including customer: CustomerID?, _ outcome: inout Outcome
     ) throws {
         var transaction = transaction
-        for (customer, answer) in try transaction.computeAnswers(asking: asked) {
+        for (customer, answer) in try transaction.computeAnswers(including: customer) {
             outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: customer)] = answer
         }
         outcome.appended.merge(transaction.appended, uniquingKeysWith: +)
-        for customer in transaction.departed {
-            outcome.departed.insert(CustomerKey(ledgerID: transaction.ledgerID, customer: customer))
+        for customer in transaction.removed {
+            outcome.removed.insert(CustomerKey(ledgerID: transaction.ledgerID, customer: customer))
         }
     }
 
-    /// Computes the changed answers and returns that of `asked`.
+    /// Computes the changed answers, and returns the answer of `customer`.
     func finish(
-        _ transaction: LedgerTransaction, asking asked: CustomerID, _ outcome: inout Outcome
+        _ transaction: LedgerTransaction, for customer: CustomerID, _ outcome: inout Outcome
     ) throws -> StoredAnswer {
-        try computeAnswers(transaction, asking: asked, &outcome)
-        guard let answer = outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: asked)] else {
+        try computeAnswers(transaction, including: customer, &outcome)
+        guard let answer = outcome.answers[CustomerKey(ledgerID: transaction.ledgerID, customer: customer)] else {
             throw EntitlementServerError(.internalInconsistency, "The customer's answer was not computed.")
         }
         return answer

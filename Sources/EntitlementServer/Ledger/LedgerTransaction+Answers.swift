@@ -15,7 +15,7 @@ extension LedgerTransaction {
     func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isWhole: Bool)? {
         try connection.first(
             """
-            SELECT revision, answer, etag, content_digest, valid_from, valid_until\(isFormer) FROM customer
+            SELECT revision, answer, etag, content_digest, valid_from, valid_until\(formerRulesColumn) FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue))
         ).map { row in
@@ -29,8 +29,8 @@ extension LedgerTransaction {
         }
     }
 
-    /// A column that shows whether an answer was computed with former rules.
-    private var isFormer: String {
+    /// A column of queries: whether an answer was computed with former rules. Empty if the database is not shared.
+    private var formerRulesColumn: String {
         epoch == nil
             ? ""
             : ", rules_epoch <> (SELECT rules_epoch FROM app WHERE bundle_id = ?1) AS is_former"
@@ -51,22 +51,23 @@ extension LedgerTransaction {
             """, values(.text(customer.appAccountToken.wireText))) != nil
     }
 
-    /// Computes and stores the answers of all affected customers and of `asked`, and returns them.
+    /// Computes and stores the answers of all affected customers, and returns them. Includes the answer of `customer`,
+    /// which is recomputed only if it has expired.
     ///
     /// If the content is equal to the stored one, the stored bytes and ETag remain, so that a repetition changes
     /// nothing.
-    mutating func computeAnswers(asking asked: CustomerID?) throws -> [CustomerID: StoredAnswer] {
+    mutating func computeAnswers(including customer: CustomerID?) throws -> [CustomerID: StoredAnswer] {
         var answers: [CustomerID: StoredAnswer] = [:]
-        let affected = affected.subtracting(departed)
+        let affected = affected.subtracting(removed)
         if connection.isConcurrent {
             try deleteUnused()
-            try lock(customers: affected.union(asked.map { [$0] } ?? []).subtracting(newcomers.keys))
+            try lock(customers: affected.union(customer.map { [$0] } ?? []).subtracting(newcomers.keys))
         }
-        for customer in affected { answers[customer] = try recompute(customer) }
-        if let asked, answers[asked] == nil {
-            let present = try stored(asked)
-            answers[asked] =
-                if let present, present.isValid(at: now, skew: skew) { present } else { try recompute(asked) }
+        for changed in affected { answers[changed] = try recompute(changed) }
+        if let customer, answers[customer] == nil {
+            let present = try stored(customer)
+            answers[customer] =
+                if let present, present.isValid(at: now, skew: skew) { present } else { try recompute(customer) }
         }
         return answers
     }
@@ -83,20 +84,21 @@ extension LedgerTransaction {
             SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
-        // The time of an answer does not go back when this server's clock is behind another's.
+        // If another server's clock is ahead of this one, the new answer gets the time of the stored one: the time of a
+        // customer's answers must not go back.
         let from: Date? = try row.map { Date(milliseconds: try $0["valid_from"]) }
         let isAhead = from.map { $0 > now && $0 <= now.addingTimeInterval(skew) } ?? false
-        let end: Int64? = try row.flatMap { try $0["valid_until"] }
+        let storedEnd: Int64? = try row.flatMap { try $0["valid_until"] }
         let state = try state(of: customer)
         let lastEnd =
-            isContinuing(customer) ? self.lastEnd(after: end.map(Date.init(milliseconds:)), customer, state) : nil
+            isContinuing(customer) ? self.lastEnd(after: storedEnd.map(Date.init(milliseconds:)), customer, state) : nil
         let instant = lastEnd ?? (isAhead ? from : nil) ?? now
         let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
-        let saysTheSame = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= instant.milliseconds }
-        if let row, saysTheSame == true {
+        let isUnchanged = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= instant.milliseconds }
+        if let row, isUnchanged == true {
             let present = try StoredAnswer(row).ending(at: answer.validUntil)
             if present.isWhole(around: digest) {
                 try connection.perform(
@@ -119,16 +121,17 @@ extension LedgerTransaction {
             values(
                 .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
                 .blob(digest), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
-        // Not for a customer that was only read, nor for an answer that was only damaged.
-        if saysTheSame != true, revision > 0 || !answer.isEmpty { try addEvent(.updated, of: customer, fresh.bytes) }
+        // No event for a customer that was only read, or for an answer that was only damaged.
+        if isUnchanged != true, revision > 0 || !answer.isEmpty { try addEvent(.updated, of: customer, fresh.bytes) }
         return fresh
     }
 
-    /// Returns whether time alone changes a customer's answer, equally on every server.
+    /// Returns whether a customer has no new facts in a shared database. Then every server must compute the same answer,
+    /// so its time is the instant of the change and not this server's time.
     private func isContinuing(_ customer: CustomerID) -> Bool { epoch != nil && continuing.contains(customer) }
 
-    /// Returns the last instant up to now at which time alone changed a customer's answer, at or after `first`; `nil`
-    /// if there is none, as for an answer of former rules.
+    /// Returns the last instant, from `first` to now, at which time alone changed a customer's answer. Returns `nil` if
+    /// there is none or the answer must be recomputed.
     private func lastEnd(after first: Date?, _ customer: CustomerID, _ state: CustomerState) -> Date? {
         guard var instant = first, instant > Date(milliseconds: 0), instant <= now else { return nil }
         for _ in 0..<1000 {
@@ -139,8 +142,8 @@ extension LedgerTransaction {
         return nil
     }
 
-    /// Returns the successor of an expired answer, computed without writing. Every server and replica of a shared
-    /// database computes the same bytes, and so does a later write. Returns `nil` if something must be written first.
+    /// Returns the answer that follows an expired one, without a write. All servers and replicas of a shared database
+    /// compute the same bytes, and a later write stores the same bytes. Returns `nil` if a write must come first.
     func continued(_ stored: StoredAnswer, of customer: CustomerID) throws -> StoredAnswer? {
         guard epoch != nil, stored.revision > 0 else { return nil }
         let state = try state(of: customer)
@@ -148,8 +151,8 @@ extension LedgerTransaction {
         let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
-        let longer = stored.ending(at: answer.validUntil)
-        guard !longer.isWhole(around: digest) else { return longer }
+        let extended = stored.ending(at: answer.validUntil)
+        guard !extended.isWhole(around: digest) else { return extended }
         return StoredAnswer(answer, around: content, digest, revision: stored.revision)
     }
 
@@ -189,7 +192,7 @@ extension LedgerTransaction {
     }
 
     /// Returns the state of a customer from all its facts. The cross join makes SQLite begin with the customer's
-    /// purchases: without statistics it would sometimes begin with all facts of the ledger.
+    /// purchases. Without statistics of the tables, SQLite would otherwise sometimes begin with all facts of the ledger.
     func state(of customer: CustomerID) throws -> CustomerState {
         var state = CustomerState()
         if let facts = factsOfNewcomer(customer) {
@@ -302,8 +305,9 @@ extension StoredAnswer {
             validUntil: nil)
     }
 
-    /// Creates an answer in its wire format, valid from its `asOf`. `content` is the customer's and `digest` the
-    /// content's. The bytes depend on these and the time only, so they make the ETag.
+    /// Creates an answer in its wire format, valid from its `asOf`. `content` is the wire format of `customer` without
+    /// the time, and `digest` the digest of `content`. The ETag is computed from the digest and the time, because the
+    /// bytes depend on nothing else.
     init(_ customer: Customer, around content: [UInt8], _ digest: [UInt8], revision: Int64) {
         let validFrom = Date(milliseconds: customer.asOf.milliseconds)
         self.init(
@@ -316,15 +320,15 @@ extension StoredAnswer {
         return "\"\(Base64.encodeURL(tag))\""
     }
 
-    /// Returns whether bytes, ETag and end belong to content with this digest. An end of 0 marks an answer to
-    /// recompute.
+    /// Returns whether bytes, ETag and end belong to content with this digest. An end of 0 marks an answer that must be
+    /// recomputed; it is not compared.
     fileprivate func isWhole(around digest: [UInt8]) -> Bool {
         let start = Array("{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8)
         return bytes.starts(with: start) && MessageDigest.sha256(Array(bytes[start.count...])) == digest
-            && etag == Self.etag(digest, from: validFrom) && saysItsEnd
+            && etag == Self.etag(digest, from: validFrom) && hasStoredEnd
     }
 
-    /// Returns whether the bytes, after their time, name this customer.
+    /// Returns whether the bytes are about this customer. The names follow the time.
     fileprivate func isAbout(_ customer: String, _ environment: String) -> Bool {
         guard validUntil != Date(milliseconds: 0) else { return true }
         var names = JSONWriter()
@@ -336,8 +340,8 @@ extension StoredAnswer {
         return bytes.dropFirst(start).starts(with: names.bytes)
     }
 
-    /// Whether the bytes have the same end as the row. It is the last member of an answer with an end.
-    private var saysItsEnd: Bool {
+    /// Whether the bytes contain the end in the row: `validUntil`, the last member of an answer that has an end.
+    private var hasStoredEnd: Bool {
         guard validUntil != Date(milliseconds: 0) else { return true }
         let end = validUntil.map { ",\"validUntil\":\"\(RFC3339.string(from: $0))\"}" } ?? "]}"
         return bytes.suffix(end.utf8.count).elementsEqual(end.utf8)

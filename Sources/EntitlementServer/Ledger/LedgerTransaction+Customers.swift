@@ -10,45 +10,45 @@ extension LedgerTransaction {
     /// Throws `CustomerRefusal.erased` for the pseudonym of an erased customer, whose data could not be erased again.
     ///
     /// - Parameters:
-    ///   - isPresenting: Whether the customer presents facts, and nothing else is done for it in this transaction. Its
-    ///     row is
-    ///     then written once, with the answer.
-    ///   - isReading: Whether nothing is done for the customer.
+    ///   - isPresenting: Whether the transaction only appends facts that the customer presents. The row of a new customer
+    ///     is then written once, with the answer.
+    ///   - isReading: Whether the transaction only computes the customer's answer. The pseudonym of an erased customer is
+    ///     then accepted.
     @discardableResult
     mutating func register(
-        _ asked: CustomerID, isPresenting: Bool = false, isReading: Bool = false
+        _ name: CustomerID, isPresenting: Bool = false, isReading: Bool = false
     ) throws -> CustomerID {
-        let token = precomputed?.token(of: asked) ?? asked.appAccountToken
+        let token = precomputed?.token(of: name) ?? name.appAccountToken
         try lock(tokens: [token])
         let isNew = locked.newTokens.contains(token)
-        if !isNew { try lock(customers: [asked]) }
-        let nameState = try isNew ? nameState(ofNew: asked, bearing: token) : nameState(of: asked, bearing: token)
+        if !isNew { try lock(customers: [name]) }
+        let nameState = try isNew ? nameState(ofNew: name, bearing: token) : nameState(of: name, bearing: token)
         guard !nameState.isErased || isReading else { throw Ledger.CustomerRefusal.erased }
-        if nameState.isKnown { return asked }
+        if nameState.isKnown { return name }
         if let customer = nameState.customer {
-            return connection.isConcurrent ? try lockedCustomer(named: asked) : customer
+            return connection.isConcurrent ? try lockedCustomer(named: name) : customer
         }
-        bearers = nameState.isTokenUsed ? [:] : [token: Attribution.TokenOwner(asked)]
+        bearers = nameState.isTokenUsed ? [:] : [token: Attribution.TokenOwner(name)]
         if isPresenting {
-            newcomers[asked] = token
+            newcomers[name] = token
         } else {
-            try insert(asked, with: .none, [])
+            try insert(name, with: .none, [])
             locked.newTokens.remove(token)
         }
-        affected.insert(asked)
-        guard nameState.isAwaited else { return asked }
-        let bound = try connection.query(
+        affected.insert(name)
+        guard nameState.isAwaited else { return name }
+        let awaiting = try connection.query(
             """
             SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
             """, values(.text(token.wireText)))
-        let purchases = try bound.map { TransactionID(unchecked: try $0["original_transaction_id"]) }
+        let purchases = try awaiting.map { TransactionID(unchecked: try $0["original_transaction_id"]) }
         try lock(purchases: Set(purchases))
         for original in purchases { try attribute(original) }
-        return asked
+        return name
     }
 
-    /// Reverts the registration of a customer that presented facts but got nothing: its row is not written. Returns
-    /// `false` if the customer was known before or has a purchase now.
+    /// Reverts the registration of a new customer that presented facts but got no purchase. Its row was not written yet.
+    /// Returns `false` if the customer existed before or has a purchase now.
     mutating func unregister(_ customer: CustomerID) -> Bool {
         guard newcomers[customer] != nil, heldByNewcomers[customer, default: []].isEmpty else { return false }
         newcomers[customer] = nil
@@ -63,20 +63,21 @@ extension LedgerTransaction {
         var isErased = false
         /// The customer that the name belongs to.
         var customer: CustomerID?
-        /// Whether a customer or alias has the same token, and a purchase states it.
+        /// Whether a customer or alias has the same token.
         var isTokenUsed = false
+        /// Whether a purchase waits for the customer with this token.
         var isAwaited = false
     }
 
-    /// Returns the state of a name whose token is new. Querying missing rows would conflict with concurrent inserts.
-    private func nameState(ofNew asked: CustomerID, bearing token: UUID) -> NameState {
-        NameState(isKnown: newcomers[asked] != nil, isTokenUsed: newcomers.values.contains(token))
+    /// Returns the state of a name whose token is new, without a query: a query for missing rows would conflict with
+    /// concurrent inserts.
+    private func nameState(ofNew name: CustomerID, bearing token: UUID) -> NameState {
+        NameState(isKnown: newcomers[name] != nil, isTokenUsed: newcomers.values.contains(token))
     }
 
-    /// Reads everything in one query, because each round trip costs more than the rows. A known customer needs nothing
-    /// else.
-    private func nameState(of asked: CustomerID, bearing token: UUID) throws -> NameState {
-        guard newcomers[asked] == nil else { return NameState(isKnown: true) }
+    /// Returns the state of a name. Uses one query for everything, because a round trip costs more than the rows.
+    private func nameState(of name: CustomerID, bearing token: UUID) throws -> NameState {
+        guard newcomers[name] == nil else { return NameState(isKnown: true) }
         let row = try connection.first(
             """
             SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited,
@@ -89,7 +90,7 @@ extension LedgerTransaction {
                 CASE WHEN EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
                     THEN 1 ELSE 0 END, 0
             LIMIT 1
-            """, values(.text(asked.rawValue), .text(token.wireText)))
+            """, values(.text(name.rawValue), .text(token.wireText)))
         guard let row else { return NameState() }
         let customer: String? = try row["customer"]
         return NameState(
@@ -131,7 +132,7 @@ extension LedgerTransaction {
 
     /// Returns the customer that has a token. Reads the database once per token.
     mutating func customer(bearing token: UUID) throws -> Attribution.TokenOwner? {
-        if let known = bearers[token] { return known }
+        if let cached = bearers[token] { return cached }
         try lock(tokens: [token])
         if locked.newTokens.contains(token), !newcomers.values.contains(token) { return nil }
         let tokenOwner = try tokenOwner(of: token)
@@ -139,8 +140,9 @@ extension LedgerTransaction {
         return tokenOwner
     }
 
-    /// Returns the customer that has a token. Prefers a name to a UUID, a customer to an alias, the first that was
-    /// seen, and otherwise the first by name. Sorts here, since there is hardly ever more than one.
+    /// Returns the customer that has a token. If there are several, prefers a name to a UUID, then a customer to an
+    /// alias, then the one that was registered first, then the first by name. Sorts in memory, because there is rarely
+    /// more than one.
     func tokenOwner(of token: UUID) throws -> Attribution.TokenOwner? {
         var bearers = newcomers.filter { $0.value == token }
             .map { (name: $0.key, customer: $0.key, since: now.milliseconds) }

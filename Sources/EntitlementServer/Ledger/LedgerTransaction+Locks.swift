@@ -12,22 +12,23 @@ import StoreModel
 extension LedgerTransaction {
     /// Locks tokens of purchases.
     ///
-    /// A customer can become known by a token while a purchase with the token arrives. The second of the two waits at
-    /// the token's row and then finds the first. Each customer, alias and waiting purchase has a token row, so a new
-    /// row means that there are none.
+    /// A customer with a token can be registered while another transaction appends a purchase with the token. The second
+    /// transaction waits for the lock of the token's row, and then finds the rows of the first. Each customer, alias and
+    /// waiting purchase has a token row. So if the row is new, none of them exists.
     mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, entering: []) }
 
     /// Locks purchases that facts will be appended to, and their tokens. An unknown purchase gets its row here, and
     /// `computeAnswers` deletes it if no fact was appended.
     mutating func lock(forAppending facts: [PresentedFact], by customer: CustomerID? = nil) throws {
         guard connection.isConcurrent else { return }
-        let asked = customer.map { precomputed?.token(of: $0) ?? $0.appAccountToken }
+        let token = customer.map { precomputed?.token(of: $0) ?? $0.appAccountToken }
         try lock(
-            tokens: Set(facts.compactMap(\.row.token) + facts.compactMap(\.webPayment) + (asked.map { [$0] } ?? [])),
+            tokens: Set(facts.compactMap(\.row.token) + facts.compactMap(\.webPayment) + (token.map { [$0] } ?? [])),
             entering: Set(facts.map(\.original)))
     }
 
-    /// Locks rows without writing existing ones, in one round trip.
+    /// Locks rows in one round trip, and inserts missing ones. `DO UPDATE … WHERE false` locks an existing row without
+    /// writing it.
     private mutating func lock(tokens: Set<UUID>, entering purchases: Set<TransactionID>) throws {
         guard connection.isConcurrent else { return }
         let missing = tokens.subtracting(locked.tokens).map(\.wireText).sorted()
@@ -144,7 +145,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Returns the tokens in the facts of a purchase, if their rows are to be deleted.
+    /// Returns the tokens in the facts of a purchase. Empty if the database has no token rows.
     func statedTokens(of original: TransactionID) throws -> Set<UUID> {
         guard connection.isConcurrent else { return [] }
         return Set(
@@ -169,8 +170,8 @@ extension LedgerTransaction {
 }
 
 extension PresentedFact {
-    /// The lock of a web payment: the purchase of a payment is read first and written later. No customer name contains
-    /// U+0000.
+    /// The token that locks a web payment, because the purchase of a payment is read first and written later. It is no
+    /// customer's token, because no customer name contains U+0000.
     fileprivate var webPayment: UUID? {
         guard case .transaction(let fact) = content, fact.source == .web else { return nil }
         return CustomerID(unchecked: "\u{0}payment \(fact.id.rawValue)").appAccountToken

@@ -14,11 +14,11 @@ extension LedgerTransaction {
     }
 
     /// Encrypts a fact's source with the key of its purchase. Creates the key and the purchase if necessary. Returns
-    /// `nil` if the customer was erased: the source is not stored then.
+    /// `nil` for an erased purchase, whose sources are not stored.
     ///
     /// - Parameters:
-    ///   - awaited: The token of the purchase, if the customer with this token gets the purchase when it becomes known.
-    ///   - prepared: The source encrypted with a new key, which becomes the key of a purchase without one.
+    ///   - awaited: The token of the purchase, if the purchase waits for the customer with this token.
+    ///   - prepared: The source, encrypted already with a new key. The purchase gets that key if it has none.
     mutating func seal(
         _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?, awaiting awaited: UUID?,
         or prepared: SealedSource? = nil

@@ -17,7 +17,7 @@ struct LedgerTransaction {
     /// Customers without new facts: only time changes their answers.
     var continuing: Set<CustomerID> = []
     /// Customers that were merged or erased.
-    var departed: Set<CustomerID> = []
+    var removed: Set<CustomerID> = []
     /// The number of new facts, by kind.
     private(set) var appended: [String: Int] = [:]
     /// New customers, with their token. Their row is written at the end, with the answer.
@@ -32,7 +32,7 @@ struct LedgerTransaction {
     var precomputed: FirstPurchases?
     /// The locked rows; empty if transactions run one at a time.
     var locked = LockedRows()
-    /// Purchases whose row exists for the lock only.
+    /// Purchases whose row was inserted only to lock it, and that have no fact yet.
     var unwritten: Set<TransactionID> = []
 
     init(_ connection: any SQLConnection, ledgerID: LedgerID, rules: ActiveRules.Entry, now: Date) {
@@ -76,7 +76,7 @@ struct LedgerTransaction {
         let isAttributed = claims != nil || isNew && row.kind == FactRow.transaction
         let holders =
             isAttributed
-            ? try attribute(row.original, by: claims ?? claimant?.others, first: purchase == nil ? row : nil)
+            ? try attribute(row.original, by: claims ?? claimant?.earlierClaims, first: purchase == nil ? row : nil)
             : isNew ? try holders(of: row.original) : []
         if isNew { affected.formUnion(holders) }
     }
@@ -94,17 +94,18 @@ struct LedgerTransaction {
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        // One transaction at a time: looking first is cheaper than encrypting. Otherwise the insertion decides, because
-        // looking for a missing row conflicts with concurrent inserts. But no key is created in vain.
+        // If transactions run one at a time, a query is cheaper than encrypting the source. If they are concurrent, the
+        // insertion finds an existing row, because a query for a missing row conflicts with concurrent inserts. A
+        // purchase without a key is queried in any case, so that no key is created for an existing fact.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
-            if let known = try known(row) {
-                try restoreToken(row, known, presentedBy: claimant)
+            if let existing = try existingRow(row) {
+                try restoreToken(row, existing, presentedBy: claimant)
                 return false
             }
         }
         let header = try number(ofHeaderOf: fact)
         let kept = try keptToken(of: row, in: purchase, presentedBy: claimant)
-        let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : kept
+        let awaited = claimant.map { token(of: $0.presenter) } == row.token ? nil : kept
         let sealed = try seal(
             fact.sourceBehindHeader, of: row, in: purchase, awaiting: awaited, or: fact.sealedSource)
         let columns = values(
@@ -118,7 +119,7 @@ struct LedgerTransaction {
             try connection.perform(Self.insertion, columns)
         } else {
             guard try connection.execute(Self.insertionOfNew, columns) > 0 else {
-                if let known = try known(row) { try restoreToken(row, known, presentedBy: claimant) }
+                if let existing = try existingRow(row) { try restoreToken(row, existing, presentedBy: claimant) }
                 return false
             }
         }
@@ -132,15 +133,16 @@ struct LedgerTransaction {
         return true
     }
 
-    /// Returns the token that a new fact stores. If the source is not stored, only the presenter's token is. In
-    /// purchases from before an erasure, the token of the erased customer is not stored, because the pseudonym would
-    /// get the purchase. If the purchase was transferred to that customer, the pseudonym's token replaces it, so that
-    /// the transfer remains valid.
+    /// Returns the token that a new fact stores. If the source is not stored, only the presenter's own token is stored.
+    ///
+    /// In purchases from before an erasure, the token of the erased customer is not stored, because the pseudonym would
+    /// get the purchase. If a transfer of the purchase exists, the pseudonym's token is stored instead, so that the
+    /// transfer remains valid.
     private func keptToken(
         of row: FactRow, in purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> UUID? {
         guard let token = row.token else { return nil }
-        if let claimant, self.token(of: claimant.asked) == token { return token }
+        if let claimant, self.token(of: claimant.presenter) == token { return token }
         guard let purchase else { return token }
         guard !purchase.isErased else { return nil }
         guard let erased = try erasure(ofBearing: token) else { return token }
@@ -152,12 +154,12 @@ struct LedgerTransaction {
             SELECT MIN(received_at) AS first FROM fact
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
             """, values(.text(row.original.rawValue)))
-        let begun: Int64? = try first?["first"]
-        return begun.map { $0 > erased.at.milliseconds } ?? true ? token : nil
+        let firstReceivedAt: Int64? = try first?["first"]
+        return firstReceivedAt.map { $0 > erased.at.milliseconds } ?? true ? token : nil
     }
 
     /// Returns the row of an existing fact, with its number and token.
-    private func known(_ row: FactRow) throws -> SQLRow? {
+    private func existingRow(_ row: FactRow) throws -> SQLRow? {
         try connection.first(
             """
             SELECT sequence, app_account_token FROM fact
@@ -165,28 +167,28 @@ struct LedgerTransaction {
             """, values(.text(row.original.rawValue), .text(row.source.rawValue), .blob(row.digest)))
     }
 
-    /// Restores the token of an existing fact, which was deleted with its customer, when that customer returns and
-    /// presents it. Without it, a receipt about the purchase, which has no token, would give the purchase to another
-    /// customer.
-    private func restoreToken(_ row: FactRow, _ known: SQLRow, presentedBy claimant: Claimant?) throws {
-        guard let claimant, let token = row.token, self.token(of: claimant.asked) == token else { return }
-        let stored: String? = try known["app_account_token"]
+    /// Restores the token of an existing fact if the presenter has that token: the erasure of the customer deleted it,
+    /// and the customer has returned. Without the token, another customer could get the purchase by a receipt, which
+    /// contains no token.
+    private func restoreToken(_ row: FactRow, _ existing: SQLRow, presentedBy claimant: Claimant?) throws {
+        guard let claimant, let token = row.token, self.token(of: claimant.presenter) == token else { return }
+        let stored: String? = try existing["app_account_token"]
         guard stored != token.wireText else { return }
         try connection.perform(
             "UPDATE fact SET app_account_token = ?2 WHERE sequence = ?1",
-            [.integer(try known["sequence"]), .text(token.wireText)])
+            [.integer(try existing["sequence"]), .text(token.wireText)])
     }
 
     /// Returns whether the transaction exists under another original transaction. Its units would count twice.
     func isOfAnotherPurchase(_ fact: TransactionFact) throws -> Bool {
         let transaction = SQLValue.text(fact.id.rawValue)
         if fact.id != fact.originalID {
-            let known = try connection.first(
+            let purchase = try connection.first(
                 """
                 SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
                     AND transaction_id = ?3
                 """, values(transaction))
-            if known != nil { return true }
+            if purchase != nil { return true }
         }
         return try connection.first(
             """
@@ -200,31 +202,33 @@ struct LedgerTransaction {
     /// An accepted claim, with the name of its presenter.
     typealias StatedClaim = (presenter: CustomerID, claim: Attribution.Claim)
 
-    /// The presenter of a purchase, by the name in the request, and the earlier claims.
+    /// The customer that presents a purchase, and the earlier claims on it.
     struct Claimant {
-        let asked: CustomerID
+        /// The name in the request, which can be an alias.
+        let presenter: CustomerID
         let customer: CustomerID
+        /// The row of the purchase; `nil` for a new one.
         let purchase: Purchase?
-        /// The claims on it, oldest first.
-        let others: [StatedClaim]
+        /// The claims on the purchase, oldest first.
+        let earlierClaims: [StatedClaim]
     }
 
-    func claimant(_ asked: CustomerID, for customer: CustomerID, of original: TransactionID) throws -> Claimant {
+    func claimant(_ presenter: CustomerID, for customer: CustomerID, of original: TransactionID) throws -> Claimant {
         let purchase = try purchase(original)
         return Claimant(
-            asked: asked, customer: customer, purchase: purchase,
-            others: try purchase == nil ? [] : claims(of: original))
+            presenter: presenter, customer: customer, purchase: purchase,
+            earlierClaims: try purchase == nil ? [] : claims(of: original))
     }
 
-    /// Returns whether the claimant may not present a transaction, because it is bound to another customer or others
-    /// keep it.
+    /// Returns whether the claimant may not present a transaction, because the purchase is bound to another customer or
+    /// the transfer mode leaves it with its holders.
     mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token =
             try claimant.purchase == nil ? fact.appAccountToken : newestToken(of: fact.originalID, with: fact)
         let tokenOwner = try token.flatMap { try customer(bearing: $0) }
         let isExcluded = Attribution.excludes(
-            claimant.customer, as: claimant.asked, token: token,
-            claims: try withoutTransfersToErased(claimant.others).map(\.claim),
+            claimant.customer, as: claimant.presenter, token: token,
+            claims: try withoutTransfersToErased(claimant.earlierClaims).map(\.claim),
             tokenOwner: try tokenOwner.flatMap { tokenOwner in
                 try tokenOwner.customer != claimant.customer && isErased(tokenOwner.customer) ? nil : tokenOwner
             })
@@ -236,25 +240,27 @@ struct LedgerTransaction {
         return !accepted
     }
 
-    /// Stores a claim. Returns all claims on the purchase, or `nil` if the claimant has it by an own claim already.
+    /// Stores a claim. Returns all claims on the purchase; `nil` if an earlier claim already gives it to the claimant.
     private func claim(_ original: TransactionID, by claimant: Claimant) throws -> [StatedClaim]? {
-        let asked = claimant.asked
-        guard claimant.others.last?.presenter != asked else { return nil }
+        let presenter = claimant.presenter
+        guard claimant.earlierClaims.last?.presenter != presenter else { return nil }
         let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
-        let joined = claimant.others[(claimant.others.lastIndex { $0.claim.kind != .shared } ?? 0)...]
-        let isKnown = joined.contains { $0.presenter == asked && $0.claim.kind == .shared }
-        guard kind == .presented || !isKnown else { return nil }
-        var others = try withoutTransfersToErased(claimant.others)
-        if others.count < claimant.others.count { try deleteTransfers(claimant.others, except: others, of: original) }
-        if kind == .shared { others = try withoutFirstSharers(others, for: asked, on: original) }
-        try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
+        let sharing = claimant.earlierClaims[(claimant.earlierClaims.lastIndex { $0.claim.kind != .shared } ?? 0)...]
+        let isSharer = sharing.contains { $0.presenter == presenter && $0.claim.kind == .shared }
+        guard kind == .presented || !isSharer else { return nil }
+        var others = try withoutTransfersToErased(claimant.earlierClaims)
+        if others.count < claimant.earlierClaims.count {
+            try deleteTransfers(claimant.earlierClaims, except: others, of: original)
+        }
+        if kind == .shared { others = try withoutFirstSharers(others, for: presenter, on: original) }
+        try add(kind, on: original, by: presenter, isErased: claimant.purchase?.isErased ?? false)
         if kind == .presented { try deleteSupersededClaims(claimant, on: original) }
-        let claim = Attribution.Claim(by: claimant.customer, as: asked, token: token(of: asked), kind)
-        return others + [(asked, claim)]
+        let claim = Attribution.Claim(by: claimant.customer, as: presenter, token: token(of: presenter), kind)
+        return others + [(presenter, claim)]
     }
 
-    /// Removes transfers to customers that were erased since. Such a transfer keeps the purchase with the pseudonym,
-    /// but does not keep other customers from presenting it.
+    /// Returns the claims without transfers to customers that were erased since. Such a transfer leaves the purchase
+    /// with the pseudonym, but other customers may present the purchase.
     private func withoutTransfersToErased(_ claims: [StatedClaim]) throws -> [StatedClaim] {
         guard claims.contains(where: { $0.claim.kind == .transferred }) else { return claims }
         return try claims.filter { try $0.claim.kind != .transferred || !isErased($0.claim.customer) }
@@ -263,8 +269,8 @@ struct LedgerTransaction {
     private func deleteTransfers(
         _ claims: [StatedClaim], except others: [StatedClaim], of original: TransactionID
     ) throws {
-        let left = Set(others.filter { $0.claim.kind == .transferred }.map(\.presenter))
-        for presenter in Set(claims.filter { $0.claim.kind == .transferred }.map(\.presenter)).subtracting(left) {
+        let remaining = Set(others.filter { $0.claim.kind == .transferred }.map(\.presenter))
+        for presenter in Set(claims.filter { $0.claim.kind == .transferred }.map(\.presenter)).subtracting(remaining) {
             try connection.perform(
                 """
                 DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
@@ -276,23 +282,24 @@ struct LedgerTransaction {
         }
     }
 
-    /// The most customers that share a purchase: each new fact changes the answers of all of them.
+    /// The largest number of customers that share a purchase. It is limited because each new fact changes the answers
+    /// of all of them.
     static var maximumSharers: Int { 100 }
 
-    /// Makes room for one more customer that shares a purchase: the first ones lose it. Returns the other claims.
+    /// Removes the oldest sharers of a purchase, so that one more customer can share it. Returns the remaining claims.
     private func withoutFirstSharers(
-        _ claims: [StatedClaim], for asked: CustomerID, on original: TransactionID
+        _ claims: [StatedClaim], for presenter: CustomerID, on original: TransactionID
     ) throws -> [StatedClaim] {
         let shared = claims.filter { $0.claim.kind == .shared }.map(\.presenter)
-        let leaving = Set(shared.dropLast(Self.maximumSharers - 1) + shared.filter { $0 == asked })
-        for presenter in leaving {
+        let leaving = Set(shared.dropLast(Self.maximumSharers - 1) + shared.filter { $0 == presenter })
+        for sharer in leaving {
             try connection.perform(
                 """
                 DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
                     AND kind = ?5
                 """,
                 values(
-                    .text(original.rawValue), .text(presenter.rawValue), .text(Attribution.Claim.Kind.shared.rawValue)))
+                    .text(original.rawValue), .text(sharer.rawValue), .text(Attribution.Claim.Kind.shared.rawValue)))
         }
         return claims.filter { $0.claim.kind != .shared || !leaving.contains($0.presenter) }
     }
@@ -300,18 +307,19 @@ struct LedgerTransaction {
     /// Deletes the claims that a new one supersedes. Otherwise the claims would grow without limit when two customers
     /// present a purchase in turn, and each claim reads all others.
     ///
-    /// Transfers remain, and so does the last claim of each name with the purchase's token: they bind the purchase.
+    /// Transfers remain, and so does the last claim of each name that has the purchase's token. These claims bind the
+    /// purchase.
     private func deleteSupersededClaims(_ claimant: Claimant, on original: TransactionID) throws {
-        guard !claimant.others.isEmpty else { return }
+        guard !claimant.earlierClaims.isEmpty else { return }
         let token = try newestToken(of: original)
-        var known: Set<CustomerID> = []
-        for (presenter, claim) in claimant.others where known.insert(presenter).inserted {
-            let bindsIt = claim.token == token && presenter != claimant.asked
+        var checked: Set<CustomerID> = []
+        for (presenter, claim) in claimant.earlierClaims where checked.insert(presenter).inserted {
+            let bindsPurchase = claim.token == token && presenter != claimant.presenter
             try connection.perform(
                 """
                 DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
                     AND kind <> ?5 AND sequence < (SELECT MAX(sequence) FROM claim
-                        WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3\(bindsIt ? " AND customer = ?4" : ""))
+                        WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3\(bindsPurchase ? " AND customer = ?4" : ""))
                 """,
                 values(
                     .text(original.rawValue), .text(presenter.rawValue),
@@ -373,7 +381,7 @@ struct LedgerTransaction {
         let after = Attribution.holders(
             token: token, claims: claims.map(\.claim), tokenOwner: try token.flatMap { try customer(bearing: $0) })
         if let token, first == nil {
-            // A claim with that token, or a transfer, binds the purchase: later customers with the token do not matter.
+            // A claim with that token, or a transfer, binds the purchase. Then no later customer gets it by the token.
             let isAwaited = Attribution.bound(token: token, claims: claims.map(\.claim), tokenOwner: nil) == nil
             try connection.perform(
                 """
@@ -410,7 +418,7 @@ struct LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
-    /// Removes erased customers, which keep no other customer out.
+    /// Returns the customers that were not erased. Erased ones do not prevent other customers from claiming a purchase.
     func withoutErased(_ customers: [CustomerID]) throws -> [CustomerID] {
         try customers.filter { customer in
             try connection.first(
