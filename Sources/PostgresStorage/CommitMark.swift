@@ -1,16 +1,16 @@
 import Foundation
 import SQLStorage
 
-/// A row that a transaction inserts, to find out later whether it was committed: the connection may end before the
-/// response to the commit arrives.
+/// A row that shows whether a transaction was committed. The transaction inserts it, and it is looked for if the
+/// connection ends before the response to the commit arrives.
 ///
-/// Marks are ordered by time, so old ones are deleted by one range of their index.
+/// Ids are ordered by time, so old marks are deleted by one range of their index.
 struct CommitMark: Sendable {
     static let table = """
         CREATE TABLE IF NOT EXISTS commit_mark (id BYTEA PRIMARY KEY, is_settled BOOLEAN NOT NULL DEFAULT FALSE)
         """
 
-    /// The lifetime of a mark in seconds: longer than any check, on clocks that differ.
+    /// The lifetime of a mark in seconds. It is longer than all attempts of a check, even with clocks that differ.
     private static let lifetime = 3600.0
 
     private let id: [UInt8]
@@ -25,31 +25,31 @@ struct CommitMark: Sendable {
         return (0..<6).map { UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * UInt64($0))) }
     }
 
-    /// Inserts the mark, as the last statement before a commit. Fails if `settling` found it missing before.
-    func leaving() throws(SQLError) -> PostgresQuery {
+    /// Inserts the mark, as the last statement before a commit. Fails if `check` has inserted the mark already.
+    func insertion() throws(SQLError) -> PostgresQuery {
         PostgresQuery(
             statement: try Self.statement("INSERT INTO commit_mark (id) VALUES (?1)"), values: [.blob(id)])
     }
 
-    /// Checks whether the mark exists, and waits for a transaction that is inserting it. Inserts a missing mark, so
-    /// that the other transaction can no longer commit.
+    /// Checks whether a transaction has inserted the mark, and waits for one that is inserting it. Inserts a missing mark,
+    /// so that the transaction can no longer commit.
     ///
-    /// The row records which of the two inserted it, so the check can be repeated when its own response is lost. Its
-    /// commit also confirms the durability of the other transaction, because the log is replicated in order.
-    func settling() throws(SQLError) -> PostgresQuery {
+    /// `is_settled` records whether the check inserted the row, so the check can be repeated if its own response is lost.
+    /// The commit of the check also confirms that the transaction is durable, because the log is replicated in order.
+    func check() throws(SQLError) -> PostgresQuery {
         PostgresQuery(
             statement: try Self.statement(
                 """
                 INSERT INTO commit_mark (id, is_settled) VALUES (?1, TRUE)
                 ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING NOT is_settled AS is_left
-                """), values: [.blob(id)], isKept: false)
+                """), values: [.blob(id)], isPrepared: false)
     }
 
-    /// Deletes marks that are older than any check.
-    static func forgetting() throws(SQLError) -> PostgresQuery {
+    /// Deletes marks that no check needs any more.
+    static func deletionOfOld() throws(SQLError) -> PostgresQuery {
         PostgresQuery(
             statement: try statement("DELETE FROM commit_mark WHERE id < ?1"),
-            values: [.blob(prefix(of: Date(timeIntervalSinceNow: -lifetime)))], isKept: false)
+            values: [.blob(prefix(of: Date(timeIntervalSinceNow: -lifetime)))], isPrepared: false)
     }
 
     private static func statement(_ sql: String) throws(SQLError) -> PostgresStatement { try PostgresStatement(sql) }

@@ -11,12 +11,12 @@ import SQLStorage
     import Darwin
 #endif
 
-/// A statement to be sent to the server.
+/// A statement with its values, to be sent to the server.
 struct PostgresQuery {
     let statement: PostgresStatement
     let values: [SQLValue]
-    /// Whether the connection keeps it prepared.
-    var isKept = true
+    /// Whether the connection prepares the statement and keeps it for later executions.
+    var isPrepared = true
 }
 
 /// The server's response to one statement.
@@ -35,7 +35,7 @@ struct PostgresAnswer {
 
 /// A connection to a server in libpq's pipeline mode: statements are sent together, and their responses read in order.
 ///
-/// Sendable because one thread uses it at a time, and it changes threads under a lock.
+/// It is `Sendable`, because only one thread uses it at a time and a lock protects its transfer to another thread.
 final class PostgresConnection: @unchecked Sendable {
     /// The kind of work of the connection.
     enum Use { case transactions, lookups }
@@ -45,11 +45,13 @@ final class PostgresConnection: @unchecked Sendable {
     private let settings: PostgresSettings
     private let pointer: OpaquePointer
     private let warnings: Warnings
+    /// The names of the prepared statements.
     private var prepared: [Key: String] = [:]
-    private var namesGiven = 0
+    /// The number of names given to prepared statements.
+    private var nameCount = 0
     private var layouts: [Key: SQLRow.Layout] = [:]
-    /// Whether responses are unread that were not waited for.
-    private var hasUnread = false
+    /// Whether the response to `sendWithoutWaiting` was not read yet.
+    private var hasUnreadResponse = false
     private(set) var isBroken = false
 
     /// The largest number of prepared statements.
@@ -63,7 +65,7 @@ final class PostgresConnection: @unchecked Sendable {
         self.settings = settings
         let pointer = Self.connect(settings.parameters(for: use))
         guard let pointer else {
-            throw SQLError(.cannotOpen, "There is no memory for a connection to \(settings.place).")
+            throw SQLError(.cannotOpen, "Cannot connect to the database \(settings.place): not enough memory.")
         }
         self.pointer = pointer
         place = settings.place
@@ -110,12 +112,12 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     private static func refusal(_ pointer: OpaquePointer, _ place: String) -> SQLError {
-        let said = oneLine(String(cString: PQerrorMessage(pointer)))
-        let code: SQLError.Code = said.contains("read-only") ? .readOnly : .cannotOpen
+        let reason = oneLine(String(cString: PQerrorMessage(pointer)))
+        let code: SQLError.Code = reason.contains("read-only") ? .readOnly : .cannotOpen
         let advice =
-            said.contains("unsupported startup parameter")
+            reason.contains("unsupported startup parameter")
             ? " Behind a transaction pooler, such as PgBouncer, open it without prepared statements." : ""
-        return SQLError(code, "The database \(place) cannot be opened: \(said).\(advice)")
+        return SQLError(code, "The database \(place) cannot be opened: \(reason).\(advice)")
     }
 
     private func checkServer() throws(SQLError) {
@@ -139,25 +141,26 @@ final class PostgresConnection: @unchecked Sendable {
     /// Throws `outcomeUnknown` instead of `connectionLost` when the last statement is a `COMMIT` without a response.
     func exchange(_ queries: [PostgresQuery], endsWithCommit: Bool = false) throws(SQLError) -> [PostgresAnswer] {
         let deadline = ContinuousClock.now + settings.configuration.timeout
-        guard !isBroken else { throw .lost(place, "it was lost before") }
+        guard !isBroken else { throw .lost(place, "it ended earlier") }
         warnings.texts = []
-        try readUnread(deadline)
+        try readUnreadResponse(deadline)
         if endsWithCommit { try checkAlive() }
-        var isAnswered = false
+        /// Whether a statement before the commit failed, so that there was no commit.
+        var isRejected = false
         do throws(SQLError) {
-            let steps = try send(queries)
-            settings.trips.withLock { $0 += 1 }
-            let (answers, failure) = try receive(steps, deadline)
-            isAnswered = failure != nil && answers.count < queries.count - 1
+            let expected = try send(queries)
+            settings.roundTrips.withLock { $0 += 1 }
+            let (answers, failure) = try receive(expected, deadline)
+            isRejected = failure != nil && answers.count < queries.count - 1
             if let failure { throw failure }
             if endsWithCommit { try checkCommit(answers) }
             return answers
         } catch {
             if error.code == .connectionLost { isBroken = true }
-            guard error.code == .connectionLost, endsWithCommit, !isAnswered else { throw error }
+            guard error.code == .connectionLost, endsWithCommit, !isRejected else { throw error }
             throw SQLError(
                 .outcomeUnknown,
-                "The connection to the database \(place) was lost during a commit: it may have happened or not.",
+                "The connection to the database \(place) was lost during a commit, which may or may not have succeeded.",
                 underlying: error)
         }
     }
@@ -174,7 +177,8 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Throws for a commit that did not wait for the standby: its data may be lost with the primary.
+    /// Throws if a commit was rolled back, or has a warning: it did not wait for the standby, and its data is lost if the
+    /// primary fails.
     private func checkCommit(_ answers: [PostgresAnswer]) throws(SQLError) {
         if let warning = warnings.texts.first {
             isBroken = true
@@ -186,20 +190,20 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends a statement and leaves its response to the next exchange.
+    /// Sends a statement. The next `exchange` reads its response.
     func sendWithoutWaiting(_ query: PostgresQuery) {
-        guard !isBroken, !hasUnread else { return isBroken = true }
+        guard !isBroken, !hasUnreadResponse else { return isBroken = true }
         do throws(SQLError) {
             _ = try send([query])
             guard PQflush(pointer) >= 0 else { return isBroken = true }
-            hasUnread = true
+            hasUnreadResponse = true
         } catch {
             isBroken = true
         }
     }
 
-    /// Runs the engine's statements without values, separated by semicolons. Leaves the pipeline mode, which takes one
-    /// statement at a time.
+    /// Runs statements without values, separated by semicolons. Leaves the pipeline mode meanwhile, in which a call can
+    /// contain only one statement.
     func runScript(_ text: String) throws(SQLError) {
         let deadline = ContinuousClock.now + settings.configuration.timeout * 10
         guard !isBroken, PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, text) == 1 else { throw lost() }
@@ -225,20 +229,20 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     /// A response that is expected from the server.
-    enum Step {
+    enum ExpectedResponse {
         /// The preparation of the statement with this key.
         case preparation(Key)
         case statement(Key)
         /// The end of the statements that were sent together.
         case sync
 
-        fileprivate static let unnamed = Step.statement(Key(statement: 0, types: []))
+        fileprivate static let unnamed = ExpectedResponse.statement(Key(statement: 0, types: []))
     }
 
-    /// A statement with encoded values, for which no more local errors can occur.
+    /// A statement with encoded values. Sending it fails only if the connection is lost.
     struct Message {
         fileprivate let sql: String
-        fileprivate let isKept: Bool
+        fileprivate let isPrepared: Bool
         fileprivate let types: [Oid]
         fileprivate let bytes: [[UInt8]?]
         fileprivate let key: Key
@@ -255,32 +259,32 @@ final class PostgresConnection: @unchecked Sendable {
             self.bytes = bytes
             types = query.values.map(\.postgresType)
             sql = query.statement.sql
-            isKept = query.isKept
+            isPrepared = query.isPrepared
             key = Key(statement: query.statement.number, types: types)
         }
     }
 
-    private func send(_ queries: [PostgresQuery]) throws(SQLError) -> [Step] {
+    private func send(_ queries: [PostgresQuery]) throws(SQLError) -> [ExpectedResponse] {
         var messages: [Message] = []
         for query in queries { messages.append(try Message(query)) }
-        var steps: [Step] = []
-        for message in messages { try send(message, &steps) }
-        try sync(&steps)
-        return steps
+        var expected: [ExpectedResponse] = []
+        for message in messages { try send(message, &expected) }
+        try sync(&expected)
+        return expected
     }
 
     /// Ends the statements that are sent together: when one fails, the server skips the rest.
-    func sync(_ steps: inout [Step]) throws(SQLError) {
+    func sync(_ expected: inout [ExpectedResponse]) throws(SQLError) {
         guard PQpipelineSync(pointer) == 1 else { throw lost() }
-        steps.append(.sync)
+        expected.append(.sync)
     }
 
-    /// Passes a statement to libpq, and adds the responses to expect.
-    func send(_ message: Message, _ steps: inout [Step]) throws(SQLError) {
+    /// Passes a statement to libpq, and adds its responses to `expected`.
+    func send(_ message: Message, _ expected: inout [ExpectedResponse]) throws(SQLError) {
         let count = CInt(message.types.count)
         let isSent: CInt
-        if settings.configuration.keepsStatements, message.isKept {
-            let name = try prepare(message, &steps)
+        if settings.configuration.keepsStatements, message.isPrepared {
+            let name = try prepare(message, &expected)
             isSent = withParameters(message.bytes) { values, lengths, formats in
                 PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1)
             }
@@ -290,78 +294,79 @@ final class PostgresConnection: @unchecked Sendable {
             }
         }
         guard isSent == 1 else { throw lost() }
-        steps.append(.statement(message.key))
+        expected.append(.statement(message.key))
     }
 
-    /// Returns the name of the prepared statement, which is valid after the sent statements have run.
-    private func prepare(_ message: Message, _ steps: inout [Step]) throws(SQLError) -> String {
-        if let known = prepared[message.key] { return known }
-        if prepared.count >= Self.preparedLimit { try forgetPrepared(&steps) }
-        namesGiven += 1
-        let name = "s\(namesGiven)"
+    /// Returns the name of a prepared statement. A new one exists on the server after the sent statements have run.
+    private func prepare(_ message: Message, _ expected: inout [ExpectedResponse]) throws(SQLError) -> String {
+        if let name = prepared[message.key] { return name }
+        if prepared.count >= Self.preparedLimit { try forgetPrepared(&expected) }
+        nameCount += 1
+        let name = "s\(nameCount)"
         guard PQsendPrepare(pointer, name, message.sql, CInt(message.types.count), message.types) == 1 else {
             throw lost()
         }
         prepared[message.key] = name
-        steps.append(.preparation(message.key))
+        expected.append(.preparation(message.key))
         return name
     }
 
-    private func forgetPrepared(_ steps: inout [Step]) throws(SQLError) {
+    /// Deletes all prepared statements, because there are too many.
+    private func forgetPrepared(_ expected: inout [ExpectedResponse]) throws(SQLError) {
         prepared = [:]
         layouts = [:]
         guard PQsendQueryParams(pointer, "DEALLOCATE ALL", 0, nil, nil, nil, nil, 1) == 1 else { throw lost() }
-        steps.append(.unnamed)
+        expected.append(.unnamed)
     }
 
     private func withParameters<T>(
         _ bytes: [[UInt8]?],
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<CInt>?, UnsafePointer<CInt>?) -> T
     ) -> T {
-        // All values in one buffer; the final zero gives empty values an address.
-        var all: [UInt8] = []
-        var places: [Int?] = []
+        // One buffer for all values. The zero after each value gives empty values an address.
+        var buffer: [UInt8] = []
+        var offsets: [Int?] = []
         for value in bytes {
-            places.append(value.map { _ in all.count })
-            if let value { all += value + [0] }
+            offsets.append(value.map { _ in buffer.count })
+            if let value { buffer += value + [0] }
         }
         let lengths = bytes.map { CInt($0?.count ?? 0) }
         let formats = [CInt](repeating: 1, count: bytes.count)
-        return all.withUnsafeBytes { memory in
+        return buffer.withUnsafeBytes { memory in
             let base = memory.bindMemory(to: CChar.self).baseAddress
-            let values = places.map { place in place.flatMap { place in base.map { $0 + place } } }
+            let values = offsets.map { offset in offset.flatMap { offset in base.map { $0 + offset } } }
             return values.withUnsafeBufferPointer { values in body(values.baseAddress, lengths, formats) }
         }
     }
 
     // MARK: - Receiving
 
-    private func readUnread(_ deadline: ContinuousClock.Instant) throws(SQLError) {
-        guard hasUnread else { return }
+    private func readUnreadResponse(_ deadline: ContinuousClock.Instant) throws(SQLError) {
+        guard hasUnreadResponse else { return }
         let (_, failure) = try receive([.unnamed, .sync], deadline)
-        hasUnread = false
+        hasUnreadResponse = false
         if let failure {
             isBroken = true
             throw .lost(place, failure.message)
         }
     }
 
-    /// Reads the responses of `steps`. Throws only if the connection is unusable.
+    /// Reads the expected responses. Returns the error of a statement, and throws only if the connection is unusable.
     private func receive(
-        _ steps: [Step], _ deadline: ContinuousClock.Instant
+        _ expected: [ExpectedResponse], _ deadline: ContinuousClock.Instant
     ) throws(SQLError) -> ([PostgresAnswer], SQLError?) {
         var answers: [PostgresAnswer] = []
         var failure: SQLError?
         try flush(deadline)
-        for step in steps {
+        for response in expected {
             var answer = PostgresAnswer()
             while let result = try next(deadline) {
                 defer { PQclear(result) }
                 switch PQresultStatus(result) {
                 case PGRES_PIPELINE_SYNC:
-                    guard case .sync = step else { throw unexpected() }
+                    guard case .sync = response else { throw unexpected() }
                 case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
-                    if case .statement(let key) = step {
+                    if case .statement(let key) = response {
                         answer.tag = String(cString: PQcmdStatus(result))
                         do throws(SQLError) {
                             answer.rows = try rows(of: result, key: key)
@@ -372,15 +377,15 @@ final class PostgresConnection: @unchecked Sendable {
                 case PGRES_EMPTY_QUERY:
                     failure = failure ?? SQLError(.invalidStatement, "An empty statement was given to \(place).")
                 case PGRES_PIPELINE_ABORTED:
-                    failure = failure ?? .lost(place, "an answer is missing")
+                    failure = failure ?? .lost(place, "a response is missing")
                 case PGRES_FATAL_ERROR:
                     failure = failure ?? error(in: result)
                 default: throw unexpected()
                 }
-                if case .sync = step { break }
+                if case .sync = response { break }
             }
-            if failure != nil, case .preparation(let key) = step { prepared[key] = nil }
-            if failure == nil, case .statement = step { answers.append(answer) }
+            if failure != nil, case .preparation(let key) = response { prepared[key] = nil }
+            if failure == nil, case .statement = response { answers.append(answer) }
         }
         if let failure, failure.code == .connectionLost { isBroken = true }
         return (answers, failure)
@@ -414,12 +419,12 @@ final class PostgresConnection: @unchecked Sendable {
 
     private func wait(for events: Int16, _ deadline: ContinuousClock.Instant) throws(SQLError) {
         while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            let milliseconds = left <= .zero ? 0 : min((left / .milliseconds(1)).rounded(.up), 3_600_000)
+            let remaining = ContinuousClock.now.duration(to: deadline)
+            let milliseconds = remaining <= .zero ? 0 : min((remaining / .milliseconds(1)).rounded(.up), 3_600_000)
             var item = pollfd(fd: PQsocket(pointer), events: events, revents: 0)
             switch poll(&item, 1, CInt(milliseconds)) {
             case 1...: return
-            case 0 where left <= .zero: throw .lost(place, "it did not answer in time")
+            case 0 where remaining <= .zero: throw .lost(place, "the server did not respond in time")
             case 0: continue
             default:
                 guard errno == EINTR else { throw .lost(place, String(cString: strerror(errno))) }
@@ -449,8 +454,8 @@ final class PostgresConnection: @unchecked Sendable {
     /// Forgets the name of a statement whose preparation failed.
     func forget(_ key: Key) { prepared[key] = nil }
 
-    /// Whether the error says that the server does not know a prepared statement.
-    func isForgotten(_ result: OpaquePointer) -> Bool {
+    /// Returns whether a result is the error of an unknown prepared statement (SQLSTATE 26000).
+    func isUnknownStatement(_ result: OpaquePointer) -> Bool {
         PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) } == "26000"
     }
 
@@ -465,14 +470,14 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    func breakOff() { isBroken = true }
+    func markBroken() { isBroken = true }
 
     private func rows(of result: OpaquePointer, key: Key) throws(SQLError) -> [SQLRow] {
         let (count, columns) = (PQntuples(result), PQnfields(result))
         guard columns > 0, count > 0 else { return [] }
         let layout: SQLRow.Layout
-        if let known = layouts[key], known.names.count == Int(columns) {
-            layout = known
+        if let cached = layouts[key], cached.names.count == Int(columns) {
+            layout = cached
         } else {
             layout = SQLRow.Layout((0..<columns).map { String(cString: PQfname(result, $0)) })
             layouts[key] = layout
@@ -500,9 +505,9 @@ final class PostgresConnection: @unchecked Sendable {
 
     private func error(in result: OpaquePointer) -> SQLError {
         let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
-        let said = Self.message(of: result)
+        let message = Self.message(of: result)
         // libpq's own errors for an ended connection have no SQLSTATE.
-        return state.isEmpty ? .lost(place, said) : SQLError(state: state, said: said, place: place)
+        return state.isEmpty ? .lost(place, message) : SQLError(state: state, message: message, place: place)
     }
 
     private static func message(of result: OpaquePointer?) -> String {
@@ -512,7 +517,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     private func unexpected() -> SQLError {
         isBroken = true
-        return .lost(place, "it answered out of order")
+        return .lost(place, "its responses are out of order")
     }
 
     private func lost() -> SQLError {

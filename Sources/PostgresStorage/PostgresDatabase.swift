@@ -58,7 +58,7 @@ public final class PostgresDatabase: SQLDatabase {
     private let writers: PostgresWriters
     private let lookups: PostgresLookups
     let statements = PostgresStatements()
-    private let waiting = DispatchQueue(label: "PostgreSQL reads", attributes: .concurrent)
+    private let asyncReads = DispatchQueue(label: "PostgreSQL reads", attributes: .concurrent)
 
     /// Connects to the database at `url`. A standby is not connected to yet.
     ///
@@ -83,7 +83,7 @@ public final class PostgresDatabase: SQLDatabase {
     }
 
     /// The number of round trips to the server since the start.
-    package var roundTrips: Int { settings.trips.withLock { $0 } }
+    package var roundTrips: Int { settings.roundTrips.withLock { $0 } }
 
     public func migrate(_ migrations: [SQLMigration]) throws {
         let plan = try MigrationPlan(migrations, dialect: dialect)
@@ -103,7 +103,7 @@ public final class PostgresDatabase: SQLDatabase {
         _ body: @escaping @Sendable (any SQLConnection) throws -> T
     ) async throws -> T {
         try await LockedContinuation.wait { continuation in
-            waiting.async { [self] in continuation.resume(with: Result { try read(body) }) }
+            asyncReads.async { [self] in continuation.resume(with: Result { try read(body) }) }
         }
     }
 
@@ -112,7 +112,7 @@ public final class PostgresDatabase: SQLDatabase {
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         let statement = try statements.statement(sql)
         guard statement.isQuery else {
-            throw SQLError(.misuse, "A look-up in the database \(settings.place) is a SELECT.")
+            throw SQLError(.misuse, "A lookup in the database \(settings.place) must be a SELECT.")
         }
         return try await lookups.first(PostgresQuery(statement: statement, values: values))
     }

@@ -13,15 +13,16 @@ extension MigrationPlan {
     /// Another program may do the same concurrently, so each transaction locks the table of the migrations.
     func apply(to connection: PostgresConnection, _ statements: PostgresStatements) throws {
         try checkOwner(connection)
-        // When two programs create the table concurrently, the second one fails, and finds it in the next attempt.
+        // When two programs create the table concurrently, the second one fails. Its second attempt finds the table.
         if (try? connection.runScript(Self.table)) == nil { try connection.runScript(Self.table) }
         while try applyNext(to: connection, statements) {}
     }
 
-    /// Refuses a database with another program's tables. Those of extensions do not count.
-    /// It is one query, because another program may create the tables meanwhile.
+    /// Throws if the database has another program's tables. Tables of extensions do not count.
+    ///
+    /// Uses one query, because another server may create the tables between two queries.
     private func checkOwner(_ connection: PostgresConnection) throws {
-        let session = PostgresSession(connection, PostgresStatements(), beginning: [])
+        let session = PostgresSession(connection, PostgresStatements(), begin: [])
         let found = try session.first(
             """
             SELECT CAST(relname AS TEXT) AS name FROM pg_class
@@ -42,7 +43,7 @@ extension MigrationPlan {
         try connection.runScript("BEGIN ISOLATION LEVEL READ COMMITTED")
         do {
             try connection.runScript("LOCK TABLE schema_migrations IN SHARE ROW EXCLUSIVE MODE")
-            let session = PostgresSession(connection, statements, beginning: [])
+            let session = PostgresSession(connection, statements, begin: [])
             let applied = try AppliedMigration.all(in: session)
             guard let step = try remaining(after: applied, at: connection.place).first else {
                 try connection.runScript("COMMIT")

@@ -1,10 +1,11 @@
 import Primitives
 import SQLStorage
 
-/// The connections for reading. One thread uses each at a time; new ones are opened when none is idle, and kept up to a
-/// limit.
+/// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. A limited number
+/// is kept open.
 ///
-/// A read never waits for a connection, because a nested read would wait for itself.
+/// A read never waits for a connection. Otherwise a read inside another one could wait for the connection of the outer
+/// one for ever.
 final class PostgresReaders: Sendable {
     private struct State {
         var idle: [PostgresConnection] = []
@@ -14,14 +15,14 @@ final class PostgresReaders: Sendable {
     private let settings: PostgresSettings
     private let statements: PostgresStatements
     private let state: Locked<State>
-    private let beginning: [PostgresQuery]
+    private let begin: [PostgresQuery]
     private let commit: PostgresStatement
 
     init(_ settings: PostgresSettings, _ statements: PostgresStatements, first: PostgresConnection?) throws(SQLError) {
         self.settings = settings
         self.statements = statements
         state = Locked(State(idle: first.map { [$0] } ?? []))
-        beginning = try settings.beginning("REPEATABLE READ READ ONLY")
+        begin = try settings.beginStatements("REPEATABLE READ READ ONLY")
         commit = try PostgresStatement("COMMIT")
     }
 
@@ -41,16 +42,16 @@ final class PostgresReaders: Sendable {
     }
 
     private func run<T>(_ body: (any SQLConnection) throws -> T, on connection: PostgresConnection) throws -> T {
-        let session = PostgresSession(connection, statements, beginning: beginning)
+        let session = PostgresSession(connection, statements, begin: begin)
         defer {
             _ = session.end()
             if session.hasBegun {
-                connection.sendWithoutWaiting(PostgresQuery(statement: commit, values: [], isKept: false))
+                connection.sendWithoutWaiting(PostgresQuery(statement: commit, values: [], isPrepared: false))
             }
             giveBack(connection)
         }
         let result = try body(session)
-        try session.askWhatWaits()
+        try session.sendWaiting()
         if let failure = session.failure { throw failure }
         return result
     }

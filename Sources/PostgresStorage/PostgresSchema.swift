@@ -91,7 +91,7 @@ extension PostgresDatabase {
     func onOwnConnection<T>(_ body: (PostgresConnection, PostgresSession) throws -> T) throws -> T {
         let connection = try PostgresConnection(settings, for: .transactions)
         defer { connection.close() }
-        let session = PostgresSession(connection, statements, beginning: [])
+        let session = PostgresSession(connection, statements, begin: [])
         return try body(connection, session)
     }
 }

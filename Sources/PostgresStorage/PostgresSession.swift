@@ -1,32 +1,33 @@
 import SQLStorage
 
-/// The connection of one body: invalid after the body, and after its first failed statement.
+/// The connection that one body gets. It is invalid after the body, and after the first failed statement.
 ///
-/// Statements of `perform` wait for the next query, so a body needs as many round trips as it has queries.
+/// Statements of `perform` are sent with the next query. So a body needs one round trip for each query.
 final class PostgresSession: SQLConnection {
     private let connection: PostgresConnection
     private let statements: PostgresStatements
+    /// The statements that are not sent yet.
     private var waiting: [PostgresQuery]
     /// The number of statements that begin the transaction.
-    let beginningCount: Int
+    let beginCount: Int
     private var cursors = 0
     private var isEnded = false
     private(set) var failure: SQLError?
 
-    /// The largest number of waiting statements, which limits their memory.
+    /// The largest number of waiting statements. It limits their memory.
     private static let waitingLimit = 256
-    /// The rows that a cursor reads at once.
-    private static let part = 500
+    /// The number of rows that a cursor reads at once.
+    private static let fetchSize = 500
 
-    /// - Parameter beginning: the statements that begin the transaction; sent with the first query.
-    init(_ connection: PostgresConnection, _ statements: PostgresStatements, beginning: [PostgresQuery]) {
+    /// - Parameter begin: the statements that begin the transaction; sent with the first query.
+    init(_ connection: PostgresConnection, _ statements: PostgresStatements, begin: [PostgresQuery]) {
         self.connection = connection
         self.statements = statements
-        waiting = beginning
-        beginningCount = beginning.count
+        waiting = begin
+        beginCount = begin.count
     }
 
-    /// Ends the use by the body. Returns the statements that are not sent yet.
+    /// Invalidates the connection for the body. Returns the statements that are not sent yet.
     func end() -> [PostgresQuery] {
         isEnded = true
         return waiting
@@ -39,53 +40,56 @@ final class PostgresSession: SQLConnection {
 
     @discardableResult
     func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
-        try ask([made(sql, values)])[0].changed
+        try exchange([makeQuery(sql, values)])[0].changed
     }
 
-    func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] { try ask([made(sql, values)])[0].rows }
+    func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+        try exchange([makeQuery(sql, values)])[0].rows
+    }
 
     func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? { try query(sql, values).first }
 
     func perform(_ sql: String, _ values: [SQLValue]) throws {
-        waiting.append(try made(sql, values))
-        if waiting.count > Self.waitingLimit { _ = try ask([]) }
+        waiting.append(try makeQuery(sql, values))
+        if waiting.count > Self.waitingLimit { _ = try exchange([]) }
     }
 
     func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]] {
-        try ask(queries.map { try made($0.sql, $0.values) }).map(\.rows)
+        try exchange(queries.map { try makeQuery($0.sql, $0.values) }).map(\.rows)
     }
 
     func lockRows(_ sql: String, _ values: [SQLValue]) throws { try perform("\(sql) FOR UPDATE", values) }
 
     func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
-        let query = try made(sql, values)
+        let query = try makeQuery(sql, values)
         guard query.statement.isQuery else {
-            for row in try ask([query])[0].rows { try body(row) }
+            for row in try exchange([query])[0].rows { try body(row) }
             return
         }
         cursors += 1
         let name = "c\(cursors)"
         let declaration = try PostgresStatement("DECLARE \(name) NO SCROLL CURSOR FOR \(sql)")
         let fetch = PostgresQuery(
-            statement: try PostgresStatement("FETCH \(Self.part) FROM \(name)"), values: [], isKept: false)
-        var rows = try ask([PostgresQuery(statement: declaration, values: values, isKept: false), fetch])[1].rows
+            statement: try PostgresStatement("FETCH \(Self.fetchSize) FROM \(name)"), values: [], isPrepared: false)
+        var rows = try exchange([PostgresQuery(statement: declaration, values: values, isPrepared: false), fetch])[1]
+            .rows
         defer {
             if failure == nil, let close = try? PostgresStatement("CLOSE \(name)") {
-                waiting.append(PostgresQuery(statement: close, values: [], isKept: false))
+                waiting.append(PostgresQuery(statement: close, values: [], isPrepared: false))
             }
         }
         while !rows.isEmpty {
             for row in rows { try body(row) }
-            rows = rows.count < Self.part ? [] : try ask([fetch])[0].rows
+            rows = rows.count < Self.fetchSize ? [] : try exchange([fetch])[0].rows
         }
     }
 
     /// Sends the waiting statements and waits for the responses.
-    func askWhatWaits() throws(SQLError) {
-        if hasBegun ? !waiting.isEmpty : waiting.count > beginningCount { _ = try ask([]) }
+    func sendWaiting() throws(SQLError) {
+        if hasBegun ? !waiting.isEmpty : waiting.count > beginCount { _ = try exchange([]) }
     }
 
-    private func made(_ sql: String, _ values: [SQLValue]) throws(SQLError) -> PostgresQuery {
+    private func makeQuery(_ sql: String, _ values: [SQLValue]) throws(SQLError) -> PostgresQuery {
         guard !isEnded else {
             throw SQLError(
                 .misuse, "A connection to the database \(connection.place) was used after its body returned.")
@@ -106,7 +110,7 @@ final class PostgresSession: SQLConnection {
         }
     }
 
-    private func ask(_ queries: [PostgresQuery]) throws(SQLError) -> [PostgresAnswer] {
+    private func exchange(_ queries: [PostgresQuery]) throws(SQLError) -> [PostgresAnswer] {
         if let failure { throw failure }
         let all = waiting + queries
         waiting = []

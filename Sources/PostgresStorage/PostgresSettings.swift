@@ -10,11 +10,11 @@ final class PostgresSettings: Sendable {
     let place: String
     /// `postgres://user@host:port/name`; with `?host=` for the folder of a socket.
     let address: String
-    /// For `PQconnectdbParams`; the last of two with the same name counts.
+    /// The parameters for `PQconnectdbParams`, which uses the last of two with the same name.
     private let parameters: [(String, String)]
     private let options: String
     /// The number of round trips.
-    let trips = Locked(0)
+    let roundTrips = Locked(0)
 
     /// Throws `cannotOpen` for an invalid URL, or one with a password.
     init(url: String, _ configuration: PostgresDatabase.Configuration) throws(SQLError) {
@@ -40,32 +40,33 @@ final class PostgresSettings: Sendable {
         options = parts["options"] ?? ""
     }
 
-    /// The parameters of a standby, which may become the primary.
+    /// The additional parameters of a standby. It can become the primary, so servers of both kinds are accepted.
     private var standby: [(String, String)] {
         configuration.isStandby ? [("target_session_attrs", "any")] : []
     }
 
-    /// At least one, because 0 means no limit.
+    /// The timeout of locks in milliseconds: at least 1, because 0 means no limit.
     private var lockMilliseconds: Int64 {
         let (seconds, attoseconds) = configuration.lockTimeout.components
         return max(1, min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 
-    /// A program that stops in a transaction keeps its rows locked for this time at most.
+    /// The settings that limit the time of locks: the time of a program that stopped in a transaction, and the time of
+    /// waiting for another transaction.
     private var transactionSettings: [(String, String)] {
         [("idle_in_transaction_session_timeout", "60000"), ("lock_timeout", "\(lockMilliseconds)")]
     }
 
-    /// Statements that begin a transaction of this kind. A pooler refuses settings of a connection and changes the
-    /// connection between transactions, so there they are settings of the transaction.
-    func beginning(_ kind: String) throws(SQLError) -> [PostgresQuery] {
+    /// Returns the statements that begin a transaction of this kind. Behind a pooler they contain the settings of the
+    /// transaction, because a pooler refuses settings of a connection and changes the connection between transactions.
+    func beginStatements(_ kind: String) throws(SQLError) -> [PostgresQuery] {
         var texts = ["BEGIN ISOLATION LEVEL \(kind)"]
         if !configuration.keepsStatements {
             texts += transactionSettings.map { "SET LOCAL \($0) = \($1)" }
         }
         var queries: [PostgresQuery] = []
         for text in texts {
-            queries.append(PostgresQuery(statement: try PostgresStatement(text), values: [], isKept: false))
+            queries.append(PostgresQuery(statement: try PostgresStatement(text), values: [], isPrepared: false))
         }
         return queries
     }
@@ -76,7 +77,7 @@ final class PostgresSettings: Sendable {
         return all.isEmpty ? [] : [("options", all)]
     }
 
-    /// For `PQconnectdbParams`; the last of two with the same name counts.
+    /// Returns the parameters for `PQconnectdbParams`, which uses the last of two with the same name.
     func parameters(for use: PostgresConnection.Use) -> [(String, String)] {
         switch use {
         case .transactions:
@@ -123,17 +124,17 @@ final class PostgresSettings: Sendable {
     }
 }
 
-/// The translated statements of all connections.
+/// A cache of translated statements, for all connections.
 final class PostgresStatements: Sendable {
-    private let known = Locked<[String: PostgresStatement]>([:])
+    private let statements = Locked<[String: PostgresStatement]>([:])
     private static let limit = 2048
 
     func statement(_ sql: String) throws(SQLError) -> PostgresStatement {
-        if let statement = known.withLock({ $0[sql] }) { return statement }
+        if let cached = statements.withLock({ $0[sql] }) { return cached }
         let statement = try PostgresStatement(sql)
-        known.withLock { known in
-            if known.count >= Self.limit { known = [:] }
-            known[sql] = statement
+        statements.withLock { statements in
+            if statements.count >= Self.limit { statements = [:] }
+            statements[sql] = statement
         }
         return statement
     }

@@ -18,7 +18,7 @@ struct PostgresStatement: Sendable {
         "DISCARD", "SET", "RESET", "COPY", "LISTEN", "UNLISTEN", "NOTIFY", "DECLARE", "FETCH", "MOVE", "CLOSE",
     ]
 
-    /// Whether a body may not run it.
+    /// Whether bodies must not run it.
     var isReserved: Bool { Self.reserved.contains(firstWord) }
 
     /// Whether it is a query that a cursor can read in parts.

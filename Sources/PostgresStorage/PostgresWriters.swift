@@ -2,15 +2,16 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// The threads that write, each with its own connection, which it opens at its first body. They take queued bodies in
-/// order, and run them concurrently.
+/// The threads that run the bodies of `write`, concurrently. They take queued bodies in order. Each thread opens its own
+/// connection for its first body.
 final class PostgresWriters: Sendable {
     private struct State {
         var queue: [any QueuedWrite] = []
+        /// The number of threads that wait for a body.
         var idle = 0
         var threads = 0
         var isClosing = false
-        var closers: [CheckedContinuation<Void, Never>] = []
+        var closeContinuations: [CheckedContinuation<Void, Never>] = []
     }
 
     private let settings: PostgresSettings
@@ -18,24 +19,24 @@ final class PostgresWriters: Sendable {
     private let state = Locked(State())
     private let wake = DispatchSemaphore(value: 0)
     private let contention = WriteContention()
-    private let beginning: [PostgresQuery]
+    private let begin: [PostgresQuery]
     private let commit: PostgresStatement
     private let rollback: PostgresStatement
-    private let beginningToSettle: [PostgresQuery]
-    /// The number of commits until old marks are deleted.
-    private let untilForgetting = Locked(1_000)
+    private let beginCheck: [PostgresQuery]
+    /// The number of commits until old commit marks are deleted.
+    private let commitsUntilDeletion = Locked(1_000)
 
-    /// The number of conflicts after which a body runs alone among the writers of this program.
-    private static let attemptsBesideOthers = 3
+    /// The number of attempts in which a body runs beside others of this program. After as many conflicts it runs alone.
+    private static let concurrentAttempts = 3
 
     init(_ settings: PostgresSettings, _ statements: PostgresStatements) throws(SQLError) {
         self.settings = settings
         self.statements = statements
         let level = settings.configuration.isolation == .serializable ? "SERIALIZABLE" : "READ COMMITTED"
-        beginning = try settings.beginning("\(level) READ WRITE")
+        begin = try settings.beginStatements("\(level) READ WRITE")
         commit = try PostgresStatement("COMMIT")
         rollback = try PostgresStatement("ROLLBACK")
-        beginningToSettle = try settings.beginning("READ COMMITTED READ WRITE")
+        beginCheck = try settings.beginStatements("READ COMMITTED READ WRITE")
     }
 
     // MARK: - Requests
@@ -66,7 +67,7 @@ final class PostgresWriters: Sendable {
         }
         switch next {
         case .wake: wake.signal()
-        case .start: Thread.start(named: "PostgreSQL writer") { self.work() }
+        case .start: Thread.start(named: "PostgreSQL writer") { self.run() }
         case .wait: break
         case .refuse:
             write.fail(SQLError.closed(settings.place))
@@ -80,7 +81,7 @@ final class PostgresWriters: Sendable {
             let isEnded = state.withLock { state in
                 state.isClosing = true
                 guard state.threads > 0 else { return true }
-                state.closers.append(continuation)
+                state.closeContinuations.append(continuation)
                 return false
             }
             if isEnded { continuation.resume() } else { wakeAll() }
@@ -103,23 +104,23 @@ final class PostgresWriters: Sendable {
 
     // MARK: - Threads
 
-    private func work() {
+    private func run() {
         var connection: PostgresConnection?
         while let write = next() {
             guard write.start() else { continue }
             perform(write, on: &connection)
         }
         connection?.close()
-        let closers = state.withLock { state in
+        let closeContinuations = state.withLock { state in
             state.threads -= 1
             guard state.threads == 0 else { return [] as [CheckedContinuation<Void, Never>] }
-            defer { state.closers = [] }
-            return state.closers
+            defer { state.closeContinuations = [] }
+            return state.closeContinuations
         }
-        for closer in closers { closer.resume() }
+        for continuation in closeContinuations { continuation.resume() }
     }
 
-    /// Returns the next body, and waits for it; `nil` when the threads are closing and the queue is empty.
+    /// Waits for the next body and returns it. Returns `nil` when the threads are closing and the queue is empty.
     private func next() -> (any QueuedWrite)? {
         while true {
             let (write, mustEnd): ((any QueuedWrite)?, Bool) = state.withLock { state in
@@ -134,33 +135,33 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Runs a body until it is committed or fails, and answers its caller.
+    /// Runs a body until it is committed or fails, and resumes its caller.
     private func perform(_ write: any QueuedWrite, on connection: inout PostgresConnection?) {
         let deadline = ContinuousClock.now + settings.configuration.retryTimeout
         var attempt = 0
         while true {
             attempt += 1
-            let isAlone = attempt > Self.attemptsBesideOthers
+            let isAlone = attempt > Self.concurrentAttempts
             contention.begin(alone: isAlone)
             let mark = CommitMark()
-            let outcome = Result { try run(write, leaving: mark, on: &connection) }
+            let outcome = Result { try run(write, inserting: mark, on: &connection) }
             contention.end(alone: isAlone)
             switch outcome {
             case .success:
                 write.answer(commitFailedWith: nil)
-                return forgetMarks(on: &connection)
+                return deleteOldMarks(on: &connection)
             case .failure(let error):
                 if let error = error as? SQLError {
                     if error.code == .outcomeUnknown {
-                        guard let isCommitted = settle(mark, until: deadline) else {
+                        guard let isCommitted = checkCommit(mark, until: deadline) else {
                             return write.answer(commitFailedWith: error)
                         }
                         if isCommitted { return write.answer(commitFailedWith: nil) }
                         if .now < deadline { continue }
                         return write.answer(commitFailedWith: SQLError.lost(settings.place, "\(error.message)"))
                     }
-                    // A concurrent insert of the same row can give this error instead of a conflict.
-                    let mayBeConflict = error.code == .uniqueViolation && attempt <= Self.attemptsBesideOthers
+                    // A concurrent insert of the same row can cause this error instead of a conflict.
+                    let mayBeConflict = error.code == .uniqueViolation && attempt <= Self.concurrentAttempts
                     if error.mayRunAgain || mayBeConflict, .now < deadline {
                         pause(after: attempt, error)
                         continue
@@ -171,9 +172,9 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Finds out whether a transaction without a response to its commit was committed. Afterwards the result is final.
-    /// Returns `nil` when it cannot be found out in time.
-    private func settle(_ mark: CommitMark, until deadline: ContinuousClock.Instant) -> Bool? {
+    /// Checks whether a transaction was committed although the response to its commit is missing. The result is final.
+    /// Returns `nil` if the check does not succeed in time.
+    private func checkCommit(_ mark: CommitMark, until deadline: ContinuousClock.Instant) -> Bool? {
         var attempt = 0
         repeat {
             attempt += 1
@@ -181,11 +182,11 @@ final class PostgresWriters: Sendable {
                 let connection = try PostgresConnection(settings, for: .transactions)
                 defer { connection.close() }
                 let answers = try connection.exchange(
-                    beginningToSettle + [
-                        try mark.settling(), PostgresQuery(statement: commit, values: [], isKept: false),
+                    beginCheck + [
+                        try mark.check(), PostgresQuery(statement: commit, values: [], isPrepared: false),
                     ], endsWithCommit: true)
-                if let isLeft: Int64 = try answers[beginningToSettle.count].rows.first?["is_left"] {
-                    return isLeft == 1
+                if let isCommitted: Int64 = try answers[beginCheck.count].rows.first?["is_left"] {
+                    return isCommitted == 1
                 }
                 return nil
             } catch {
@@ -196,15 +197,15 @@ final class PostgresWriters: Sendable {
         return nil
     }
 
-    /// Deletes old marks, now and then.
-    private func forgetMarks(on connection: inout PostgresConnection?) {
-        let isDue = untilForgetting.withLock { count in
+    /// Deletes old commit marks once in many commits.
+    private func deleteOldMarks(on connection: inout PostgresConnection?) {
+        let isDue = commitsUntilDeletion.withLock { count in
             count -= 1
             guard count == 0 else { return false }
             count = 10_000
             return true
         }
-        guard isDue, let current = connection, let query = try? CommitMark.forgetting() else { return }
+        guard isDue, let current = connection, let query = try? CommitMark.deletionOfOld() else { return }
         _ = try? current.exchange([query])
         if current.isBroken || current.isInTransaction {
             current.close()
@@ -212,13 +213,15 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Separates bodies that had a conflict, and gives a restarting server time.
+    /// Waits for a random time, so that two bodies with a conflict do not meet again. It is longer after other errors,
+    /// because a server may need time to restart.
     private func pause(after attempt: Int, _ error: SQLError) {
-        let most = min(error.code == .conflict ? 0.001 : 0.05, 0.5) * Double(1 << min(attempt, 5))
-        Thread.sleep(forTimeInterval: .random(in: 0...most))
+        let maximum = min(error.code == .conflict ? 0.001 : 0.05, 0.5) * Double(1 << min(attempt, 5))
+        Thread.sleep(forTimeInterval: .random(in: 0...maximum))
     }
 
-    /// Opens a new connection. Retries any failure, because the database could be opened before.
+    /// Opens a new connection. Throws every failure as `connectionLost`, which is retried, because the database could be
+    /// opened before.
     private func connect() throws(SQLError) -> PostgresConnection {
         do throws(SQLError) {
             return try PostgresConnection(settings, for: .transactions)
@@ -229,7 +232,7 @@ final class PostgresWriters: Sendable {
 
     /// Runs a body once, in a transaction. Throws its error, or that of the commit.
     private func run(
-        _ write: any QueuedWrite, leaving mark: CommitMark, on kept: inout PostgresConnection?
+        _ write: any QueuedWrite, inserting mark: CommitMark, on kept: inout PostgresConnection?
     ) throws {
         let connection = try kept ?? connect()
         kept = connection
@@ -239,7 +242,7 @@ final class PostgresWriters: Sendable {
                 kept = nil
             }
         }
-        let session = PostgresSession(connection, statements, beginning: beginning)
+        let session = PostgresSession(connection, statements, begin: begin)
         do {
             var waiting: [PostgresQuery] = []
             try write.run { body in
@@ -247,21 +250,22 @@ final class PostgresWriters: Sendable {
                 try body(session)
                 if let failure = session.failure { throw failure }
             }
-            guard session.hasBegun || waiting.count > session.beginningCount else { return }
+            guard session.hasBegun || waiting.count > session.beginCount else { return }
             _ = try connection.exchange(
-                waiting + [try mark.leaving(), PostgresQuery(statement: commit, values: [], isKept: false)],
+                waiting + [try mark.insertion(), PostgresQuery(statement: commit, values: [], isPrepared: false)],
                 endsWithCommit: true)
         } catch {
             if !connection.isBroken, connection.isInTransaction {
-                _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isKept: false)])
+                _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isPrepared: false)])
             }
-            // The first error of the server is the reason, even if the body threw another.
+            // The first error of the server is thrown, even if the body threw another one afterwards.
             throw session.failure ?? error
         }
     }
 }
 
-/// Lets a body with too many conflicts run alone among the bodies of this program, so that it succeeds under any load.
+/// A lock with which a body that had too many conflicts runs alone among the bodies of this program, so that it succeeds
+/// under any load.
 private final class WriteContention: Sendable {
     private struct State {
         var running = 0

@@ -13,7 +13,7 @@ extension SQLError {
         let said = String(cString: sqlite3_errmsg(handle))
         switch Int(extended) {
         case CSQLITE_CONSTRAINT_UNIQUE, CSQLITE_CONSTRAINT_PRIMARYKEY, CSQLITE_CONSTRAINT_ROWID:
-            self.init(.uniqueViolation, "The database \(path) has that row already: \(said).")
+            self.init(.uniqueViolation, "The database \(path) already has a row with this unique value: \(said).")
             return
         case CSQLITE_CONSTRAINT_FOREIGNKEY:
             self.init(
@@ -41,7 +41,7 @@ extension SQLError {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "The database \(path) is locked by another process; try again.")
         case SQLITE_FULL:
-            self.init(.storageFull, "There is no room left for the database \(path); make room and try again.")
+            self.init(.storageFull, "The disk of the database \(path) is full; free some space and try again.")
         case SQLITE_IOERR:
             self.init(.storageFailed, "The storage of the database \(path) failed: \(reason).")
         case SQLITE_READONLY:
