@@ -9,7 +9,7 @@ struct DeliveryList {
     enum State: String, CaseIterable {
         case pending, delivered, dead
 
-        /// The states in the table that this one stands for.
+        /// The values of this state in the table.
         var stored: [String] { self == .pending ? ["due", "waiting"] : [rawValue] }
     }
 
@@ -56,22 +56,23 @@ struct DeliveryList {
             values + [.integer(id)])
     }
 
-    /// Makes a finished delivery due again, as if it had never been attempted.
+    /// Queues a finished delivery again, as if it had never been attempted. It is due unless the customer has other open
+    /// deliveries.
     func replay(_ row: SQLRow, at now: Date) throws {
         let webhook = SQLValue.text(try row["webhook"])
-        try connection.lockRows(DeliveryQueue.lineLock, values + [webhook])
-        let line = values + [webhook, .text(try row["customer"])]
-        let isFree = try ["due", "waiting"].allSatisfy { state in
+        try connection.lockRows(DeliveryQueue.cursorLock, values + [webhook])
+        let customerKey = values + [webhook, .text(try row["customer"])]
+        let isFirst = try ["due", "waiting"].allSatisfy { state in
             try connection.first(
                 """
                 SELECT 1 AS one FROM webhook_delivery WHERE app = ?1 AND environment = ?2 AND webhook = ?3
                     AND customer = ?4 AND state = ?5
-                """, line + [.text(state)]) == nil
+                """, customerKey + [.text(state)]) == nil
         }
         try connection.perform(
             """
             UPDATE webhook_delivery SET state = ?2, attempts = 0, due_at = ?3, finished_at = NULL WHERE id = ?1
-            """, [.integer(try row["id"]), .text(isFree ? "due" : "waiting"), .integer(now.milliseconds)])
+            """, [.integer(try row["id"]), .text(isFirst ? "due" : "waiting"), .integer(now.milliseconds)])
     }
 
     static func state(of row: SQLRow) throws -> State {

@@ -2,8 +2,10 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// The stored deliveries to one webhook. Each step is one transaction, so that a crash between two steps repeats a
-/// delivery but loses none.
+/// The stored deliveries to one webhook. Each step is one transaction. So a crash between two steps can repeat a delivery,
+/// but loses none.
+///
+/// Each customer's deliveries are made in order: one is `due`, and later ones are `waiting`.
 struct DeliveryQueue: Sendable {
     /// A delivery that was claimed for an attempt.
     struct Claimed: Sendable {
@@ -16,36 +18,39 @@ struct DeliveryQueue: Sendable {
     /// The result of an attempt.
     enum Outcome: Sendable {
         case delivered(status: Int)
-        /// The attempt failed. It is repeated at `again`; `nil` makes the delivery dead.
-        case failed(status: Int?, error: String?, again: Date?)
+        /// The attempt failed. The next one is at `retryAt`; with `nil` the delivery is dead.
+        case failed(status: Int?, error: String?, retryAt: Date?)
     }
 
-    /// The most events that one transaction reads.
-    private static let batch = 500
-    /// The time after which another server may repeat an attempt, because its sender seems to have died.
+    /// The largest number of events that one transaction reads.
+    private static let batchSize = 500
+    /// The time in seconds after which another server may repeat an attempt without a result, because the sender of the
+    /// attempt has probably ended.
     private static let lease: TimeInterval = 60
 
     let webhook: WebhookName
     let environments: [StoreEnvironment]
     let database: any SQLDatabase
 
+    /// The first columns of most keys, without the environment.
     private var names: [SQLValue] { [.text(webhook.app.rawValue), .text(webhook.name)] }
 
-    private func line(_ environment: SQLValue) -> [SQLValue] {
+    private func webhookKey(_ environment: SQLValue) -> [SQLValue] {
         [.text(webhook.app.rawValue), environment, .text(webhook.name)]
     }
 
-    /// Locks the lines of a webhook: the first delivery of a line is read first and changed later.
+    /// Locks the deliveries of the webhook, by the rows of its cursors, because the first delivery of a customer is read
+    /// first and changed later.
     private func lock(_ connection: any SQLConnection, _ only: StoreEnvironment? = nil) throws {
         for environment in (only.map { [$0] } ?? environments).map(\.rawValue).sorted() {
-            try connection.lockRows(Self.lineLock, line(.text(environment)))
+            try connection.lockRows(Self.cursorLock, webhookKey(.text(environment)))
         }
     }
 
-    /// Selects the row that is locked for the lines of a webhook in an environment.
-    static let lineLock = "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3"
+    /// Selects the row that locks the deliveries of a webhook in an environment.
+    static let cursorLock = "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3"
 
-    /// Starts a new webhook after the last event.
+    /// Creates the cursors of a new webhook, after the last event.
     func open() async throws {
         try await database.write { connection in
             for environment in environments.map({ SQLValue.text($0.rawValue) }) {
@@ -55,7 +60,7 @@ struct DeliveryQueue: Sendable {
                         coalesce((SELECT sequence FROM event WHERE app = ?1 AND environment = ?2 AND sequence > 0
                             ORDER BY sequence DESC LIMIT 1), 0))
                     ON CONFLICT (app, environment, webhook) DO NOTHING
-                    """, line(environment))
+                    """, webhookKey(environment))
             }
         }
     }
@@ -72,7 +77,7 @@ struct DeliveryQueue: Sendable {
             try lock(connection)
             var isFull = false
             for environment in environments.map({ SQLValue.text($0.rawValue) }) {
-                let rows = try events(of: environment, limit: Self.batch, connection)
+                let rows = try events(of: environment, limit: Self.batchSize, connection)
                 guard let last = rows.last else { continue }
                 for row in rows {
                     try add(try row["sequence"], of: .text(try row["customer"]), environment, now, connection)
@@ -80,8 +85,8 @@ struct DeliveryQueue: Sendable {
                 try connection.perform(
                     """
                     UPDATE webhook_cursor SET sequence = ?4 WHERE app = ?1 AND environment = ?2 AND webhook = ?3
-                    """, line(environment) + [.integer(try last["sequence"])])
-                isFull = isFull || rows.count == Self.batch
+                    """, webhookKey(environment) + [.integer(try last["sequence"])])
+                isFull = isFull || rows.count == Self.batchSize
             }
             return isFull
         }
@@ -97,33 +102,34 @@ struct DeliveryQueue: Sendable {
             WHERE webhook_cursor.app = ?1 AND webhook_cursor.environment = ?2 AND webhook_cursor.webhook = ?3
                 AND event.app = ?1 AND event.environment = ?2 AND event.sequence > webhook_cursor.sequence
             ORDER BY event.sequence LIMIT ?4
-            """, line(environment) + [.integer(Int64(limit))])
+            """, webhookKey(environment) + [.integer(Int64(limit))])
     }
 
     private func add(
         _ event: Int64, of customer: SQLValue, _ environment: SQLValue, _ now: Date, _ connection: any SQLConnection
     ) throws {
-        let isFirst = try first(in: line(environment) + [customer], ["due", "waiting"], connection) == nil
+        let isFirst = try first(of: webhookKey(environment) + [customer], ["due", "waiting"], connection) == nil
         try connection.perform(
             """
             INSERT INTO webhook_delivery (app, environment, webhook, customer, event, state, attempts, due_at, created_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7) ON CONFLICT (event, webhook) DO NOTHING
             """,
-            line(environment) + [
+            webhookKey(environment) + [
                 customer, .integer(event), .text(isFirst ? "due" : "waiting"), .integer(now.milliseconds),
             ])
     }
 
-    /// Returns the first delivery of a line in one of the states. A line is `[app, environment, webhook, customer]`.
+    /// Returns the id of a customer's first delivery in one of the states. Earlier states precede. `customerKey` is
+    /// `[app, environment, webhook, customer]`.
     private func first(
-        in line: [SQLValue], _ states: [String], _ connection: any SQLConnection
+        of customerKey: [SQLValue], _ states: [String], _ connection: any SQLConnection
     ) throws -> Int64? {
         for state in states {
             let row = try connection.first(
                 """
                 SELECT id FROM webhook_delivery WHERE app = ?1 AND environment = ?2 AND webhook = ?3
                     AND customer = ?4 AND state = ?5 ORDER BY id LIMIT 1
-                """, line + [.text(state)])
+                """, customerKey + [.text(state)])
             if let row { return try row["id"] }
         }
         return nil
@@ -131,7 +137,7 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Attempts
 
-    /// Claims about `limit` due deliveries, each of another line.
+    /// Claims about `limit` due deliveries, one per customer.
     func claim(upTo limit: Int, at now: Date) async throws -> [Claimed] {
         let due = """
             SELECT id, environment, customer, event, attempts FROM webhook_delivery
@@ -147,19 +153,19 @@ struct DeliveryQueue: Sendable {
                 for row in rows {
                     if let delivery = try claim(row, at: now, connection) { claimed.append(delivery) }
                 }
-                // A dropped delivery can make the next one of its line due.
+                // A deleted delivery can make the next one of its customer due.
                 rows = claimed.count < limit ? try connection.query(due, bounds) : []
             }
             return claimed
         }
     }
 
-    /// Claims one delivery; `nil` if its event was erased.
+    /// Claims one delivery. If its event was erased, deletes the delivery and returns `nil`.
     private func claim(_ row: SQLRow, at now: Date, _ connection: any SQLConnection) throws -> Claimed? {
         let id: Int64 = try row["id"]
         guard let event = try event(try row["event"], connection) else {
             try connection.perform("DELETE FROM webhook_delivery WHERE id = ?1", [.integer(id)])
-            try advance(line(.text(try row["environment"])) + [.text(try row["customer"])], at: now, connection)
+            try advance(webhookKey(.text(try row["environment"])) + [.text(try row["customer"])], at: now, connection)
             return nil
         }
         let before: Int = try row["attempts"]
@@ -180,14 +186,14 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Stores the result of an attempt, unless another server took the delivery over meanwhile.
+    /// Stores the result of an attempt, unless another server has claimed the delivery meanwhile.
     func finish(_ claimed: Claimed, _ outcome: Outcome, at now: Date) async throws {
         let (state, status, error, due): (String, Int?, String?, Date?) =
             switch outcome {
             case .delivered(let status): ("delivered", status, nil, nil)
-            case .failed(let status, let error, let again): (again == nil ? "dead" : "due", status, error, again)
+            case .failed(let status, let error, let retryAt): (retryAt == nil ? "dead" : "due", status, error, retryAt)
             }
-        let line = line(.text(claimed.event.ledgerID.environment.rawValue))
+        let webhookKey = webhookKey(.text(claimed.event.ledgerID.environment.rawValue))
         try await database.write { connection in
             if due == nil { try lock(connection, claimed.event.ledgerID.environment) }
             let count = try connection.execute(
@@ -201,14 +207,14 @@ struct DeliveryQueue: Sendable {
                     SQLValue(status), SQLValue(error),
                 ])
             guard count > 0, due == nil else { return }
-            try advance(line + [.text(claimed.event.customer.rawValue)], at: now, connection)
+            try advance(webhookKey + [.text(claimed.event.customer.rawValue)], at: now, connection)
         }
     }
 
-    /// Makes the first waiting delivery of a line due, if none of the line is due.
-    private func advance(_ line: [SQLValue], at now: Date, _ connection: any SQLConnection) throws {
-        guard try first(in: line, ["due"], connection) == nil,
-            let next = try first(in: line, ["waiting"], connection)
+    /// Makes the first waiting delivery of a customer due, if none is due.
+    private func advance(_ customerKey: [SQLValue], at now: Date, _ connection: any SQLConnection) throws {
+        guard try first(of: customerKey, ["due"], connection) == nil,
+            let next = try first(of: customerKey, ["waiting"], connection)
         else { return }
         try connection.perform(
             "UPDATE webhook_delivery SET state = 'due', due_at = ?2 WHERE id = ?1",
@@ -217,7 +223,7 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Metrics
 
-    /// Returns the time since when the oldest open delivery waits.
+    /// Returns the creation time of the oldest open delivery; `nil` if there is none.
     func oldest() throws -> Date? {
         let row = try database.read { connection in
             try connection.first(

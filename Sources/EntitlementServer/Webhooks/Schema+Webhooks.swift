@@ -3,8 +3,8 @@ import SQLStorage
 extension Schema {
     /// The deliveries of each webhook, and the last deleted event of each ledger.
     ///
-    /// A line is a webhook and a customer. At most one delivery of a line is `due`; the later ones are `waiting`. So a
-    /// line keeps its order, and a receiver that is down does not fill the list of due deliveries. Dates are real time.
+    /// Each webhook has at most one `due` delivery per customer. Later ones are `waiting`. So the deliveries of a customer
+    /// keep their order, and a receiver that is down does not fill the list of due deliveries. Dates are real time.
     static let webhooks = SQLMigration(
         "0004 webhooks",
         [

@@ -42,7 +42,8 @@ public struct Webhook: Sendable {
                 .invalidConfiguration, "The URL of the webhook \(name) is not an absolute http or https URL.")
         }
         guard !secrets.isEmpty else {
-            throw EntitlementServerError(.invalidConfiguration, "The webhook \(name) has no secret to sign with.")
+            throw EntitlementServerError(
+                .invalidConfiguration, "The webhook \(name) has no secret; configure at least one.")
         }
     }
 }

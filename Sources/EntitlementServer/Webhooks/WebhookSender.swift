@@ -5,20 +5,20 @@ import Primitives
 /// Posts an app's events to one webhook. Each event is posted at least once, and those of a customer in their order. A
 /// failed delivery is repeated with growing pauses, and is dead after the last attempt.
 struct WebhookSender: Sendable {
-    /// The number of concurrent attempts, each for another customer, without those that hang for a second. It grows
-    /// with the number of hanging ones.
-    private static let width = 16
-    /// The number of concurrent attempts, including hanging ones.
-    private static let mostHanging = 512
+    /// The number of concurrent attempts, each for another customer. Hanging attempts, which take over a second, do not
+    /// count. If there are more hanging attempts than this number, their number is the limit.
+    private static let concurrentAttempts = 16
+    /// The largest number of concurrent attempts, including hanging ones.
+    private static let maximumAttempts = 512
     private static let timeout = Duration.seconds(15)
     /// The interval of checks for due deliveries during attempts, in seconds.
     private static let recheck = 1.0
-    /// The part of a response that is read. Its content is ignored.
-    private static let maximumAnswer = 64 << 10
+    /// The largest number of bytes of a response that are read. The content is ignored.
+    private static let maximumResponseBytes = 64 << 10
 
     let webhook: Webhook
     let queue: DeliveryQueue
-    /// The signal of commits, after which deliveries may be due.
+    /// The signal of commits. After a commit deliveries may be due.
     let changes: ChangeSignal
     let transport: any HTTPTransport
     let backoff: Backoff
@@ -28,23 +28,22 @@ struct WebhookSender: Sendable {
     let random: @Sendable () -> Double
     let attempts: Counter
 
-    private enum Ended: Sendable {
+    private enum TaskResult: Sendable {
         case attempt(Result<Void, any Error>)
         case recheck
     }
 
     /// Creates deliveries of new events and attempts due ones. Returns whether there may be more to do at once.
     ///
-    /// Each finished attempt makes room for the next delivery. So a hanging attempt does not delay other customers'
-    /// events, even new ones.
+    /// After finished attempts, further deliveries are claimed. So a hanging attempt does not delay the events of other
+    /// customers.
     func step() async throws -> Bool {
         var isMoreNew = try await queue.enqueueEvents(at: clock.now())
-        var claimed = try await queue.claim(upTo: Self.width, at: clock.now())
+        var claimed = try await queue.claim(upTo: Self.concurrentAttempts, at: clock.now())
         let hasBegun = !claimed.isEmpty
-        try await withThrowingTaskGroup(of: Ended.self) { group in
-            var (running, failure, isLooking) = (0, nil as (any Error)?, false)
-            // Attempts that ran at the last mark, at most a second ago. They do not count, so hanging ones delay no
-            // others.
+        try await withThrowingTaskGroup(of: TaskResult.self) { group in
+            var (running, failure, isRecheckScheduled) = (0, nil as (any Error)?, false)
+            // `hanging` attempts already ran at the time `mark`, and do not count for the limit.
             var (hanging, mark) = (0, changes.now)
             while true {
                 for delivery in claimed {
@@ -53,33 +52,33 @@ struct WebhookSender: Sendable {
                 running += claimed.count
                 claimed = []
                 guard running > 0 else { break }
-                if !isLooking {
+                if !isRecheckScheduled {
                     let listening = changes.listen()
                     group.addTask {
                         _ = await changes.wait(for: listening, upTo: Self.recheck)
                         return .recheck
                     }
-                    isLooking = true
+                    isRecheckScheduled = true
                 }
-                // Grows with the hanging attempts, so that an event waits for seconds behind hundreds of them.
-                var width: Int { max(Self.width, hanging) }
-                var room = 0
+                // Grows with the hanging attempts: behind hundreds of them, an event then waits only for seconds.
+                var limit: Int { max(Self.concurrentAttempts, hanging) }
+                var free = 0
                 switch try await group.next() {
                 case .attempt(let result):
                     running -= 1
                     hanging = min(hanging, running)
-                    room = running - hanging <= width / 2 ? width - (running - hanging) : 0
+                    free = running - hanging <= limit / 2 ? limit - (running - hanging) : 0
                     if case .failure(let error) = result { failure = failure ?? error }
                 case .recheck, nil:
-                    isLooking = false
+                    isRecheckScheduled = false
                     if changes.now - mark >= .seconds(Self.recheck) { (hanging, mark) = (running, changes.now) }
-                    room = width - (running - hanging)
+                    free = limit - (running - hanging)
                 }
-                room = min(room, Self.mostHanging - running)
+                free = min(free, Self.maximumAttempts - running)
                 try Task.checkCancellation()
-                guard failure == nil, room > 0 else { continue }
+                guard failure == nil, free > 0 else { continue }
                 isMoreNew = try await queue.enqueueEvents(at: clock.now())
-                claimed = try await queue.claim(upTo: room, at: clock.now())
+                claimed = try await queue.claim(upTo: free, at: clock.now())
             }
             group.cancelAll()
             if let failure { throw failure }
@@ -94,14 +93,14 @@ struct WebhookSender: Sendable {
     private func attempt(_ delivery: DeliveryQueue.Claimed) async throws {
         let outcome: DeliveryQueue.Outcome
         if !delivery.event.isWhole {
-            outcome = .failed(status: nil, error: "damaged", again: nil)
+            outcome = .failed(status: nil, error: "damaged", retryAt: nil)
         } else {
             outcome = try await answer(to: delivery)
         }
         try await queue.finish(delivery, outcome, at: clock.now())
         switch outcome {
         case .delivered: attempts.add("delivered")
-        case .failed(_, _, let again): attempts.add(again == nil ? "dead" : "failed")
+        case .failed(_, _, let retryAt): attempts.add(retryAt == nil ? "dead" : "failed")
         }
     }
 
@@ -110,7 +109,7 @@ struct WebhookSender: Sendable {
             let status = try await post(delivery.event)
             return (200..<300).contains(status) ? .delivered(status: status) : failed(delivery, status: status)
         } catch {
-            // The service stops: the outcome is unknown, and the next start repeats the attempt.
+            // If the service stops, the result is unknown, and the attempt is repeated after the next start.
             try Task.checkCancellation()
             return failed(delivery, error: (error as? HTTPError)?.code.rawValue ?? "failed")
         }
@@ -125,7 +124,7 @@ struct WebhookSender: Sendable {
             timeout: Self.timeout)
         let response = try await transport.send(request)
         // Reads the body, so that the connection can be reused.
-        _ = try? await response.body.collect(upTo: Self.maximumAnswer)
+        _ = try? await response.body.collect(upTo: Self.maximumResponseBytes)
         return response.status
     }
 
@@ -134,6 +133,6 @@ struct WebhookSender: Sendable {
     ) -> DeliveryQueue.Outcome {
         let pause = backoff.pause(after: delivery.attempt, asked: nil, spread: random())
         return .failed(
-            status: status, error: error, again: pause.map { clock.now().addingTimeInterval($0 / .seconds(1)) })
+            status: status, error: error, retryAt: pause.map { clock.now().addingTimeInterval($0 / .seconds(1)) })
     }
 }

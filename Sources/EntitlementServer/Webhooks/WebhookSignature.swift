@@ -14,7 +14,7 @@ public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectabl
         guard text.utf8.count >= 16, let hmac = try? HMACSHA256(key: Array(text.utf8)) else {
             throw EntitlementServerError(
                 .invalidConfiguration,
-                "The secret of a webhook has fewer than 16 bytes; \"openssl rand -hex 32\" makes one.")
+                "The secret of a webhook has fewer than 16 bytes; create one with \"openssl rand -hex 32\".")
         }
         self.hmac = hmac
     }
