@@ -55,7 +55,7 @@ import Testing
                 """
                 INSERT INTO kept_answer (app, environment, customer, digest, body)
                 SELECT app, environment, customer, ?1, ?2 FROM kept_answer WHERE customer = 'anna' LIMIT 1
-                """, [.blob([1]), .blob([UInt8](repeating: 1, count: IdempotentRequest.mostBytes))])
+                """, [.blob([1]), .blob([UInt8](repeating: 1, count: IdempotentRequest.maximumBytes))])
         }
         for name in ["anna", "visitor"] {
             let refused = try await bench.post(facts.reversed(), for: name, headers: ["Idempotency-Key": "next"])

@@ -39,7 +39,7 @@ final class ActiveRules: Sendable {
             let new = try Self.entry(row, insteadOf: entry.rules)
             entries.withLock { entries in
                 // Another caller may have read newer rules meanwhile.
-                guard let known = entries[app]?.epoch, let found = new.epoch, found > known else { return }
+                guard let current = entries[app]?.epoch, let found = new.epoch, found > current else { return }
                 entries[app] = new
             }
         }
@@ -52,8 +52,8 @@ final class ActiveRules: Sendable {
 
     /// Activates the rules of an app if they are new to the database, and returns the active rules.
     ///
-    /// Rules that were replaced stay replaced, so that a server with an older file reverts nothing. `isReturning`
-    /// activates them again.
+    /// Rules that were replaced before are not activated, so that a server with an older configuration reverts nothing.
+    /// `isReturning` activates them.
     static func register(
         _ app: EntitlementService.Configuration.App, isReturning: Bool, _ connection: any SQLConnection
     ) throws -> (entry: Entry, isSuperseded: Bool) {
@@ -63,10 +63,10 @@ final class ActiveRules: Sendable {
         try connection.lockRows("SELECT 1 FROM app WHERE bundle_id = ?1", [name])
         let row = try connection.first("SELECT rules_epoch FROM app WHERE bundle_id = ?1", [name])
         let epoch: Int64 = try row.map { try $0["rules_epoch"] } ?? 0
-        let known = try connection.first(
+        let stored = try connection.first(
             "SELECT epoch FROM app_rules WHERE app = ?1 AND digest = ?2", [name, digest])
-        let isActive = try known.map { try $0["epoch"] == epoch } ?? false
-        let isNew = known == nil || isReturning && !isActive
+        let isActive = try stored.map { try $0["epoch"] == epoch } ?? false
+        let isNew = stored == nil || isReturning && !isActive
         if isNew {
             let next = SQLValue.integer(epoch + 1)
             try connection.perform(
@@ -85,8 +85,8 @@ final class ActiveRules: Sendable {
         return (try entry(active, insteadOf: own), !isNew && !isActive)
     }
 
-    /// Reads the columns `epoch` and `rules`. If a later program wrote the rules, this one cannot read them. Answers by
-    /// its `own` rules then have no epoch, and the later program recomputes them.
+    /// Reads the columns `epoch` and `rules`. If a later program wrote the rules, this one cannot read them and uses its
+    /// `own`. Their epoch is -1, so that the later program recomputes the answers.
     private static func entry(_ row: SQLRow, insteadOf own: AppRules) throws -> Entry {
         guard let rules = AppRules(text: try row["rules"]) else { return Entry(rules: own, epoch: -1) }
         return Entry(rules: rules, epoch: try row["epoch"])
@@ -94,7 +94,7 @@ final class ActiveRules: Sendable {
 }
 
 extension EntitlementService.Configuration.App {
-    /// The text of everything beside the facts that answers and credits depend on.
+    /// The text of all values, besides the facts, on which answers and credits depend.
     fileprivate var rulesText: [UInt8] {
         let features = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
@@ -115,7 +115,7 @@ extension EntitlementService.Configuration.App {
 }
 
 extension AppRules {
-    /// The version of the reducer's decisions. It grows when they change.
+    /// The version of the reducer. It grows when the reducer computes other answers from the same facts.
     static let reducerNumber = 3
 
     init(_ app: EntitlementService.Configuration.App) {
@@ -134,8 +134,8 @@ extension AppRules {
 }
 
 extension Ledger {
-    /// Marks answers of a former epoch as overdue, after `customer`, so that their changes become events without a
-    /// request.
+    /// Marks answers of a former epoch as expired, from the customer after `customer`. They are then recomputed, and their
+    /// changes become events, without a request.
     ///
     /// - Returns: The last customer of this batch; `nil` at the end.
     func expireFormerAnswers(in ledgerID: LedgerID, after customer: String) async throws -> String? {

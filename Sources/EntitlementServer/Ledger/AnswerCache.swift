@@ -1,14 +1,14 @@
 import Primitives
 
-/// A cache of recent answers, so that a read takes no query. Its size is limited by memory: a full shard evicts answers
-/// that were not read since the last pass (the CLOCK algorithm).
+/// A cache of recent answers, so that a read needs no query. Its memory is limited: a full shard evicts answers that were
+/// not read since the last pass (the CLOCK algorithm).
 ///
-/// Answers can arrive late. Writes that share a commit return in any order, and a reader may have read an older answer
-/// than a writer committed. The newer of two answers stays. But the newer one may have been evicted meanwhile. So each
-/// caller takes a ticket before it reads the database, and its answer is rejected if a newer one may have been evicted
-/// since.
+/// Answers can arrive out of order. Writes that share a commit return in any order, and a reader may have read an older
+/// answer than a writer has committed. The cache keeps the newer of two answers. But the newer one may have been evicted
+/// before the older one arrives. So each caller takes a ticket before it reads the database, and its answer is rejected
+/// if answers were evicted since.
 final class AnswerCache: Sendable {
-    struct Ticket: Sendable { fileprivate let departures: UInt64 }
+    struct Ticket: Sendable { fileprivate let removals: UInt64 }
 
     /// The memory of an answer beside its bytes, about: names, tag, dates and its slot. Measured with 10⁶ answers.
     static let overhead = 290
@@ -21,8 +21,8 @@ final class AnswerCache: Sendable {
         var size = 0
         /// The slot at which the next eviction starts (the hand of CLOCK).
         var hand = 0
-        /// The number of answers that were evicted, or rejected after their commit.
-        var departures: UInt64 = 0
+        /// The number of answers that were evicted or removed, or rejected after their commit.
+        var removals: UInt64 = 0
     }
 
     private let shards: [Locked<Shard>]
@@ -40,7 +40,7 @@ final class AnswerCache: Sendable {
 
     /// Returns a ticket, to be taken before the database is read.
     func ticket(for key: CustomerKey) -> Ticket {
-        shard(of: key).shard.withLock { Ticket(departures: $0.departures) }
+        shard(of: key).shard.withLock { Ticket(removals: $0.removals) }
     }
 
     /// Stores an answer that a reader found, unless a newer one is or may have been here.
@@ -54,7 +54,7 @@ final class AnswerCache: Sendable {
         let (shard, hash) = shard(of: key)
         shard.withLock { shard in
             // A rejected answer counts as evicted, so that readers with an older one are rejected too.
-            if !shard.keep(answer, for: key, hash, ticket: ticket) { shard.departures += 1 }
+            if !shard.keep(answer, for: key, hash, ticket: ticket) { shard.removals += 1 }
         }
     }
 
@@ -63,7 +63,7 @@ final class AnswerCache: Sendable {
         let (shard, hash) = shard(of: key)
         shard.withLock { shard in
             if let place = shard.table.place(of: key, hash) { shard.remove(at: place) }
-            shard.departures += 1
+            shard.removals += 1
         }
     }
 
@@ -84,23 +84,23 @@ extension AnswerCache.Shard {
     fileprivate mutating func keep(
         _ answer: StoredAnswer, for key: CustomerKey, _ hash: Int, ticket: AnswerCache.Ticket
     ) -> Bool {
-        if let place = table.place(of: key, hash), let known = table[place] {
-            guard known.isOlder(than: answer) else { return true }
-            guard departures == ticket.departures else {
+        if let place = table.place(of: key, hash), let cached = table[place] {
+            guard cached.isOlder(than: answer) else { return true }
+            guard removals == ticket.removals else {
                 // The customer may have been erased and returned with a smaller revision. Only the database has the
                 // current answer.
                 remove(at: place)
-                departures += 1
+                removals += 1
                 return false
             }
-            size += answer.bytes.count - known.count
+            size += answer.bytes.count - cached.count
             table[place] = PackedAnswer(answer, of: key)
             makeRoom(for: 0)
             return table.place(of: key, hash) != nil
         }
         let size = AnswerCache.overhead + answer.bytes.count
-        guard departures == ticket.departures, size <= limit else { return false }
-        // Before the insertion, because the new answer could be evicted otherwise.
+        guard removals == ticket.removals, size <= limit else { return false }
+        // Before the insertion, so that the new answer is not evicted.
         makeRoom(for: size)
         table.insert(PackedAnswer(answer, of: key), hash)
         self.size += size
@@ -117,7 +117,7 @@ extension AnswerCache.Shard {
                 hand += 1
             } else {
                 remove(at: hand)
-                departures += 1
+                removals += 1
             }
         }
     }

@@ -1,5 +1,5 @@
-/// A hash table of answers by customer. A lookup reads one cache line here and the answer itself; a dictionary reads
-/// one for its map, one for the key and one for the value.
+/// A hash table of answers by customer. It is faster than a dictionary: a lookup reads one cache line here and the answer
+/// itself. A dictionary reads one for its map, one for the key and one for the value.
 ///
 /// It uses linear probing, and a removal leaves no gap. Slots keep 32 bits of the hash, so a lookup compares the answer
 /// too.
@@ -38,7 +38,7 @@ struct AnswerTable {
         }
     }
 
-    /// Returns whether the answer was read since the last pass.
+    /// Returns whether the answer was read since the last pass of evictions.
     func isWanted(at place: Int) -> Bool { slots[place]?.isWanted ?? false }
 
     mutating func setWanted(_ isWanted: Bool, at place: Int) { slots[place]?.isWanted = isWanted }

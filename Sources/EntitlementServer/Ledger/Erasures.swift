@@ -3,10 +3,10 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The record of an erasure, with which a restored backup is amended: for each name of the customer, the SHA-256 of a
-/// salt and the name.
+/// The record of an erased name: the SHA-256 of a salt and the name. A restore of a backup uses it to repeat the erasure.
 ///
-/// The owner of the ledger can test names against it. The digests reveal nothing without the ledger.
+/// A person with the ledger can test whether a name was erased. Without the ledger, and so the salt, the digests reveal
+/// nothing.
 struct ErasedName: Sendable, Hashable {
     let ledgerID: LedgerID
     let salt: [UInt8]
@@ -61,8 +61,8 @@ extension LedgerTransaction {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not store a salt.")
         }
         try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
-        // A purchase may have waited for the customer's token before the customer was known. A token that another
-        // customer has too stays with that customer.
+        // Tokens are recorded too, because a purchase may have waited for the token before the customer was known. A
+        // token that another customer also has is not recorded.
         let tokens = try Set(names.map(\.appAccountToken)).filter { try tokenOwner(of: $0) == nil }.map(\.wireText)
         for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
             try ErasedName(

@@ -3,13 +3,13 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A request with an idempotency key, which takes effect once however often it is repeated.
+/// A request with an idempotency key. Its repetitions have no effect and get the same answer.
 struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
-    /// The number of expired keys that each write deletes; it adds one.
-    private static let batch = 100
+    /// The largest number of expired keys that one write deletes. It is larger than one, the number that a write adds.
+    private static let batchSize = 100
     /// The limit of stored answers per customer, in bytes, for requests with the public key. One answer may exceed it.
-    static let mostBytes = 4 << 20
+    static let maximumBytes = 4 << 20
 
     let ledgerID: LedgerID
     /// The kind of the sender: the keys of devices and of the app's server are separate.
@@ -21,7 +21,7 @@ struct IdempotentRequest: Sendable {
     let digest: [UInt8]
     /// The customer in the path or in the answer. The stored answer is erased with this customer.
     var customer: CustomerID?
-    /// The real time, which decides about the expiry of keys. The store's clock does not.
+    /// The real time, and not the store's. Keys expire by it.
     let now: Date
 }
 
@@ -30,8 +30,8 @@ struct KeptAnswer: Sendable, Equatable {
     let status: Int
     let contentType: String
     let body: [UInt8]
-    /// The number of bytes at the beginning and end of the body that differ for each request, such as its time. They
-    /// are stored with the key, so that the rest is stored once.
+    /// The number of bytes at the beginning and end of the body that differ in each answer, such as its time. They are
+    /// stored with the key, so that equal rests are stored once.
     var own = (beginning: 0, ending: 0)
     /// The revision of the customer's answer in the body. It is not stored: a repetition has none.
     var revision: Int64?
@@ -45,7 +45,7 @@ extension IdempotentRequest {
     /// Returns the stored answer of this key. Throws `Refusal.idempotencyMismatch` if the key was used for another
     /// request, and `EntitlementServerError` with `damagedAnswer` if the stored bytes were changed.
     func kept(_ connection: any SQLConnection) throws -> KeptAnswer? {
-        try connection.first(question.sql, question.values).map(answer(of:))
+        try connection.first(query.sql, query.values).map(answer(of:))
     }
 
     /// Returns the stored answer, and checks the limit of stored answers in the same query. Throws
@@ -58,13 +58,15 @@ extension IdempotentRequest {
             WHERE app = ?1 AND environment = ?2 AND customer IN (?3, COALESCE(
                 (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3), ?3))
             """, [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer.rawValue)])
-        let rows = try connection.queries([question, size])
+        let rows = try connection.queries([query, size])
         if let row = rows[0].first { return try answer(of: row) }
-        guard let bytes: Int = try rows[1].first?["bytes"], bytes < Self.mostBytes else { throw Refusal.tooManyAnswers }
+        guard let bytes: Int = try rows[1].first?["bytes"], bytes < Self.maximumBytes else {
+            throw Refusal.tooManyAnswers
+        }
         return nil
     }
 
-    private var question: SQLQuery {
+    private var query: SQLQuery {
         SQLQuery(
             """
             SELECT idempotency_key.request_digest AS request_digest, idempotency_key.status AS status,
@@ -102,18 +104,18 @@ extension IdempotentRequest {
         return answer
     }
 
-    /// Inserts the key without an answer, and deletes keys older than a day. Returns `false` if the key exists: if its
-    /// request is in progress, this waits for the end of it. `complete` adds the answer in the same transaction.
+    /// Inserts the key without an answer, and deletes keys older than a day. `complete` adds the answer in the same
+    /// transaction. Returns `false` if the key exists. Waits for the end of the key's request if it is in progress.
     func begin(_ connection: any SQLConnection) throws -> Bool {
         // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
         if !connection.isConcurrent { try Self.deleteExpired(before: oldest, connection) }
         if try insert(connection) { return true }
-        let expired = try Self.forget(
+        let deletedCount = try Self.delete(
             """
             DELETE FROM idempotency_key
             WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4 AND created_at <= ?5 RETURNING answer
             """, identity + [.integer(oldest)], connection)
-        return try expired > 0 && insert(connection)
+        return try deletedCount > 0 && insert(connection)
     }
 
     private func insert(_ connection: any SQLConnection) throws -> Bool {
@@ -130,7 +132,7 @@ extension IdempotentRequest {
         if try begin(connection) { try complete(answer, connection) }
     }
 
-    /// Stores the answer of a key that was begun. Equal bytes are stored once per customer.
+    /// Stores the answer of a key that `begin` inserted. Equal bytes are stored once per customer.
     func complete(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
         let (beginning, ending) = (answer.body.prefix(answer.own.beginning), answer.body.suffix(answer.own.ending))
         let rest = Array(answer.body[beginning.endIndex..<ending.startIndex])
@@ -171,12 +173,12 @@ extension IdempotentRequest {
             .blob(SHA256.hash(body)),
         ]
         if !connection.isConcurrent {
-            let known = try connection.first(
+            let existing = try connection.first(
                 "SELECT id FROM kept_answer WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND digest = ?4",
                 content)
-            if let known { return try known["id"] }
+            if let existing { return try existing["id"] }
         }
-        // Locks the row: its last other key may be deleted at the same time.
+        // The update locks an existing row, because its last other key may be deleted at the same time.
         let row = try connection.first(
             """
             INSERT INTO kept_answer (app, environment, customer, digest, body) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -195,25 +197,25 @@ extension IdempotentRequest {
             """
             SELECT app, environment, asker, key FROM idempotency_key WHERE created_at <= ?1
             ORDER BY created_at LIMIT ?2
-            """, [.integer(instant), .integer(Int64(batch))]
+            """, [.integer(instant), .integer(Int64(batchSize))]
         ).map { row in try ["app", "environment", "asker", "key"].map { .text(try row[$0]) } as [SQLValue] }
         for identity in expired {
-            try forget(
+            try delete(
                 """
                 DELETE FROM idempotency_key
                 WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4 AND created_at <= ?5 RETURNING answer
                 """, identity + [.integer(instant)], connection)
         }
-        return expired.count == batch
+        return expired.count == batchSize
     }
 
-    /// Runs a statement that deletes keys and returns their answers. Deletes the answers that no other key has. Returns
-    /// the number of deleted keys.
+    /// Deletes keys with a statement that returns their answers, and then the answers without a key. Returns the number of
+    /// deleted keys.
     @discardableResult
-    private static func forget(
-        _ deleting: String, _ values: [SQLValue], _ connection: any SQLConnection
+    private static func delete(
+        _ deletion: String, _ values: [SQLValue], _ connection: any SQLConnection
     ) throws -> Int {
-        let rows = try connection.query(deleting, values)
+        let rows = try connection.query(deletion, values)
         for row in rows {
             try connection.lockRows("SELECT 1 FROM kept_answer WHERE id = ?1", [.integer(try row["answer"])])
             try connection.perform(
@@ -227,15 +229,15 @@ extension IdempotentRequest {
 
     /// Deletes all keys of a customer, and those that came with the customer's token. Returns their number.
     @discardableResult
-    static func forget(_ customer: CustomerID, of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> Int {
+    static func delete(_ customer: CustomerID, of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> Int {
         let values: [SQLValue] = [
             .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer.rawValue),
         ]
         return try ["customer", "asker"].reduce(0) { count, column in
-            let forgotten = try forget(
+            let deletedCount = try delete(
                 "DELETE FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND \(column) = ?3 RETURNING answer",
                 values, connection)
-            return count + forgotten
+            return count + deletedCount
         }
     }
 
@@ -252,7 +254,7 @@ extension IdempotentRequest {
 }
 
 extension Ledger {
-    /// Deletes keys older than a day, on engines where writes do not. Returns whether there may be more.
+    /// Deletes keys older than a day, for databases in which `begin` does not. Returns whether there may be more.
     ///
     /// - Parameter now: The real time.
     func deleteExpiredKeys(at now: Date) async throws -> Bool {

@@ -21,7 +21,7 @@ extension Ledger {
         }
     }
 
-    /// Redeems all items or none. An item that was redeemed before costs nothing. Each item's type must have a price.
+    /// Redeems all items or none. An item that was redeemed before is free. Each item's type must have a price.
     ///
     /// Throws `InsufficientCredit`.
     func redeem(
@@ -32,7 +32,7 @@ extension Ledger {
             var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [key.customer])
             let customer = try transaction.register(key.customer)
-            // The customer may have been merged meanwhile: other purchases count then.
+            // If the customer was merged meanwhile, the purchases of the other customer count.
             if customer != key.customer { try transaction.lock(holdingsOf: [customer]) }
             try transaction.lockSpent(by: customer, type)
             let response = try respond(try transaction.redeem(items, of: customer, type: type, in: credit))
@@ -64,7 +64,8 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Locks purchases that a customer spent from but may no longer have: they count for the balance.
+    /// Locks the purchases that paid for a customer's redemptions. They count for the balance even if another customer has
+    /// them now.
     fileprivate mutating func lockSpent(by customer: CustomerID, _ type: String) throws {
         guard connection.isConcurrent else { return }
         try lock(purchases: Set(spending(of: customer, type).keys))

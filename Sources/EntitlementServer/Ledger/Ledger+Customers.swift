@@ -41,9 +41,9 @@ extension Ledger {
             var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(tokens: [receiver.appAccountToken])
             try transaction.lock(purchases: [original])
-            let giver = try transaction.customer(named: key.customer) ?? key.customer
-            guard try !transaction.isErased(giver) else { throw CustomerRefusal.erased }
-            guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
+            let sender = try transaction.customer(named: key.customer) ?? key.customer
+            guard try !transaction.isErased(sender) else { throw CustomerRefusal.erased }
+            guard try transaction.holders(of: original).contains(sender) else { throw CustomerRefusal.unknownPurchase }
             let receiver = try transaction.register(receiver)
             try transaction.transfer(original, to: receiver)
             // The answer names the receiver only, so it is erased with the receiver.
@@ -60,27 +60,27 @@ extension Ledger {
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
         // Registers a customer of which only a purchase is known, so that it can be erased.
         _ = try await answer(key)
-        // Read before the write, which would delay others meanwhile.
+        // Read before the write, because the query is slow and would delay other writes.
         let stating = try database.read { connection -> Set<TransactionID> in
             let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return [] }
             return try transaction.purchasesStating(tokensOf: [customer] + transaction.aliases(of: customer))
         }
-        let (erased, forgotten) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
+        let (erased, deletedKeys) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
             var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [key.customer], and: stating)
             let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.isKnown(customer) else {
                 try transaction.deleteUnused()
-                return (nil, try IdempotentRequest.forget(key.customer, of: key.ledgerID, connection))
+                return (nil, try IdempotentRequest.delete(key.customer, of: key.ledgerID, connection))
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
             let count = try transaction.erase(customer, leaving: pseudonym, stating: stating)
             try computeAnswers(transaction, including: nil, &outcome)
             return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
-        guard erased != nil || forgotten > 0 else { return nil }
+        guard erased != nil || deletedKeys > 0 else { return nil }
         needsPurge.withLock { $0 = true }
         try? await purge()
         return erased
@@ -122,8 +122,8 @@ extension Ledger {
         if let erasure { try await database.write { try Schema.noteCompaction(after: erasure, $0) } }
     }
 
-    /// Returns customers by id after `cursor`: all, or those that match `query`, which is the beginning of an id or
-    /// alias, or a whole transaction or order id.
+    /// Returns the customers after `cursor`, ordered by id: all customers, or those that match `query`. A query is the
+    /// beginning of an id or alias, or a complete transaction or order id.
     func customers(_ query: String?, in ledgerID: LedgerID, after cursor: String, limit: Int) throws -> CustomerList {
         try database.read { connection in
             let transaction = transaction(connection, on: ledgerID)
@@ -170,7 +170,7 @@ extension LedgerTransaction {
         removed.insert(alias)
     }
 
-    /// Moves everything but purchases from one customer to another. What both have is kept once.
+    /// Moves everything but purchases from one customer to another. Grants and redemptions that both have are kept once.
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
@@ -208,7 +208,7 @@ extension LedgerTransaction {
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
-        // Purchases that are shared with others stay theirs; only the name is removed from them.
+        // A purchase that other customers also have keeps its source. Only the name of this customer is replaced.
         let alone = try purchases.filter { try withoutErased(holders(of: $0)) == [customer] }
         try lock(tokens: [pseudonym.appAccountToken])
         var tokens = Set(names.map(\.appAccountToken))
@@ -223,7 +223,7 @@ extension LedgerTransaction {
             let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
             try connection.perform(
                 "UPDATE claim SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
-            try IdempotentRequest.forget(name, of: ledgerID, connection)
+            try IdempotentRequest.delete(name, of: ledgerID, connection)
             for table in ["event", "webhook_delivery"] {
                 try connection.perform(
                     "DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3",
@@ -271,7 +271,7 @@ extension LedgerTransaction {
 
     /// Returns the purchases with a fact that states the token of one of these names, whichever customer has them.
     ///
-    /// It reads all facts, because their tokens have no index: facts are written often and erasures are rare.
+    /// Reads all facts. Their tokens have no index, which each new fact would update, because erasures are rare.
     fileprivate func purchasesStating(tokensOf names: [CustomerID]) throws -> Set<TransactionID> {
         let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
         let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
@@ -285,8 +285,8 @@ extension LedgerTransaction {
         return Set(try rows.map { TransactionID(unchecked: try $0["original_transaction_id"]) })
     }
 
-    /// Replaces the tokens of the former names by the pseudonym's, in purchases that other customers have. Nothing else
-    /// changes: a transfer still precedes the token, and holders stay.
+    /// Replaces the tokens of the former names by the pseudonym's, in purchases that other customers have. Their holders do
+    /// not change, and transfers remain valid.
     private func replaceTokens(
         of names: [CustomerID], by pseudonym: CustomerID, in purchases: Set<TransactionID>
     ) throws {
@@ -308,7 +308,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Claims an erased purchase for the pseudonym, if the deleted token decided about its customer.
+    /// Claims an erased purchase for the pseudonym, if the purchase belonged to the customer only by the deleted token.
     private mutating func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
         guard try Set(attributed(original)) != Set(holders(of: original)) else { return }
         try connection.perform(

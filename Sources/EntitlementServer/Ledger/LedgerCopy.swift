@@ -9,9 +9,9 @@ import SQLStorage
 ///     let counts = try await copy.run { print($0) }   // repeatable, while a server runs
 ///     try await copy.finish()                         // the server is stopped
 ///
-/// Each run compares both ledgers row by row and writes the differences. So an interrupted copy continues, and a second
-/// run costs only as much as what changed. The target is marked as unfinished, and no server accepts it, until `finish`
-/// has marked the source as moved.
+/// Each run compares both ledgers row by row and writes the differences. So an interrupted copy can continue, and a second
+/// run writes only what changed. The target is marked as unfinished until `finish` has marked the source as moved; until
+/// then, no server accepts the target.
 package struct LedgerCopy: Sendable {
     /// The numbers of rows, which are equal in both.
     package struct Counts: Sendable {
@@ -105,15 +105,17 @@ package struct LedgerCopy: Sendable {
             throw Self.refusal(
                 "The ledger \(sourceName) does not have this program's schema; run souk migrate apply first.")
         }
-        let begun = try target.read(AppliedMigration.ofLedger)
+        let targetMigrations = try target.read(AppliedMigration.ofLedger)
         let isMoved = try source.read(AppliedMigration.ofLedger).count > applied.count
-        guard !isMoved || begun.last?.name == AppliedMigration.unfinishedCopy else {
+        guard !isMoved || targetMigrations.last?.name == AppliedMigration.unfinishedCopy else {
             throw Self.refusal("The ledger \(sourceName) was moved to \(targetName) already.")
         }
-        if begun.last?.name == AppliedMigration.unfinishedCopy {
+        if targetMigrations.last?.name == AppliedMigration.unfinishedCopy {
             let own = try MigrationPlan(Schema.migrations(for: target.dialect), dialect: target.dialect)
-            guard try own.remaining(after: Array(begun.dropLast()), at: targetName).isEmpty else {
-                throw Self.refusal("The copy in \(targetName) was begun by another version; empty that database first.")
+            guard try own.remaining(after: Array(targetMigrations.dropLast()), at: targetName).isEmpty else {
+                throw Self.refusal(
+                    "The copy in \(targetName) was started by another version of this program; empty that database first."
+                )
             }
             return
         }
@@ -128,8 +130,8 @@ package struct LedgerCopy: Sendable {
     package func run(progress: @Sendable (Double) -> Void = { _ in }) async throws -> Counts {
         var counts = Counts()
         let tables = try tables()
-        // Referring rows are deleted first. Deletions precede insertions, which may reuse unique values.
-        for table in tables.reversed() { try await deleteMissingRows(from: table) }
+        // Rows that refer to others are deleted first. Deletions precede insertions, which may reuse unique values.
+        for table in tables.reversed() { try await deleteObsoleteRows(from: table) }
         for (index, table) in tables.enumerated() {
             let rows = try await write(table, &counts.written)
             switch table.name {
@@ -140,7 +142,7 @@ package struct LedgerCopy: Sendable {
             }
             progress(Double(index + 1) / Double(tables.count))
         }
-        try await enterTokens()
+        try await insertTokens()
         try await setCounters()
         return counts
     }
@@ -207,17 +209,17 @@ package struct LedgerCopy: Sendable {
         return try database.read { try $0.query(query.sql, query.values).map(\.values) }
     }
 
-    private func deleteMissingRows(from table: Table) async throws {
+    private func deleteObsoleteRows(from table: Table) async throws {
         var last: [SQLValue]?
         repeat {
             let page = try rows(of: table, in: target, after: last, limit: Self.pageSize).map(table.key)
             let end = page.count < Self.pageSize ? nil : page.last
             guard !page.isEmpty else { return }
             let kept = Set(try rows(of: table, in: source, after: last, upTo: end).map(table.key))
-            let gone = page.filter { !kept.contains($0) }
-            if !gone.isEmpty {
+            let obsolete = page.filter { !kept.contains($0) }
+            if !obsolete.isEmpty {
                 try await target.write { connection in
-                    for key in gone { try connection.perform(table.deletion, key) }
+                    for key in obsolete { try connection.perform(table.deletion, key) }
                 }
             }
             last = end
@@ -247,7 +249,7 @@ package struct LedgerCopy: Sendable {
 
     // MARK: - Tables of the target only
 
-    private func enterTokens() async throws {
+    private func insertTokens() async throws {
         try await target.write { connection in
             try connection.perform("DELETE FROM token", [])
             try connection.perform(
@@ -267,7 +269,7 @@ package struct LedgerCopy: Sendable {
                 (try $0["name"] as String, try $0["seq"] as Int64)
             }
         }
-        let given = Dictionary(uniqueKeysWithValues: counters)
+        let lastNumbers = Dictionary(uniqueKeysWithValues: counters)
         try await target.write { connection in
             let columns = try connection.query(
                 """
@@ -278,12 +280,12 @@ package struct LedgerCopy: Sendable {
                 let (place, column): (String, String) = (try row["place"], try row["name"])
                 let row = try connection.first("SELECT MAX(\(column)) AS last FROM \(place)")
                 let largest: Int64? = try row?["last"]
-                let last = max(given[place] ?? 0, largest ?? 0)
+                let last = max(lastNumbers[place] ?? 0, largest ?? 0)
                 _ = try connection.query(
                     "SELECT setval(pg_get_serial_sequence('\(place)', '\(column)'), ?1, \(last > 0)) AS last",
                     [.integer(max(1, last))])
             }
-            try connection.perform("UPDATE feed SET last = ?1 WHERE id = 1", [.integer(given["event"] ?? 0)])
+            try connection.perform("UPDATE feed SET last = ?1 WHERE id = 1", [.integer(lastNumbers["event"] ?? 0)])
         }
     }
 }

@@ -17,7 +17,7 @@ struct CustomerKey: Hashable, Sendable {
     let ledgerID: LedgerID
     let customer: CustomerID
 
-    /// Hashes the id only, which differs for most customers.
+    /// Hashes only the customer id, which usually differs.
     func hash(into hasher: inout Hasher) { hasher.combine(customer) }
 }
 

@@ -6,6 +6,7 @@ import SignedData
 import StoreModel
 
 extension LedgerReplay {
+    /// Finds facts that differ from their source, or whose source or summary cannot be read.
     func check(fact row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         report.facts += 1
@@ -44,7 +45,7 @@ extension LedgerReplay {
 }
 
 extension LedgerTransaction {
-    /// Returns the difference between a row of facts and its source; `nil` if there is none.
+    /// Returns the difference between a fact's row and its source, in words; `nil` if there is none.
     fileprivate func fault(of row: SQLRow, sealing source: [UInt8]) throws -> String? {
         let readings = try PresentedFact.readings(of: source, in: row, of: ledgerID)
         guard let fact = readings.first, try row["digest"] == fact.row.digest else {
@@ -119,8 +120,8 @@ extension LedgerTransaction {
 }
 
 extension PresentedFact {
-    /// Parses a source as `StoreReader` and `WebPurchaseRoute` do, in all ways that may have been written: early
-    /// versions also accepted names that are not in Unicode's form NFC.
+    /// Parses a source as `StoreReader` and `WebPurchaseRoute` do. Returns all facts that any version may have written for
+    /// it: early versions also accepted names that are not in Unicode's form NFC.
     ///
     /// Throws if the source cannot be read in the format of its row.
     fileprivate static func readings(of source: [UInt8], in row: SQLRow, of ledgerID: LedgerID) throws
@@ -134,7 +135,8 @@ extension PresentedFact {
         case .receipt:
             guard isTransaction else { throw unreadable }
             let purchase = try AppReceipt.InAppPurchase(readFrom: JSONValue(parsing: source))
-            // The digest covers the position in a receipt; only the encryption binds it to the source.
+            // The digest also covers the position in the receipt, so it cannot be recomputed. The encryption binds it to
+            // the source.
             let fact = try TransactionFact(
                 purchase, creationDate: Date(milliseconds: try row["signed_at"]), digest: try row["digest"])
             return [
@@ -148,7 +150,7 @@ extension PresentedFact {
     private static let unreadable = EntitlementServerError(
         .internalInconsistency, "The source of a fact in the ledger cannot be read.")
 
-    /// A valid name, to replace one that today's rules refuse.
+    /// A valid name, in place of one that the current rules refuse.
     private static let anyName = "product"
 
     private static func signed(_ source: [UInt8], _ isTransaction: Bool, of ledgerID: LedgerID) throws
@@ -209,7 +211,7 @@ extension PresentedFact {
 }
 
 extension AppReceipt.InAppPurchase {
-    /// Parses the output of `json`. Attributes without a member of their own are left out.
+    /// Parses the output of `json`. Omits attributes that have no member there.
     fileprivate init(readFrom json: JSONValue) {
         func text(_ name: String) -> String? { json[name]?.stringValue }
         func date(_ name: String) -> Date? { text(name).flatMap { RFC3339.date(from: $0) } }

@@ -3,26 +3,26 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Verifies a ledger: recomputes its state from the facts and compares it with the stored state. It compares facts with
+/// Verifies a ledger: recomputes its state from the facts, and compares it with the stored state. It compares facts with
 /// their signed sources, holders with claims and tokens, and answers with facts.
 ///
 ///     let report = try LedgerReplay(database: database, apps: apps).run()
 ///     print(report.differences)
 ///
-/// It changes nothing, and can run beside a server: each customer is checked in one snapshot.
+/// It changes nothing. A server can use the ledger meanwhile, because each customer is checked in one snapshot.
 package struct LedgerReplay: Sendable {
     /// A stored state that does not follow from the facts.
     package struct Difference: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment
-        /// The customer, purchase or fact, in words.
+        /// The customer, purchase or other row, for example `fact 12`.
         package let subject: String
         package let reason: String
 
         package var description: String { "\(app), \(environment): \(subject) \(reason)" }
     }
 
-    /// Redemptions of a customer that no purchase covers.
+    /// The units that a customer redeemed and no purchase covers.
     package struct Debt: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment
@@ -45,8 +45,8 @@ package struct LedgerReplay: Sendable {
         package var factsWithoutSource = 0
         /// The number of answers that the server recomputes before it sends them, because its rules changed.
         package var staleAnswers = 0
-        /// The first hundred customers that redeemed more than their purchases gave, which early versions allowed. They
-        /// are no differences: the debt is deducted from the next purchases.
+        /// The first hundred debts. Early versions allowed customers to redeem more than their purchases gave. A debt is
+        /// not a difference: it is deducted from the next purchases.
         package var debts: [Debt] = []
         package var debtCount = 0
         /// The first hundred differences.
@@ -110,11 +110,11 @@ package struct LedgerReplay: Sendable {
     package func run(progress: (Int) -> Void = { _ in }) throws -> Report {
         try checkRules()
         var report = Report()
-        var seen = 0
+        var checkedRows = 0
         try pages(of: "fact", by: ["sequence"], from: [.integer(-1)]) { connection, row in
             try check(fact: row, connection, &report)
-            seen += 1
-            progress(seen)
+            checkedRows += 1
+            progress(checkedRows)
         }
         try checkOrphans(&report)
         try checkCustomers(&report)
@@ -136,18 +136,18 @@ package struct LedgerReplay: Sendable {
         try pages(of: "purchase", by: ["app", "environment", "original_transaction_id"], from: start) {
             connection, row in
             try check(purchase: row, connection, &report)
-            seen += 1
-            progress(seen)
+            checkedRows += 1
+            progress(checkedRows)
         }
         try pages(of: "customer", by: ["app", "environment", "id"], from: start) { connection, row in
             try check(customer: row, connection, &report)
-            seen += 1
-            progress(seen)
+            checkedRows += 1
+            progress(checkedRows)
         }
         try pages(of: "redemption", by: ["sequence"], from: [.integer(-1)]) { connection, row in
             try check(redemption: row, connection, &report)
-            seen += 1
-            progress(seen)
+            checkedRows += 1
+            progress(checkedRows)
         }
         return report
     }
@@ -170,22 +170,22 @@ package struct LedgerReplay: Sendable {
 
     /// Calls `body` with each row of a table, in the order of its key, one page per snapshot.
     private func pages(
-        of table: String, by key: [String], from start: [SQLValue],
+        of table: String, by columns: [String], from start: [SQLValue],
         _ body: (any SQLConnection, SQLRow) throws -> Void
     ) throws {
-        let names = key.joined(separator: ", ")
-        let places = key.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-        var last: [SQLValue]? = start
-        while let place = last {
-            last = try database.read { connection in
+        let names = columns.joined(separator: ", ")
+        let placeholders = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        var next: [SQLValue]? = start
+        while let key = next {
+            next = try database.read { connection in
                 let rows = try connection.query(
                     """
-                    SELECT * FROM \(table) WHERE (\(names)) > (\(places)) ORDER BY \(names) LIMIT ?\(key.count + 1)
-                    """, place + [.integer(Self.pageSize)])
+                    SELECT * FROM \(table) WHERE (\(names)) > (\(placeholders)) ORDER BY \(names) LIMIT ?\(columns.count + 1)
+                    """, key + [.integer(Self.pageSize)])
                 for row in rows { try body(connection, row) }
                 guard rows.count == Int(Self.pageSize), let end = rows.last else { return nil }
-                if key == ["sequence"] { return [.integer(try end["sequence"])] }
-                return try key.map { .text(try end[$0]) }
+                if columns == ["sequence"] { return [.integer(try end["sequence"])] }
+                return try columns.map { .text(try end[$0]) }
             }
         }
     }
@@ -251,8 +251,8 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Returns whether a customer's answer was computed with rules that were replaced.
-    private func isOfFormerRules(_ row: SQLRow, _ connection: any SQLConnection) throws -> Bool {
+    /// Returns whether a customer's answer was computed with rules that were replaced since.
+    private func hasFormerRules(_ row: SQLRow, _ connection: any SQLConnection) throws -> Bool {
         guard database.dialect != .sqlite else { return false }
         let app = try connection.first(
             "SELECT rules_epoch FROM app WHERE bundle_id = ?1", [.text(try row["app"])])
@@ -280,7 +280,7 @@ package struct LedgerReplay: Sendable {
             }
             return
         }
-        if try stored.validUntil == Date(milliseconds: 0) || isOfFormerRules(row, connection) {
+        if try stored.validUntil == Date(milliseconds: 0) || hasFormerRules(row, connection) {
             report.staleAnswers += 1
             return
         }
@@ -290,7 +290,7 @@ package struct LedgerReplay: Sendable {
             )
             return
         }
-        // An instant at which the stored answer claims to be valid: now, or its last one.
+        // The current time if the stored answer is valid now, otherwise the last instant of its validity.
         let instant =
             stored.isValid(at: transaction.now)
             ? transaction.now

@@ -20,8 +20,8 @@ package struct RestoreAmendment: Sendable {
         package fileprivate(set) var erasedCustomers = 0
         /// The number of erasures that could not be repeated, because earlier versions stored no digests of names.
         package fileprivate(set) var unknownErasures = 0
-        /// Whether the replaced ledger is a different one than the backup's: it was created anew, or belongs to another
-        /// server. It has no record of what happened since the backup.
+        /// Whether the replaced ledger has another origin than the backup: it was created anew, or belongs to another
+        /// server. It does not contain the changes since the backup.
         package fileprivate(set) var isOfAnotherLedger = false
         /// Whether the replaced ledger lacks changes since the backup: it is an older state of the same ledger, it was
         /// restored over a lost one, or it is damaged.
@@ -49,7 +49,7 @@ package struct RestoreAmendment: Sendable {
         let pseudonym: CustomerID
     }
 
-    /// The parts of an event that two states of a ledger are compared by.
+    /// The part of an event by which two states of a ledger are compared.
     private struct NumberedEvent: Sendable {
         let sequence: Int64
         let hash: Int
@@ -121,25 +121,25 @@ package struct RestoreAmendment: Sendable {
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
             changes: ChangeSignal(clock: SystemClock()), rules: ActiveRules([BundleID: AppRules]()))
         try await ledger.sealOpenFacts()
-        let (changes, hasForgotten) = try await database.write { connection in
+        let (changes, hasErased) = try await database.write { connection in
             var changes = Changes()
-            changes.isOfAnotherLedger = try !isOfLedger(connection)
+            changes.isOfAnotherLedger = try !hasSameOrigin(connection)
             changes.isIncomplete = try !isWhole || !hasAllChanges(connection)
             let isUnknown = changes.isOfAnotherLedger || changes.isIncomplete
             let last = isUnknown ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
-            // First, so that no event of an erasure reuses an id.
+            // Before the erasures, whose events must not reuse ids.
             try Self.skipEvents(after: last, of: ledgerIDs, connection)
             try mergeKeys(connection, &changes)
-            let hasForgotten = try repeatErasures(connection, &changes)
-            return (changes, hasForgotten)
+            let hasErased = try repeatErasures(connection, &changes)
+            return (changes, hasErased)
         }
-        if hasForgotten { try await Ledger.compact(database) }
+        if hasErased { try await Ledger.compact(database) }
         return changes
     }
 
     /// Returns whether the replaced ledger and this backup have the same origin. Each app gets a random secret when it
     /// is first served, which does not change. Backups of the first version have only the time.
-    private func isOfLedger(_ backup: any SQLConnection) throws -> Bool {
+    private func hasSameOrigin(_ backup: any SQLConnection) throws -> Bool {
         return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
             let name = ExactString(try row["bundle_id"])
             guard let app = apps.first(where: { ExactString($0.name) == name }) else { return false }
@@ -150,10 +150,12 @@ package struct RestoreAmendment: Sendable {
 
     /// Returns whether the replaced ledger has all changes since the backup.
     ///
-    /// It is an older one if it lacks an event, key, revocation or erasure of the backup. A ledger that was restored
-    /// while that was unknown gave its next event an id beyond the time of the restore. A backup without such an id was
-    /// made before. Its changes are unknown unless it has no later event than the backup that was restored then. If an
-    /// id of the backup belongs to another event in the ledger, the ledger continued from an older state.
+    /// It does not if it lacks an event, key, revocation or erasure of the backup, or if an id of the backup belongs to
+    /// another event: then the ledger continued from an older state.
+    ///
+    /// A ledger that was restored without knowledge of its last event has events with ids beyond the time of that restore.
+    /// A backup without such an id is older than the restore. Its changes may be missing, unless the backup has no later
+    /// event than the one that was restored.
     private func hasAllChanges(_ backup: any SQLConnection) throws -> Bool {
         let last = try Self.lastEvent(backup)
         if last > lastEvent { return false }
@@ -169,18 +171,18 @@ package struct RestoreAmendment: Sendable {
             }
         }
         guard hasSameEvents else { return false }
-        let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.digest, $0.entry.revokedAt != nil) })
-        let knowsKeys = try Self.keys(backup).allSatisfy { key in
-            known[key.digest].map { $0 || key.entry.revokedAt == nil } ?? false
+        let revokedKeys = Dictionary(uniqueKeysWithValues: keys.map { ($0.digest, $0.entry.revokedAt != nil) })
+        let hasAllKeys = try Self.keys(backup).allSatisfy { key in
+            revokedKeys[key.digest].map { $0 || key.entry.revokedAt == nil } ?? false
         }
         let names = Set(erasedNames)
-        return try knowsKeys
+        return try hasAllKeys
             && backup.query("SELECT * FROM erased_name").map(ErasedName.init).allSatisfy(names.contains)
     }
 
     // MARK: - Events
 
-    /// The least result of `assumedLastEvent`: milliseconds in 2001. No ledger has that many events.
+    /// The smallest result of `assumedLastEvent`: milliseconds in 2001. No ledger has so many events.
     private static let firstAssumedEvent: Int64 = 1_000_000_000_000
 
     /// Prepares a backup, after its migrations, to replace a ledger that cannot be read: the events of both must not
@@ -194,8 +196,8 @@ package struct RestoreAmendment: Sendable {
         }
     }
 
-    /// Returns an unused event id if the used ones are unknown: milliseconds since 1970. A ledger has far fewer events
-    /// than one per millisecond, also after an earlier restore of this kind.
+    /// Returns an unused event id if the used ones are unknown: the milliseconds since 1970. It is unused because a ledger
+    /// has far less than one event per millisecond, also after an earlier restore of this kind.
     private static func assumedLastEvent(at now: Date) -> Int64 { now.milliseconds }
 
     /// Returns the id of the last event, even if that event was deleted.
@@ -295,9 +297,10 @@ package struct RestoreAmendment: Sendable {
     private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws -> Bool {
         let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
         let since = erasedNames.filter { !before.contains($0) }
-        let nameless = erased.subtracting(erasedNames.map { Erased(ledgerID: $0.ledgerID, pseudonym: $0.pseudonym) })
-        changes.unknownErasures = nameless.subtracting(try Self.erased(connection)).count
-        var forgotten = 0
+        let erasedWithoutNames = erased.subtracting(
+            erasedNames.map { Erased(ledgerID: $0.ledgerID, pseudonym: $0.pseudonym) })
+        changes.unknownErasures = erasedWithoutNames.subtracting(try Self.erased(connection)).count
+        var deletedKeys = 0
         for (ledgerID, names) in Dictionary(grouping: since, by: \.ledgerID) {
             let index = ErasedNames(names)
             for (customer, name) in try index.customers(of: ledgerID, connection) {
@@ -318,11 +321,11 @@ package struct RestoreAmendment: Sendable {
                 changes.erasedCustomers += 1
             }
             for customer in try index.requesters(in: ledgerID, connection) {
-                forgotten += try IdempotentRequest.forget(customer, of: ledgerID, connection)
+                deletedKeys += try IdempotentRequest.delete(customer, of: ledgerID, connection)
             }
             for name in names { try name.keep(connection) }
         }
-        return changes.erasedCustomers + forgotten > 0
+        return changes.erasedCustomers + deletedKeys > 0
     }
 
     private static func erase(_ customer: CustomerID, as name: ErasedName, _ connection: any SQLConnection) throws {
@@ -337,8 +340,8 @@ package struct RestoreAmendment: Sendable {
             """, transaction.values(.text(pseudonym.rawValue), .blob([])))
     }
 
-    /// Returns the pseudonym, or one with a suffix if it is used: two customers of a backup may have been merged before
-    /// their erasure.
+    /// Returns the pseudonym, with a suffix if it is used. Two customers of a backup have the same pseudonym if they were
+    /// merged before their erasure.
     private static func unused(
         _ pseudonym: CustomerID, in ledgerID: LedgerID, _ connection: any SQLConnection
     ) throws -> CustomerID {
@@ -386,7 +389,7 @@ private struct ErasedNames {
         return found.sorted { $0.key < $1.key }
     }
 
-    /// Returns the tokens of facts that an erased customer had.
+    /// Returns the tokens in facts that belonged to erased customers.
     func tokens(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [(UUID, ErasedName)] {
         var found: [(UUID, ErasedName)] = []
         try connection.each(
@@ -401,7 +404,7 @@ private struct ErasedNames {
         return found
     }
 
-    /// Returns the names for which answers are stored.
+    /// Returns the erased names for which answers are stored.
     func requesters(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [CustomerID] {
         var found: [CustomerID] = []
         try connection.each(

@@ -138,7 +138,7 @@ extension Schema {
             """
         ])
 
-    /// Compares the kinds of a claim one by one: for an `IN` list, SQLite would build a table for each inserted row.
+    /// Compares the kinds of a claim one by one, because SQLite would build a table for an `IN` list at each insertion.
     static let claims = SQLMigration(
         "0006 claims",
         [
@@ -161,8 +161,8 @@ extension Schema {
             """
         ])
 
-    /// Fewer index writes per purchase: rows are clustered by purchase. A digest needs no index, since equal facts are
-    /// of the same purchase, and rows of a purchase need no reference to its app.
+    /// Reduces the index writes of a purchase: its rows are clustered. Digests have no index, because equal facts belong to
+    /// the same purchase, and the rows of a purchase do not refer to its app.
     static let places = SQLMigration(
         "0007 places",
         [

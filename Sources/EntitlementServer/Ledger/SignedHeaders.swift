@@ -1,17 +1,19 @@
 import Primitives
 import SQLStorage
 
-/// The JWS headers of signed sources. A header has the certificates, which make up most of a source, and thousands of
-/// sources share it. It contains no personal data. So each header is stored once, apart from the sources.
+/// The JWS headers of signed sources, each stored once and apart from the sources.
+///
+/// A header contains the certificates, which are most of a source. Thousands of sources have the same header, because a
+/// store has few certificates. A header contains no personal data.
 struct SignedHeaders: Sendable {
     private let database: any SQLDatabase
-    /// Committed headers. A header of the current transaction may still be rolled back. There are so few that comparing
-    /// them is faster than hashing one.
+    /// The cached headers. They are committed, because a header of the current transaction may still be rolled back. There
+    /// are so few that comparing all is faster than hashing one.
     private let committed = Locked<[(bytes: [UInt8], number: Int64)]>([])
 
     init(database: any SQLDatabase) { self.database = database }
 
-    /// Returns the facts with the numbers of known headers, so that the transaction need not look these up.
+    /// Returns the facts with the numbers of stored headers, so that the transaction need not query them.
     func numbered(_ facts: [PresentedFact]) throws -> [PresentedFact] {
         try facts.map { fact in
             guard let header = fact.header else { return fact }
@@ -22,14 +24,13 @@ struct SignedHeaders: Sendable {
     }
 
     private func number(of header: [UInt8]) throws -> Int64? {
-        if let known = committed.withLock({ $0 }).first(where: { $0.bytes == header }) { return known.number }
+        if let cached = committed.withLock({ $0 }).first(where: { $0.bytes == header }) { return cached.number }
         let number = try database.read { try Self.number(of: header, in: $0) }
         if let number { committed.withLock { $0.append((header, number)) } }
         return number
     }
 
-    /// Returns the number of a header. There are only as many as the stores have certificates: a few. Damaged rows do
-    /// not count.
+    /// Returns the number of a header; `nil` if it is not stored or its row is damaged.
     static func number(of header: [UInt8], in connection: any SQLConnection) throws -> Int64? {
         let row = try connection.first(
             "SELECT number, bytes FROM signed_header WHERE digest = ?1", [.blob(SHA256.hash(header))])
@@ -45,7 +46,7 @@ extension LedgerTransaction {
     }
 
     private func number(of header: [UInt8]) throws -> Int64 {
-        if let known = try SignedHeaders.number(of: header, in: connection) { return known }
+        if let number = try SignedHeaders.number(of: header, in: connection) { return number }
         // Another transaction stored it first, or its row was damaged: these bytes replace it.
         let row = try connection.first(
             """

@@ -5,17 +5,17 @@ import StoreModel
 
 /// A replica of the database that can be read if the database is unreachable.
 ///
-/// Its lag follows from the heartbeats of the servers, which have the time of the primary's clock.
+/// Its lag is the age of the newest heartbeat of a server. Heartbeats have the time of the primary's clock.
 final class Standby: Sendable {
-    /// The interval of lag measurements, in seconds.
+    /// The pause between measurements of the lag, in seconds.
     static let pause: TimeInterval = 0.5
-    /// The time after a measurement for which its result is used.
-    private static let memory = Duration.seconds(3)
+    /// The time after a measurement in which it is used.
+    private static let lifetime = Duration.seconds(3)
 
     let database: any SQLDatabase
     private let limit: TimeInterval
     private let clock: MonotonicClock
-    private let seen = Locked<(seconds: Double, at: ContinuousClock.Instant)?>(nil)
+    private let measurement = Locked<(seconds: Double, at: ContinuousClock.Instant)?>(nil)
 
     /// - Parameter limit: The greatest lag in seconds at which the standby is read.
     init(_ database: any SQLDatabase, limit: TimeInterval, clock: MonotonicClock) {
@@ -33,19 +33,20 @@ final class Standby: Sendable {
                 FROM server
                 """, [])
             let seconds: Double? = try row?["seconds"]
-            seen.withLock { $0 = seconds.map { (max(0, $0), clock.now) } }
+            measurement.withLock { $0 = seconds.map { (max(0, $0), clock.now) } }
         } catch {
-            seen.withLock { $0 = nil }
+            measurement.withLock { $0 = nil }
             throw error
         }
     }
 
-    /// The greatest possible lag in seconds; `nil` if it is unknown or above the limit.
+    /// The greatest possible lag in seconds: the measured lag and the time since. `nil` if it is unknown or above the
+    /// limit.
     var staleness: Double? {
-        guard let seen = seen.withLock(\.self) else { return nil }
-        let since = clock.now - seen.at
-        guard since < Self.memory else { return nil }
-        let seconds = seen.seconds + since / .seconds(1)
+        guard let measurement = measurement.withLock(\.self) else { return nil }
+        let since = clock.now - measurement.at
+        guard since < Self.lifetime else { return nil }
+        let seconds = measurement.seconds + since / .seconds(1)
         return seconds <= limit ? seconds : nil
     }
 }
@@ -58,22 +59,22 @@ extension Ledger {
         var staleness: Double?
     }
 
-    /// Returns a customer's answer in a shared database: usually one query of one row, which blocks no thread.
+    /// Returns a customer's answer in a shared database. Usually it queries one row, without blocking a thread.
     ///
     /// - Parameter revision: If given, the standby is read first, and its answer is used if it has at least this
     ///   revision. With `nil` the standby is read only if the database is unreachable.
     func find(_ key: CustomerKey, atLeast revision: Int64?) async throws -> Found {
-        if let revision, let found = try? await findInCopy(key, atLeast: revision) { return found }
+        if let revision, let found = try? await findInStandby(key, atLeast: revision) { return found }
         do {
             if let answer = try await storedAnswer(for: key, in: database) { return Found(answer: answer) }
             return Found(answer: try await refresh(key))
         } catch let error as SQLError {
-            if let found = try? await findInCopy(key, atLeast: revision ?? 0) { return found }
+            if let found = try? await findInStandby(key, atLeast: revision ?? 0) { return found }
             throw error
         }
     }
 
-    private func findInCopy(_ key: CustomerKey, atLeast revision: Int64) async throws -> Found? {
+    private func findInStandby(_ key: CustomerKey, atLeast revision: Int64) async throws -> Found? {
         guard let standby, let staleness = standby.staleness,
             let answer = try await storedAnswer(for: key, in: standby.database), answer.revision >= max(1, revision)
         else { return nil }
