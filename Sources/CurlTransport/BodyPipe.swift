@@ -24,7 +24,7 @@ final class BodyPipe: Sendable {
         self.proceed = proceed
     }
 
-    /// Appends `bytes`, or returns `false` when the pipe is full. Offer the same bytes again after `proceed`.
+    /// Appends `bytes`. Returns `false` if the pipe is full; then libcurl offers the same bytes again after `proceed`.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let chunk = Array(bytes)
         let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in

@@ -18,7 +18,7 @@ final class CurlEngine: Sendable {
         var multi: Multi?
         var isStopped = false
         /// The callers of `shutdown`, which wait until the thread ends.
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var shutdownContinuations: [CheckedContinuation<Void, Never>] = []
     }
 
     static let shutDown = HTTPError(.cancelled, "The transport was shut down.")
@@ -61,7 +61,7 @@ final class CurlEngine: Sendable {
         stop()
         await withCheckedContinuation { continuation in
             let hasEnded = mailbox.withLock { mailbox in
-                if mailbox.multi != nil { mailbox.waiting.append(continuation) }
+                if mailbox.multi != nil { mailbox.shutdownContinuations.append(continuation) }
                 return mailbox.multi == nil
             }
             if hasEnded { continuation.resume() }
@@ -70,7 +70,7 @@ final class CurlEngine: Sendable {
 
     private func run(_ multi: Multi) {
         Thread.start(named: "CurlTransport") { [self] in
-            // libcurl and the TLS library write to sockets that the server may have closed.
+            // The signal is blocked, because libcurl and the TLS library write to sockets that the server may have closed.
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, SIGPIPE)
@@ -89,13 +89,13 @@ final class CurlEngine: Sendable {
     }
 
     private func end(_ multi: Multi) {
-        let (waiting, late) = mailbox.withLock { mailbox in
+        let (continuations, unhandled) = mailbox.withLock { mailbox in
             defer { mailbox = Mailbox(isStopped: true) }
-            return (mailbox.waiting, mailbox.commands)
+            return (mailbox.shutdownContinuations, mailbox.commands)
         }
-        for case .start(_, let answer) in late { answer.resolve(.failure(Self.shutDown)) }
+        for case .start(_, let answer) in unhandled { answer.resolve(.failure(Self.shutDown)) }
         curl_multi_cleanup(multi.handle)
-        for continuation in waiting { continuation.resume() }
+        for continuation in continuations { continuation.resume() }
     }
 }
 
@@ -107,6 +107,7 @@ struct Multi: @unchecked Sendable {
 
     private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
+    /// Creates a handle that keeps as many connections open for reuse as `TransferQueue` allows at once.
     init(_ configuration: CurlTransport.Configuration) {
         precondition(Self.isLibraryReady, "libcurl cannot be initialised")
         guard let handle = curl_multi_init() else { preconditionFailure("libcurl is out of memory") }
@@ -133,6 +134,8 @@ struct TransferLoop {
 
     /// Executes the commands, advances all transfers and waits for the next event. Returns `false` when the engine has
     /// stopped.
+    ///
+    /// Queued transfers are started again just before the wait, which libcurl then skips.
     mutating func runOnce(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
         for command in mail.commands { execute(command) }
         if mail.isStopped {
@@ -140,7 +143,7 @@ struct TransferLoop {
             for handle in idleHandles { curl_easy_cleanup(handle) }
             return false
         }
-        beginWaiting()
+        startQueued()
         var running: Int32 = 0
         curl_multi_perform(multi.handle, &running)
         readMessages()
@@ -148,15 +151,15 @@ struct TransferLoop {
         for transfer in all(where: { $0.deadline <= now }) {
             end(transfer, .failure(transfer.timeout))
         }
-        beginWaiting()
+        startQueued()
         curl_multi_poll(multi.handle, nil, 0, waitingTime(now), nil)
         return true
     }
 
     /// Returns the active and queued transfers that satisfy a predicate.
-    private func all(where isMeant: (Transfer) -> Bool) -> [Transfer] {
-        var found = active.values.filter(isMeant)
-        queue.forEach { if isMeant($0) { found.append($0) } }
+    private func all(where predicate: (Transfer) -> Bool) -> [Transfer] {
+        var found = active.values.filter(predicate)
+        queue.forEach { if predicate($0) { found.append($0) } }
         return found
     }
 
@@ -177,7 +180,7 @@ struct TransferLoop {
         }
     }
 
-    private mutating func beginWaiting() {
+    private mutating func startQueued() {
         while let transfer = queue.next() { begin(transfer) }
     }
 
@@ -195,8 +198,8 @@ struct TransferLoop {
     }
 
     private mutating func readMessages() {
-        var left: Int32 = 0
-        while let message = curl_multi_info_read(multi.handle, &left) {
+        var remaining: Int32 = 0
+        while let message = curl_multi_info_read(multi.handle, &remaining) {
             var result = CURLE_OK
             guard let handle = souk_curl_finished(message, &result), let transfer = active[handle] else { continue }
             end(transfer, transfer.outcome(of: result))

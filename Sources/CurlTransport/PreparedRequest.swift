@@ -56,6 +56,7 @@ struct PreparedRequest: Sendable {
         }
     }
 
+    /// Returns the header lines. Omits those about the length, which libcurl derives from the body.
     private static func lines(_ headers: HTTPHeaders) -> [String] {
         var lines = headers.compactMap { field -> String? in
             if field.name.equalsIgnoringCase("Content-Length") { return nil }

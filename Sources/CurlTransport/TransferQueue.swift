@@ -25,7 +25,7 @@ struct TransferQueue<Element: AnyObject> {
 
     /// Calls `body` with each queued transfer.
     func forEach(_ body: (Element) -> Void) {
-        for line in waiting.values { for entry in line { body(entry.element) } }
+        for entries in waiting.values { for entry in entries { body(entry.element) } }
     }
 
     mutating func add(_ element: Element, to origin: String) {
@@ -37,8 +37,8 @@ struct TransferQueue<Element: AnyObject> {
     mutating func next() -> Element? {
         guard activeCount < limit else { return nil }
         var first: (origin: String, number: Int)?
-        for (origin, line) in waiting where active[origin, default: 0] < limitOfOrigin {
-            guard let number = line.first?.number, number < first?.number ?? .max else { continue }
+        for (origin, entries) in waiting where active[origin, default: 0] < limitOfOrigin {
+            guard let number = entries.first?.number, number < first?.number ?? .max else { continue }
             first = (origin, number)
         }
         guard let origin = first?.origin, let next = waiting[origin]?.popFirst() else { return nil }
@@ -56,11 +56,11 @@ struct TransferQueue<Element: AnyObject> {
 
     /// Removes a queued transfer. Returns `false` when it is not in the queue.
     mutating func remove(_ element: Element, to origin: String) -> Bool {
-        guard var line = waiting[origin], let index = line.firstIndex(where: { $0.element === element }) else {
+        guard var entries = waiting[origin], let index = entries.firstIndex(where: { $0.element === element }) else {
             return false
         }
-        line.remove(at: index)
-        waiting[origin] = line.isEmpty ? nil : line
+        entries.remove(at: index)
+        waiting[origin] = entries.isEmpty ? nil : entries
         return true
     }
 }

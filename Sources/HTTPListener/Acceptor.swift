@@ -6,8 +6,8 @@ import Primitives
 /// The owner of the listening socket. Accepts connections on its own thread and distributes them to the daemons in
 /// rotation.
 ///
-/// microhttpd does not get the listening socket, for three reasons. On some failures to start it closes a socket that
-/// it was given, on others not. It can use the socket until its last thread has ended. And it ends the process if
+/// microhttpd does not get the listening socket, for three reasons. If it does not start, it closes the socket in some
+/// cases and not in others. It can use the socket until its last thread has ended. And it ends the process if
 /// `MHD_quiesce_daemon` is called just when one of its threads uses the socket.
 final class Acceptor: Sendable {
     private enum Accepted {
@@ -46,25 +46,25 @@ final class Acceptor: Sendable {
     }
 
     private func run(_ daemons: [MHDDaemon]) {
-        var turn = 0
+        var next = 0
         var isRoomAwaited = false
         var mustPause = false
         while !isStopping.withLock({ $0 }) {
-            let isAsked = wait(
+            let hasWaitingConnection = wait(
                 forConnections: !isRoomAwaited && !mustPause, atMost: mustPause ? Self.pauseMilliseconds : -1)
             isRoomAwaited = false
             mustPause = false
-            guard isAsked else { continue }
+            guard hasWaitingConnection else { continue }
             guard connections.hasRoom() else {
                 isRoomAwaited = connections.makeRoom()
                 mustPause = !isRoomAwaited
                 continue
             }
-            var accepted = accept(for: daemons[turn])
+            var accepted = accept(for: daemons[next])
             while accepted == .connection {
-                turn = (turn + 1) % daemons.count
+                next = (next + 1) % daemons.count
                 guard connections.hasRoom(), !isStopping.withLock({ $0 }) else { break }
-                accepted = accept(for: daemons[turn])
+                accepted = accept(for: daemons[next])
             }
             guard accepted == .exhausted else { continue }
             _ = connections.makeRoom()
@@ -72,8 +72,9 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Returns whether a connection waits to be accepted, if `forConnections` is set. Returns early after a wake-up,
-    /// which means room for a connection or the end.
+    /// Waits for a connection or a wake-up. A wake-up means that there is room for a connection or that the thread must
+    /// end. Returns whether a connection waits to be accepted, if `forConnections` is set. Otherwise passes a negative
+    /// descriptor, which `poll` ignores.
     private func wait(forConnections: Bool, atMost milliseconds: Int32) -> Bool {
         var events = [
             pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0),

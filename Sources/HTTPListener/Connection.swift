@@ -72,9 +72,10 @@ final class Connection: Sendable {
         /// The socket is shut down, and microhttpd will close it.
         var isEnding = false
         var phase = Phase.awaitingFirstRequest
-        /// The number of phase changes. It makes it unnecessary to read a clock for each request.
+        /// The number of phase changes. `watch` compares it, so that no request has to read a clock.
         var generation = 0
-        var seen: (generation: Int, since: ContinuousClock.Instant)?
+        /// The generation that `watch` saw last, and when it saw it first.
+        var observed: (generation: Int, since: ContinuousClock.Instant)?
         var exchange: Exchange?
         var parked: MHDConnection?
         var hasPermit = false
@@ -158,12 +159,12 @@ final class Connection: Sendable {
         let abandoned = state.withLock { state -> Exchange? in
             guard state.isOpen else { return nil }
             if state.parked != nil { return Self.hasHungUp(socket) ? state.exchange : nil }
-            guard let seen = state.seen, seen.generation == state.generation else {
-                state.seen = (state.generation, now)
+            guard let observed = state.observed, observed.generation == state.generation else {
+                state.observed = (state.generation, now)
                 return nil
             }
             // microhttpd closes the descriptor only after `willClose`, so it still belongs to this connection.
-            if let limit = deadlines.limit(of: state.phase), now - seen.since >= limit { end(&state) }
+            if let limit = deadlines.limit(of: state.phase), now - observed.since >= limit { end(&state) }
             return nil
         }
         abandoned?.abandon()
@@ -173,10 +174,10 @@ final class Connection: Sendable {
     /// phase.
     var wait: Wait? {
         state.withLock { state in
-            guard state.isOpen, !state.isEnding, state.phase != .serving, let seen = state.seen,
-                seen.generation == state.generation
+            guard state.isOpen, !state.isEnding, state.phase != .serving, let observed = state.observed,
+                observed.generation == state.generation
             else { return nil }
-            return Wait(connection: self, since: seen.since, generation: seen.generation)
+            return Wait(connection: self, since: observed.since, generation: observed.generation)
         }
     }
 
@@ -194,7 +195,8 @@ final class Connection: Sendable {
         shut(socket, SHUT_RDWR)
     }
 
-    /// Ends a connection whose next request is incomplete. A request that has already arrived is still served.
+    /// Closes the input of a connection, so that it ends if its next request is incomplete. A request that has arrived is
+    /// still served.
     func stopReading() {
         state.withLock { state in
             guard state.isOpen, state.phase != .serving else { return }

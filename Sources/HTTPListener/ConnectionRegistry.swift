@@ -12,9 +12,9 @@ final class ConnectionRegistry: Sendable {
         /// number.
         var admitted: Set<Int32> = []
         var isRoomAwaited = false
-        /// The connections to close next, the longest wait last. Connections that have become active since are skipped;
-        /// the others have still waited longer than any further one.
-        var leaving: [Connection.Wait] = []
+        /// The connections to close next, the longest wait last. Those that have become active since are skipped. The
+        /// others have still waited longer than all connections that are not in this list.
+        var closingCandidates: [Connection.Wait] = []
         var opened = 0
         var lingering: [(socket: Int32, until: ContinuousClock.Instant)] = []
         var isDraining = false
@@ -23,8 +23,8 @@ final class ConnectionRegistry: Sendable {
 
     private static let lingerPeriod = Duration.seconds(2)
     private static let maximumLingering = 256
-    /// The number of connections that one search collects, so that many new clients do not cause a search each.
-    private static let leavingAtOnce = 256
+    /// The number of connections that one search collects, so that not every new client causes a search.
+    private static let maximumCandidates = 256
 
     private let deadlines: Connection.Deadlines
     private let maximum: Int
@@ -84,12 +84,12 @@ final class ConnectionRegistry: Sendable {
         let now = clock.now
         let connections = state.withLock { Array($0.connections.values) }
         let waits = connections.compactMap(\.wait).filter { now - $0.since >= minimumWait }.sorted()
-        state.withLock { $0.leaving = waits.prefix(Self.leavingAtOnce).reversed() }
+        state.withLock { $0.closingCandidates = waits.prefix(Self.maximumCandidates).reversed() }
         return endLongestWait()
     }
 
     private func endLongestWait() -> Bool {
-        while let wait = state.withLock({ $0.leaving.popLast() }) {
+        while let wait = state.withLock({ $0.closingCandidates.popLast() }) {
             if wait.connection.end(wait) { return true }
         }
         return false
@@ -98,7 +98,7 @@ final class ConnectionRegistry: Sendable {
     /// Counts an accepted socket as a connection.
     func admit(_ socket: Int32) { state.withLock { _ = $0.admitted.insert(socket) } }
 
-    /// Removes a socket that microhttpd did not accept.
+    /// Removes a socket that microhttpd did not accept. microhttpd has closed it.
     func withdraw(_ socket: Int32) { state.withLock { _ = $0.admitted.remove(socket) } }
 
     // MARK: - Life
@@ -154,11 +154,11 @@ final class ConnectionRegistry: Sendable {
     /// Stops the timer and closes the lingering sockets. Called when every connection is closed.
     func stop() {
         queue.sync { timer.cancel() }
-        let rest = state.withLock { state in
+        let lingering = state.withLock { state in
             defer { state.lingering = [] }
             return state.lingering
         }
-        for (socket, _) in rest { Foundation.close(socket) }
+        for (socket, _) in lingering { Foundation.close(socket) }
     }
 
     /// Closes connections and sockets whose deadline has passed. The timer calls it; any thread may.
@@ -178,7 +178,7 @@ final class ConnectionRegistry: Sendable {
         }
         guard !lingering.isEmpty else { return }
         let kept = lingering.filter { socket, until in
-            if until > now, Self.readOn(socket) { return true }
+            if until > now, Self.discardInput(socket) { return true }
             Foundation.close(socket)
             return false
         }
@@ -186,7 +186,7 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Discards the input that has arrived. Returns `false` at the end of the input.
-    private static func readOn(_ socket: Int32) -> Bool {
+    private static func discardInput(_ socket: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             for _ in 0..<64 {
                 let count = recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))

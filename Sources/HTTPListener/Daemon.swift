@@ -12,9 +12,9 @@ final class Service: Sendable {
     /// The memory for request bodies, or `nil` if it is not limited.
     let bodyAllowance: BodyAllowance?
     /// The requests between their request line and the end of their response.
-    let underWay = DispatchGroup()
+    let requestsInProgress = DispatchGroup()
     /// The tasks of suspended replies.
-    let running = DispatchGroup()
+    let runningTasks = DispatchGroup()
 
     init(handler: any HTTPHandler, limits: HTTPListener.Configuration, roomMade: @escaping @Sendable () -> Void) {
         self.handler = handler
@@ -74,7 +74,7 @@ final class Daemon: Sendable {
     ) -> OpaquePointer? {
         var settings = souk_mhd_settings()
         settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
-        // One more than the limit, because microhttpd still counts a connection that has just closed.
+        // The acceptor enforces the limit. One more, because microhttpd still counts a connection that has just closed.
         settings.connections = UInt32(clamping: UInt(max(1, configuration.maximumConnections)) + 1)
         settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
         settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)  // Also for responses.
@@ -104,14 +104,14 @@ final class Daemon: Sendable {
         acceptor.stop()
         service.connections.drain()
         let clock = service.limits.clock
-        if service.underWay.wait(atMost: grace, clock) == .timedOut {
+        if service.requestsInProgress.wait(atMost: grace, clock) == .timedOut {
             service.connections.forbidParking()
-            _ = service.underWay.wait(atMost: Self.refusalPeriod, clock)
+            _ = service.requestsInProgress.wait(atMost: Self.refusalPeriod, clock)
         }
         service.connections.forbidParking()
         for worker in workers { MHD_stop_daemon(worker.pointer) }
         service.connections.stop()
-        _ = service.running.wait(atMost: Self.refusalPeriod, clock)
+        _ = service.runningTasks.wait(atMost: Self.refusalPeriod, clock)
     }
 }
 
@@ -182,7 +182,7 @@ private enum Callbacks {
         let exchange = Exchange(
             service: service, connection: Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue(),
             target: RawRequestTarget(target))
-        service.underWay.enter()
+        service.requestsInProgress.enter()
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 
@@ -206,7 +206,7 @@ private enum Callbacks {
             // A response that was created just before the listener began to stop has kept its connection open.
             if service.connections.isDraining { connection.stopReading() }
         }
-        service.underWay.leave()
+        service.requestsInProgress.leave()
     }
 }
 

@@ -113,13 +113,13 @@ final class Exchange: @unchecked Sendable {
     }
 
     private func begin(_ work: @escaping @Sendable () async -> HTTPResponse) {
-        let running = service.running
-        running.enter()
+        let runningTasks = service.runningTasks
+        runningTasks.enter()
         let task = Task {
             let response = await work()
             answer.withLock { $0.response = response }
             connection.unpark()
-            running.leave()
+            runningTasks.leave()
         }
         let isAbandoned = answer.withLock { answer in
             answer.task = task

@@ -3,10 +3,10 @@ import Foundation
 
 /// A part of a request head in microhttpd's buffer.
 ///
-/// Fragile: microhttpd before 1.0 ends a part at a NUL and skips the rest of it without notice. A key followed by NUL
-/// and other bytes would then be accepted as the key. But microhttpd keeps the head in one piece and in its order, and
-/// only replaces the byte after each part with NUL. So if there is more between two parts than a line end, something
-/// was skipped. Since 1.0 microhttpd refuses such requests itself.
+/// This depends on details of microhttpd before 1.0, which ends a part at a NUL and skips the rest of it without notice.
+/// An API key followed by NUL and other bytes would then be accepted as the key. But microhttpd keeps the head in one
+/// piece and in order, and only replaces the byte after each part with NUL. So if there are more bytes between two parts
+/// than a line end, microhttpd has skipped some. Since 1.0 microhttpd refuses such requests itself.
 struct HeadBytes {
     static let areInPlace = souk_mhd_ends_texts_in_place() != 0
 
@@ -34,7 +34,7 @@ struct HeadBytes {
     }
 }
 
-/// The target of a request line, as microhttpd passes it before it parses it.
+/// The target of a request line, before microhttpd parses it.
 struct RawRequestTarget {
     /// The target, or `nil` if it is not UTF-8.
     let text: String?

@@ -46,6 +46,7 @@ struct ListeningSocket {
         else { throw failure(errno, host, port) }
     }
 
+    /// Returns the port that the socket is bound to. It has the same offset in the addresses of IPv4 and IPv6.
     private static func boundPort(of descriptor: Int32, _ host: String, _ port: Int) throws -> Int {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

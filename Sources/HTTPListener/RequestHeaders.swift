@@ -20,11 +20,11 @@ struct RequestHeaders {
     let headers: HTTPHeaders
     /// The length of the request line and the header section in bytes.
     let size: Int
-    /// Whether this value contains everything that the request head contains.
+    /// Whether this value contains everything that the request head contains, and each reader finds the same parts in it.
     ///
-    /// This is the case if it has no NUL, after which microhttpd skips the rest of a part, and no other control
-    /// character in a value. No header continues on the next line. Each line ends with CR and LF, because a proxy may
-    /// not accept a line feed alone as the end.
+    /// The head must have no NUL, after which microhttpd skips the rest of a part, and no other control character in a
+    /// value. No header may continue on the next line. Each line must end with CR and LF, because a proxy may not accept a
+    /// line feed alone as the end.
     let isWhole: Bool
 
     /// The head that microhttpd has read.
@@ -75,7 +75,7 @@ struct RequestHeaders {
         if let problem = problem(within: limits) ?? Self.ambiguity(of: headers) { return .refuse(problem) }
         let length = headers["Content-Length"].flatMap { Int($0) }
         guard let length, length > limits.maximumBodyBytes else { return .accept(length: length) }
-        // The client waits, or its body is too long to be read to the end.
+        // A client that waits for "100 Continue" has sent no body. A body that is much too long is not read to the end.
         let isWaiting = headers["Expect"]?.equalsIgnoringCase("100-continue") ?? false
         return isWaiting || length > limits.maximumDiscardedBytes
             ? .refuse(Self.tooLarge(limits)) : .discard(Self.tooLarge(limits))
@@ -83,7 +83,7 @@ struct RequestHeaders {
 
     private func problem(within limits: HTTPListener.Configuration) -> HTTPProblem? {
         let limit = limits.maximumHeaderBytes
-        // Replacing the invalid bytes would map different targets to one resource.
+        // The invalid bytes are not replaced, because different targets would then mean the same resource.
         guard let target else {
             return Self.malformed("The request target is not UTF-8; bytes outside ASCII are percent-encoded.")
         }

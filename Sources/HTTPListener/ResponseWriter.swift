@@ -39,19 +39,21 @@ struct ResponseWriter {
         return .stream(response, stream)
     }
 
+    /// Queues a response with a buffered body. Responses to HEAD and responses 304 may state the length of a body that they
+    /// do not have.
     func queue(_ response: HTTPResponse, on connection: MHDConnection) -> MHD_Result {
         let bytes = response.body.buffered ?? []
         let stated = isHead || response.status == 304 ? response.headers["Content-Length"].flatMap { UInt64($0) } : nil
         if bytes.isEmpty, let stated {
-            let unread = MHD_create_response_from_callback(stated, 1, Self.nothing, nil, nil)
-            return queue(unread, response, on: connection)
+            let bodyless = MHD_create_response_from_callback(stated, 1, Self.nothing, nil, nil)
+            return queue(bodyless, response, on: connection)
         }
         if response.status == 304 {
             // RFC 9110 section 8.6 allows only the length of the response 200. Without a length, microhttpd would send
             // an empty chunk, which a response 304 must not contain, so the connection ends after it.
-            let unread = MHD_create_response_from_callback(UInt64.max, 1, Self.nothing, nil, nil)
-            if let unread { souk_mhd_forbid_chunks(unread) }
-            return queue(unread, response, on: connection)
+            let bodyless = MHD_create_response_from_callback(UInt64.max, 1, Self.nothing, nil, nil)
+            if let bodyless { souk_mhd_forbid_chunks(bodyless) }
+            return queue(bodyless, response, on: connection)
         }
         let created = bytes.withUnsafeBytes { bytes in
             MHD_create_response_from_buffer(
@@ -81,7 +83,7 @@ struct ResponseWriter {
         guard let created else { return .NO }
         defer { MHD_destroy_response(created) }
         for field in response.headers where !Self.isWrittenByListener(field.name) {
-            let value = field.value.isEmpty ? " " : field.value  // libmicrohttpd refuses empty values.
+            let value = field.value.isEmpty ? " " : field.value  // libmicrohttpd refuses empty values; HTTP ignores the space.
             guard MHD_add_response_header(created, field.name, value) == .YES else { return .NO }
         }
         if closesConnection || response.headers.values("Connection").contains(where: { $0.equalsIgnoringCase("close") })
