@@ -1,20 +1,20 @@
 import Primitives
 
-/// A queued write as a writer thread uses it. Its caller gets exactly one answer.
+/// A queued write, as a writer thread uses it. Its caller gets exactly one result.
 package protocol QueuedWrite: AnyObject, Sendable {
-    /// Returns whether to run the body: false if the caller was cancelled, and answered, before.
+    /// Returns whether to run the body. Returns `false` if the caller was cancelled and has its result.
     func start() -> Bool
-    /// Runs the body on the connection of `session`, and keeps its result. Throws what `session` throws.
+    /// Runs the body on the connection of `session`, and stores its result. Throws the errors of `session`.
     func run(in session: ((any SQLConnection) throws -> Void) throws -> Void) throws
-    /// Keeps the error as the result.
+    /// Stores an error as the result.
     func fail(_ error: any Error)
-    /// Answers the caller with the result of the last run, or with `error` if the commit failed.
+    /// Resumes the caller with the result of the last run, or with `error` if the commit failed.
     func answer(commitFailedWith error: (any Error)?)
 }
 
 /// A body, its result, and the waiting caller.
 ///
-/// Sendable because only one writer thread uses `outcome`, and a lock protects `phase`.
+/// It is `Sendable`, because only one writer thread uses `outcome`, and a lock protects `phase`.
 package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendable {
     package typealias Answer = @Sendable (Result<Value, any Error>) -> Void
 
@@ -34,8 +34,8 @@ package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendabl
         phase = Locked(.waiting(nil))
     }
 
-    /// Sets the caller's continuation. Returns false if the write was cancelled already: then the caller was answered,
-    /// and the write is not queued.
+    /// Sets the caller's continuation. If the write was cancelled already, resumes the caller and returns `false`: then the
+    /// write must not be queued.
     package func attach(_ answer: @escaping Answer) -> Bool {
         let isWanted = phase.withLock { phase in
             guard case .waiting = phase else { return false }
@@ -46,7 +46,7 @@ package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendabl
         return isWanted
     }
 
-    /// Answers with `CancellationError`, unless the body has started.
+    /// Resumes the caller with `CancellationError`, unless the body has started.
     package func cancel() {
         let answer: Answer? = phase.withLock { phase in
             guard case .waiting(let answer) = phase else { return nil }

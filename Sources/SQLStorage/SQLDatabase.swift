@@ -7,7 +7,7 @@ import Primitives
 ///
 ///     try database.migrate([SQLMigration("0001 customers", [.sqlite: "CREATE TABLE customer (id TEXT PRIMARY KEY) STRICT"])])
 ///     try await database.write { try $0.execute("INSERT INTO customer VALUES (?1)", [.text(id)]) }
-///     let known = try database.read { try $0.first("SELECT id FROM customer WHERE id = ?1", [.text(id)]) != nil }
+///     let exists = try database.read { try $0.first("SELECT id FROM customer WHERE id = ?1", [.text(id)]) != nil }
 ///
 /// A decorator that counts, delays or fails calls conforms to this protocol and forwards them.
 public protocol SQLDatabase: Sendable {
@@ -37,7 +37,7 @@ public protocol SQLDatabase: Sendable {
     ///   that would change data.
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T
 
-    /// Runs `body` as `read` does, without blocking the calling thread while a database on another machine answers.
+    /// Runs `body` as `read` does, without blocking the calling thread while a database on another machine responds.
     ///
     /// - Parameter body: the queries; a statement that would change data fails.
     /// - Returns: the result of `body`.
@@ -61,9 +61,9 @@ public protocol SQLDatabase: Sendable {
     /// it caught the error. A caller that is cancelled before its body starts gets `CancellationError`, and the body
     /// never runs. Later cancellation is ignored.
     ///
-    /// A body must have no effects outside the connection, because a database may run it again: after another body
-    /// failed in the same transaction, or after a conflict with a concurrent one. Its earlier changes are rolled back
-    /// then.
+    /// A body must have no effects outside the connection, because a database may run it again. This happens after another
+    /// body failed in the same transaction, or after a conflict with a concurrent one. The earlier changes of the body are
+    /// rolled back before.
     ///
     /// - Parameter body: the statements of the transaction.
     /// - Returns: the result of `body`.

@@ -9,7 +9,7 @@ public struct SQLError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// The kind of the error.
     public let code: Code
-    /// One sentence: what happened, where, and what to do.
+    /// One sentence that says what failed, where, and what to do.
     public let message: String
     /// The error of another module that caused this one.
     public let underlying: (any Error)?
@@ -18,7 +18,7 @@ public struct SQLError: Error, Equatable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - code: the kind of the error.
-    ///   - message: one sentence: what happened, where, and what to do.
+    ///   - message: one sentence that says what failed, where, and what to do.
     ///   - underlying: the error of another module that caused this one.
     public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code
@@ -39,8 +39,8 @@ extension SQLError.Code {
     public static var cannotOpen: Self { Self(rawValue: "cannotOpen") }
     /// The file is not a database.
     public static var notADatabase: Self { Self(rawValue: "notADatabase") }
-    /// This process has opened the file already, and should share the database; or another process has it open, and it
-    /// was to be exclusive.
+    /// The file is open already: in this process, which should share the database, or in another process although it
+    /// should be locked (``SQLiteDatabase/Configuration/isExclusive``).
     public static var alreadyOpen: Self { Self(rawValue: "alreadyOpen") }
     /// The file is damaged.
     public static var corrupt: Self { Self(rawValue: "corrupt") }
@@ -50,13 +50,13 @@ extension SQLError.Code {
     public static var conflict: Self { Self(rawValue: "conflict") }
     /// The connection to the database ended before the commit. Nothing was changed; try again.
     public static var connectionLost: Self { Self(rawValue: "connectionLost") }
-    /// The connection ended during the commit, which may have happened or not.
+    /// The connection ended during the commit, which may or may not have succeeded.
     public static var outcomeUnknown: Self { Self(rawValue: "outcomeUnknown") }
     /// The disk of the database is full.
     public static var storageFull: Self { Self(rawValue: "storageFull") }
     /// The device or file system under the database failed.
     public static var storageFailed: Self { Self(rawValue: "storageFailed") }
-    /// A statement in `read` would change data, or the file may not be written.
+    /// A statement in `read` would change data, or the database is read-only.
     public static var readOnly: Self { Self(rawValue: "readOnly") }
     /// The database was closed.
     public static var closed: Self { Self(rawValue: "closed") }

@@ -127,7 +127,7 @@ package struct MigrationPlan {
 
     /// Returns the steps after `applied`, the migrations of the database at `place` in the order of application.
     package func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
-        let known = Set(steps.map(\.name))
+        let names = Set(steps.map(\.name))
         if let last = applied.last?.name {
             if last == AppliedMigration.unfinishedCopy {
                 throw SQLError(
@@ -137,15 +137,15 @@ package struct MigrationPlan {
                 throw SQLError(.newerSchema, "The database \(place) was \(last); open that one.")
             }
         }
-        if let first = applied.first?.name, let own = steps.first?.name, !known.contains(first) {
+        if let first = applied.first?.name, let own = steps.first?.name, !names.contains(first) {
             throw SQLError(
                 .otherSchema,
                 "The database \(place) is of another kind: it begins with the migration \(first), not with \(own). "
                     + "Name another file.")
         }
         for (index, past) in applied.enumerated() {
-            guard known.contains(past.name) else {
-                if index >= steps.count, let minimum = past.minimumProgram, known.contains(minimum) { continue }
+            guard names.contains(past.name) else {
+                if index >= steps.count, let minimum = past.minimumProgram, names.contains(minimum) { continue }
                 throw SQLError(
                     .newerSchema,
                     "The database \(place) has the migration \(past.name), which this program does not know: "

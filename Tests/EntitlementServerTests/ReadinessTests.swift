@@ -133,7 +133,7 @@ import Testing
         try FileManager.default.copyItem(atPath: path + ".moved", toPath: path)
         bench.realClock.advance(by: 1)
         #expect(try await ask(bench, "?for=writes").status == 503)
-        #expect(bench.failures.withLock { $0.contains { $0.contains("removed, replaced or cut") } })
+        #expect(bench.failures.withLock { $0.contains { $0.contains("removed, replaced or truncated") } })
         await bench.close()
     }
 

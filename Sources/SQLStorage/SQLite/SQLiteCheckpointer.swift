@@ -2,11 +2,11 @@ import CSQLite
 import Dispatch
 import Primitives
 
-/// Copies the write-ahead log into the database file (a checkpoint), mostly on its own queue and connection, so that no
-/// write waits until pages are copied and the file is synced.
+/// Copies the write-ahead log into the database file (a checkpoint), mostly on its own queue and connection. So writes do
+/// not wait until pages are copied and the file is synced.
 ///
-/// Concurrent writes go to the log, which restarts only when all of it is in the file. So the writer copies the rest
-/// itself, between two commits, when little is left. The writer waits if the log grows faster than it is copied.
+/// Meanwhile, writes extend the log. The log restarts only after all of it was copied, so the writer itself copies the
+/// rest between two commits. If the log grows faster than it is copied, the writer waits.
 final class SQLiteCheckpointer: Sendable {
     /// The task of the writer after a commit.
     enum Step: Equatable {
@@ -54,7 +54,7 @@ final class SQLiteCheckpointer: Sendable {
     ///
     /// - Parameters:
     ///   - pages: the pages that are written between two checkpoints.
-    ///   - check: throws when the log is damaged: SQLite would copy the rest of it.
+    ///   - check: throws if the log is damaged. Then nothing is copied, because SQLite would copy an incomplete log.
     ///   - open: opens the connection, at its first use.
     init(
         pages: Int, check: @escaping @Sendable () throws -> Void,
@@ -95,8 +95,8 @@ final class SQLiteCheckpointer: Sendable {
 }
 
 extension SQLiteConnection {
-    /// Copies as much of the log as possible into the file, without waiting for readers. A failed checkpoint is
-    /// repeated with the next pages, which stay in the log until then.
+    /// Copies as much of the log as possible into the file, without waiting for readers. Ignores errors: the pages stay in
+    /// the log, and the next checkpoint copies them.
     fileprivate func checkpoint() {
         guard !DamagedFiles.contains(path) else { return }
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)

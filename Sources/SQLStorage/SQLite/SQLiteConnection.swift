@@ -3,8 +3,8 @@ import Foundation
 
 /// One connection to a file, with its prepared statements.
 ///
-/// Sendable because one thread uses it at a time: the readers' connections change threads under a lock, the writer's
-/// stays on its thread. SQLite's own mutex is off.
+/// It is `Sendable`, because one thread uses it at a time: a lock protects the transfer of readers' connections between
+/// threads, and the writer's connection stays on its thread. SQLite's own mutex is off.
 final class SQLiteConnection: @unchecked Sendable {
     enum Durability { case full, none }
 
@@ -25,7 +25,7 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// Statements of the engine, which bodies may not run.
+    /// The statements that control transactions. Bodies must not run them.
     enum Control: String, CaseIterable {
         case begin = "BEGIN"
         case beginImmediate = "BEGIN IMMEDIATE"
@@ -43,14 +43,14 @@ final class SQLiteConnection: @unchecked Sendable {
     private var cache: StatementCache
     private var controls: [Control: OpaquePointer] = [:]
     private var isClosed = false
-    /// In milliseconds.
+    /// The time to wait for a lock, in milliseconds.
     private(set) var busyTimeout: CInt = 0
     /// The number of statements of bodies that could change data.
     var writes = 0
-    /// Pages in the log after the last commit.
+    /// The number of pages in the log after the last commit.
     var logLength = 0
-    /// Whether the engine itself prepares a statement; read by the authorizer.
-    fileprivate var isEngineSpeaking = false
+    /// Whether the current statement is of this class and not of a body. The authorizer then allows it.
+    fileprivate var isInternalStatement = false
 
     init(path: String, mode: Mode, limits: Limits) throws(SQLError) {
         self.path = path
@@ -80,7 +80,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Whether foreign keys are violated that are checked at the commit.
+    /// Whether the transaction violates foreign keys, which the commit would refuse.
     var hasUnresolvedForeignKeys: Bool {
         var current: CInt = 0
         var highest: CInt = 0
@@ -89,8 +89,8 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     func run(_ control: Control) throws(SQLError) {
-        isEngineSpeaking = true
-        defer { isEngineSpeaking = false }
+        isInternalStatement = true
+        defer { isInternalStatement = false }
         let statement: OpaquePointer
         if let prepared = controls[control] {
             statement = prepared
@@ -111,10 +111,10 @@ final class SQLiteConnection: @unchecked Sendable {
         if isInTransaction { try? run(.rollback) }
     }
 
-    /// Runs the engine's own SQL and ignores its results.
+    /// Runs SQL that bodies must not run, and ignores its results.
     func runInternal(_ sql: String) throws(SQLError) {
-        isEngineSpeaking = true
-        defer { isEngineSpeaking = false }
+        isInternalStatement = true
+        defer { isInternalStatement = false }
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure() }
     }
 
@@ -127,8 +127,8 @@ final class SQLiteConnection: @unchecked Sendable {
     func dataVersion() throws(SQLError) -> Int64 { try internalNumber("PRAGMA data_version") }
 
     private func internalNumber(_ sql: String) throws(SQLError) -> Int64 {
-        isEngineSpeaking = true
-        defer { isEngineSpeaking = false }
+        isInternalStatement = true
+        defer { isInternalStatement = false }
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, sql, -1, &prepared, nil) == SQLITE_OK else { throw failure() }
         defer { sqlite3_finalize(prepared) }
@@ -136,7 +136,7 @@ final class SQLiteConnection: @unchecked Sendable {
         return sqlite3_column_int64(prepared, 0)
     }
 
-    /// Passes this connection to `body`, and throws the error of its first failed statement even if `body` caught it.
+    /// Runs `body` on this connection. Throws the error of the first failed statement even if `body` caught it.
     func session<T>(_ body: (any SQLConnection) throws -> T) throws -> T {
         let session = SQLiteSession(self)
         defer { session.end() }
@@ -147,7 +147,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     // MARK: - Statements
 
-    /// Returns a statement ready to run, from the cache or new. Return it with `keep`.
+    /// Returns a statement from the cache, or a new one. Pass it to `keep` after its use.
     func statement(_ sql: String) throws(SQLError) -> SQLiteStatement {
         if let cached = cache.take(sql) { return cached }
         let (statement, rest) = try prepare(sql, from: 0, isPersistent: true)
@@ -190,8 +190,8 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// Prepares the first statement of `sql` after a UTF-8 offset. Returns it, `nil` if there is none, and the offset
-    /// after it.
+    /// Prepares the first statement of `sql` after a UTF-8 offset. Returns the statement, or `nil` if there is none, and
+    /// the offset of the rest, or `nil` at the end.
     private func prepare(
         _ sql: String, from offset: Int, isPersistent: Bool
     ) throws(SQLError) -> (statement: OpaquePointer?, rest: Int?) {
@@ -250,7 +250,7 @@ final class SQLiteConnection: @unchecked Sendable {
         } else if reason == ENOENT {
             let folder = (path as NSString).deletingLastPathComponent
             if access(folder.isEmpty ? "." : folder, F_OK) != 0 { throw refusal("there is no folder \(folder)") }
-            if access(folder.isEmpty ? "." : folder, W_OK) != 0 { throw refusal("its folder may not be written") }
+            if access(folder.isEmpty ? "." : folder, W_OK) != 0 { throw refusal("its folder is not writable") }
         } else {
             throw refusal(String(cString: strerror(reason)))
         }
@@ -287,16 +287,16 @@ final class SQLiteConnection: @unchecked Sendable {
             try runInternal("PRAGMA query_only = ON")
         case .write(let durability):
             guard sqlite3_db_readonly(handle, "main") == 0 else {
-                throw SQLError(.cannotOpen, "The database \(path) cannot be opened: the file may not be written.")
+                throw SQLError(.cannotOpen, "The database \(path) cannot be opened: the file is read-only.")
             }
             guard try setJournalMode("wal", within: limits.busyTimeout) == "wal" else {
                 throw SQLError(
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // The log is truncated to 64 MiB after a long read; `SQLiteCheckpointer` limits it otherwise. temp_store
-            // keeps the journals of savepoints in memory, because a file would cost more than the rest of a write. Only
-            // F_FULLFSYNC reaches the disk on Apple systems; the two lines have no effect elsewhere.
+            // journal_size_limit truncates a log that grew during a long read; `SQLiteCheckpointer` limits it otherwise.
+            // temp_store keeps the journals of savepoints in memory, because a file would cost more than the rest of a
+            // write. On Apple systems only F_FULLFSYNC reaches the disk; the two pragmas have no effect elsewhere.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");
@@ -317,14 +317,15 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Copies the log into the file and disables it. Throws `busy` when another connection has the file open.
     func leaveWriteAheadLog(within timeout: Duration) throws(SQLError) {
-        isEngineSpeaking = true
-        defer { isEngineSpeaking = false }
+        isInternalStatement = true
+        defer { isInternalStatement = false }
         guard try setJournalMode("delete", within: timeout) == "delete" else {
             throw SQLError(.busy, "The database \(path) is in use by another process; stop that process and try again.")
         }
     }
 
-    /// Waits for a connection that changes the mode of the same new file, for which SQLite itself does not wait.
+    /// Sets the journal mode, and returns the new one. Waits for another connection that sets the mode of the same new
+    /// file, because SQLite itself does not wait for it.
     private func setJournalMode(_ mode: String, within timeout: Duration) throws(SQLError) -> String {
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, "PRAGMA journal_mode = \(mode)", -1, &prepared, nil) == SQLITE_OK else {
@@ -343,7 +344,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 }
 
-/// Called once in a process, before its first connection.
+/// Stops SQLite's memory statistics. Used once in a process, before its first connection.
 private let memoryIsNotCounted: Void = csqlite_stop_counting_memory()
 
 /// Pragmas that only read.
@@ -360,7 +361,7 @@ private func authorize(
 ) -> CInt {
     guard let context else { return SQLITE_DENY }
     let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
-    if connection.isEngineSpeaking { return SQLITE_OK }
+    if connection.isInternalStatement { return SQLITE_OK }
     switch action {
     case SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_ATTACH, SQLITE_DETACH:
         return SQLITE_DENY

@@ -10,34 +10,34 @@ extension SQLError {
     /// The error of the last failed call on a connection to the file at `path`.
     init(sqlite handle: OpaquePointer, path: String) {
         let extended = sqlite3_extended_errcode(handle)
-        let said = String(cString: sqlite3_errmsg(handle))
+        let message = String(cString: sqlite3_errmsg(handle))
         switch Int(extended) {
         case CSQLITE_CONSTRAINT_UNIQUE, CSQLITE_CONSTRAINT_PRIMARYKEY, CSQLITE_CONSTRAINT_ROWID:
-            self.init(.uniqueViolation, "The database \(path) already has a row with this unique value: \(said).")
+            self.init(.uniqueViolation, "The database \(path) already has a row with this unique value: \(message).")
             return
         case CSQLITE_CONSTRAINT_FOREIGNKEY:
             self.init(
-                .foreignKeyViolation, "A row of the database \(path) must refer to an existing one: \(said).")
+                .foreignKeyViolation, "A row of the database \(path) must refer to an existing one: \(message).")
             return
         case CSQLITE_CONSTRAINT_NOTNULL:
-            self.init(.notNullViolation, "A value is missing for the database \(path): \(said).")
+            self.init(.notNullViolation, "A value is missing for the database \(path): \(message).")
             return
         case CSQLITE_CONSTRAINT_CHECK:
-            self.init(.checkViolation, "The database \(path) refused a value: \(said).")
+            self.init(.checkViolation, "The database \(path) refused a value: \(message).")
             return
         default: break
         }
         let cause = sqlite3_system_errno(handle)
-        let reason = cause == 0 ? said : "\(said) (\(String(cString: strerror(cause))))"
+        let reason = cause == 0 ? message : "\(message) (\(String(cString: strerror(cause))))"
         switch extended & 0xFF {
         case SQLITE_CONSTRAINT:
-            self.init(.constraint, "The database \(path) refused a change: \(said).")
+            self.init(.constraint, "The database \(path) refused a change: \(message).")
         case SQLITE_NOTADB:
             DamagedFiles.note(path)
             self.init(.notADatabase, "The file \(path) is not a database; name another file.")
         case SQLITE_CORRUPT:
             DamagedFiles.note(path)
-            self.init(.corrupt, "The database \(path) is damaged (\(said)); restore it from a backup.")
+            self.init(.corrupt, "The database \(path) is damaged (\(message)); restore it from a backup.")
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "The database \(path) is locked by another process; try again.")
         case SQLITE_FULL:
@@ -55,7 +55,7 @@ extension SQLError {
         case SQLITE_TOOBIG:
             self.init(.invalidValue, "A value is too large for the database \(path).")
         case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISMATCH:
-            self.init(.invalidStatement, "The database \(path) cannot run a statement: \(said).")
+            self.init(.invalidStatement, "The database \(path) cannot run a statement: \(message).")
         default:
             self.init(.failed, "The database \(path) failed: \(reason) (SQLite result \(extended)).")
         }

@@ -23,7 +23,7 @@ extension SQLiteFile {
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
     ) throws {
         guard access(destination, F_OK) != 0 else {
-            throw SQLError(.cannotOpen, "The backup \(destination) cannot be made: that file exists; name another.")
+            throw SQLError(.cannotOpen, "Cannot create the backup \(destination): the file exists; name another.")
         }
         let destination = Self.resolvingLinks(destination)
         let unfinished = destination + ".partial"
@@ -69,16 +69,16 @@ extension SQLiteFile {
         Self.removeUnfinishedCopies(of: target)
         do {
             try backUp(to: incoming, progress: progress)
-            let held = try hold(target)
+            let locked = try lockDatabase(target)
             defer {
-                held?.endQuietly()
-                held?.close()
+                locked?.endQuietly()
+                locked?.close()
             }
-            let kept = try held.map { try $0.session(read) }
+            let kept = try locked.map { try $0.session(read) }
             try await change(incoming) { try await amend($0, kept) }
             // Before the exchange: a process that is killed after it would leave deleted data in the former file.
-            let failure = try held.flatMap { try kept.map(holdsDeleted) == true ? compact(held: $0) : nil }
-            try exchange(target, isHeld: held != nil, for: incoming, keepingItAs: former)
+            let failure = try locked.flatMap { try kept.map(holdsDeleted) == true ? compact(locked: $0) : nil }
+            try exchange(target, isLocked: locked != nil, for: incoming, keepingItAs: former)
             return failure
         } catch {
             Self.remove(incoming)
@@ -101,9 +101,9 @@ extension SQLiteFile {
         try connection.runInternal("VACUUM")
     }
 
-    /// Rewrites a database that `hold` returned, and locks it again. Returns the reason of a failure. Throws `SQLError`
-    /// with `busy` when another program wrote in between, because no transaction can be open during that.
-    private func compact(held connection: SQLiteConnection) throws -> SQLError? {
+    /// Rewrites a database that `lockDatabase` returned, and locks it again. No transaction can be open meanwhile, so throws
+    /// `SQLError` with `busy` if another program has written. Returns the error if the database cannot be rewritten.
+    private func compact(locked connection: SQLiteConnection) throws -> SQLError? {
         let before = try connection.dataVersion()
         connection.endQuietly()
         var failure: SQLError?
@@ -129,10 +129,10 @@ extension SQLiteFile {
     }
 
     private func exchange(
-        _ target: String, isHeld: Bool, for incoming: String, keepingItAs former: String
+        _ target: String, isLocked: Bool, for incoming: String, keepingItAs former: String
     ) throws {
         if access(target, F_OK) == 0 { try Self.link(target, to: former) }
-        if !isHeld {
+        if !isLocked {
             // SQLite would use an old log for the new file.
             if access(target + "-wal", F_OK) == 0 { try Self.link(target + "-wal", to: former + "-wal") }
             unlink(target + "-wal")
@@ -141,9 +141,9 @@ extension SQLiteFile {
         try Self.move(incoming, to: target)
     }
 
-    /// Copies the log of the database at `path` into the file, which needs exclusive access, and locks the file until
-    /// the connection is closed. Returns `nil` when there is no database, or none that can be opened.
-    private func hold(_ path: String) throws -> SQLiteConnection? {
+    /// Locks a database until the connection is closed. Copies its log into the file before, which needs exclusive access.
+    /// Returns `nil` if there is no database, or none that can be opened.
+    private func lockDatabase(_ path: String) throws -> SQLiteConnection? {
         guard access(path, F_OK) == 0 else { return nil }
         do {
             let connection = try SQLiteConnection(path: path, mode: .plain, limits: limits)
@@ -170,8 +170,8 @@ extension SQLiteFile {
         var result = SQLITE_OK
         while result == SQLITE_OK {
             result = sqlite3_backup_step(backup, pagesAtOnce)
-            let (left, all) = (sqlite3_backup_remaining(backup), sqlite3_backup_pagecount(backup))
-            progress(all > 0 ? Double(all - left) / Double(all) : 1)
+            let (remaining, all) = (sqlite3_backup_remaining(backup), sqlite3_backup_pagecount(backup))
+            progress(all > 0 ? Double(all - remaining) / Double(all) : 1)
         }
         guard sqlite3_backup_finish(backup) == SQLITE_OK, result == SQLITE_DONE else {
             throw sqlite3_errcode(target.handle) == SQLITE_OK ? source.failure() : target.failure()

@@ -50,7 +50,7 @@ package struct SQLiteFile: Sendable {
             let pages = try session.query("PRAGMA integrity_check(\(limit))").map { try $0[0] as String }
             guard pages == ["ok"] else { return pages.map { "The file is damaged: \($0)." } }
             return try session.query("PRAGMA foreign_key_check").prefix(limit).map { row in
-                "A row of \(try row["table"] as String) refers to a row of \(try row["parent"] as String) that is not there."
+                "A row of \(try row["table"] as String) refers to a missing row of \(try row["parent"] as String)."
             }
         }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import Primitives
 
-/// The use of a database file by this process, by one database at a time. Remembers the identity of the file and its
-/// log, to detect other files at their paths.
+/// An open database file. Only one `SQLiteDatabase` of a process can have it open, because two would not share commits and
+/// would wait for each other's lock.
 ///
-/// Two writers in a process would not share commits, and would wait for each other's lock needlessly.
+/// It stores the identity of the file and its log, to detect when another file is at their path.
 struct OpenFile: Sendable {
     struct Identity: Hashable {
         let device: UInt64
@@ -36,27 +36,29 @@ struct OpenFile: Sendable {
     }
 
     /// The state of the files at the last check.
-    private struct Seen {
-        /// The size of the database in bytes at the last check or after a later commit.
-        var leastSize: Int64 = 0
+    private struct ContentState {
+        /// The size of the database file in bytes that it must at least have: the size at the last check, or the size
+        /// after a later commit if that is smaller.
+        var minimumSize: Int64 = 0
         var log = LogTail()
-        /// The path of a truncated file. It stays set, because SQLite may overwrite the lost part.
-        var isLost: String?
+        /// The file that was found truncated, for the message. It stays set, because SQLite may overwrite the lost part.
+        var lostFile: String?
     }
 
-    private static let claimed = Locked<Set<Identity>>([])
+    private static let openFiles = Locked<Set<Identity>>([])
     private let path: String
     /// The path of the log, which is beside the target of links.
     private let logPath: String
     private let database: Identity
-    /// For reading the header. It is closed after all connections, because closing it releases SQLite's own locks.
+    /// The descriptor for reading the header. It is closed after all connections, because closing it releases SQLite's own
+    /// locks.
     private let descriptor: CInt
     /// Whether the file has had the header of a database.
-    private let isFounded = Locked(false)
-    /// Set from the first commit, which creates the log, until all connections are closed.
+    private let hadHeader = Locked(false)
+    /// The identity of the log, from the first commit, which creates the log, until all connections are closed.
     private let log = Locked<Identity?>(nil)
     private let index: LogIndex
-    private let seen = Locked(Seen())
+    private let content = Locked(ContentState())
 
     /// Registers the file at `path`, which exists.
     init(path: String) throws(SQLError) {
@@ -64,7 +66,7 @@ struct OpenFile: Sendable {
             throw SQLError(
                 .cannotOpen, "The database \(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
-        guard Self.claimed.withLock({ $0.insert(identity).inserted }) else {
+        guard Self.openFiles.withLock({ $0.insert(identity).inserted }) else {
             throw SQLError(
                 .alreadyOpen, "The database \(path) is open in this process already; share it or close it first.")
         }
@@ -77,80 +79,81 @@ struct OpenFile: Sendable {
     }
 
     func release() {
-        _ = Self.claimed.withLock { $0.remove(database) }
+        _ = Self.openFiles.withLock { $0.remove(database) }
     }
 
     /// Called after the last connection is closed.
     func closeDescriptor() {
         if descriptor >= 0 { close(descriptor) }
         index.close()
-        seen.withLock { $0.log.close() }
+        content.withLock { $0.log.close() }
     }
 
-    /// Throws `storageFailed` when the database or its log is no longer at its path, or was truncated. Writes would be
-    /// lost, and a new connection would open another file.
+    /// Throws `storageFailed` if the database or its log is no longer at its path, or was truncated. Otherwise writes would
+    /// be lost, and a new connection would open another file.
     func check() throws(SQLError) {
         guard Status(of: path)?.identity == database else { throw lost("The database \(path)") }
-        let begins = beginsAsDatabase
-        let wasFounded = isFounded.withLock { isFounded in
-            defer { isFounded = isFounded || begins }
-            return isFounded
+        let hasHeader = hasHeader
+        let didHaveHeader = hadHeader.withLock { hadHeader in
+            defer { hadHeader = hadHeader || hasHeader }
+            return hadHeader
         }
-        guard begins || !wasFounded else { throw lost("What the database \(path) held") }
+        guard hasHeader || !didHaveHeader else { throw lost("The content of the database \(path)") }
         let present = Status(of: logPath)?.identity
-        let known = log.withLock { log in
+        let recorded = log.withLock { log in
             log = log ?? present
             return log
         }
-        guard present == known else { throw lost("The log \(logPath) of the database") }
-        if known != nil { try checkContents() }
+        guard present == recorded else { throw lost("The log \(logPath) of the database") }
+        if recorded != nil { try checkContents() }
     }
 
     /// Compares both files with the index of the log, and the log with its earlier content. Only a commit can make the
     /// database smaller.
     private func checkContents() throws(SQLError) {
         guard index.isInPlace else { throw lost("The index \(index.path) of the log") }
-        let isLost: String? = seen.withLock { seen in
-            seen.log.open(logPath)
+        let lostFile: String? = content.withLock { content in
+            content.log.open(logPath)
             // Another thread or process may commit meanwhile.
-            for _ in 0..<10 where seen.isLost == nil {
-                var now = seen
+            for _ in 0..<10 where content.lostFile == nil {
+                var current = content
                 guard let head = index.head() else { continue }
-                if head.databaseSize > 0 { now.leastSize = min(now.leastSize, head.databaseSize) }
-                let isLogWhole = now.log.follow(head)
+                if head.databaseSize > 0 { current.minimumSize = min(current.minimumSize, head.databaseSize) }
+                let isLogWhole = current.log.follow(head)
                 guard let size = Status(of: path)?.size, index.head() == head else { continue }
-                if size < now.leastSize { now.isLost = "The database \(path)" }
-                if !isLogWhole { now.isLost = "The log \(logPath) of the database" }
-                now.leastSize = max(now.leastSize, min(size, head.databaseSize))
-                seen = now
+                if size < current.minimumSize { current.lostFile = "The database \(path)" }
+                if !isLogWhole { current.lostFile = "The log \(logPath) of the database" }
+                current.minimumSize = max(current.minimumSize, min(size, head.databaseSize))
+                content = current
                 break
             }
-            return seen.isLost
+            return content.lostFile
         }
-        guard let isLost else { return }
+        guard let lostFile else { return }
         // The rest of the log must not be copied into the file.
         DamagedFiles.note(path)
-        throw lost(isLost)
+        throw lost(lostFile)
     }
 
-    /// Throws `storageFull` when the disk has less room than one write may need. A page may fit, and a whole purchase
-    /// not.
+    /// Throws `storageFull` if the disk has less free space than one write may need. Without the check, a small write may
+    /// succeed and a whole purchase fail.
     func checkRoom() throws(SQLError) {
         var room = statvfs()
         guard descriptor >= 0, fstatvfs(descriptor, &room) == 0 else { return }
         let bytes = UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize))
-        guard bytes.overflow || bytes.partialValue >= Self.room else {
+        guard bytes.overflow || bytes.partialValue >= Self.minimumFreeBytes else {
             throw SQLError(
                 .storageFull,
-                "The disk of the database \(path) has less than \(Self.room >> 20) MiB free. Make room on it.")
+                "The disk of the database \(path) has less than \(Self.minimumFreeBytes >> 20) MiB free. Free some space on it."
+            )
         }
     }
 
-    /// In bytes: a request of the largest size, its pages and their copies in the log.
-    private static let room: UInt64 = 4 << 20
+    /// The space in bytes for a request of the largest size, its pages and their copies in the log.
+    private static let minimumFreeBytes: UInt64 = 4 << 20
 
     /// Whether the file has the first bytes of a database (https://www.sqlite.org/fileformat.html section 1.3).
-    private var beginsAsDatabase: Bool {
+    private var hasHeader: Bool {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard descriptor >= 0, pread(descriptor, &bytes, 16, 0) == 16 else { return false }
         return bytes.elementsEqual("SQLite format 3\0".utf8)
@@ -159,7 +162,8 @@ struct OpenFile: Sendable {
     private func lost(_ what: String) -> SQLError {
         SQLError(
             .storageFailed,
-            "\(what) was removed, replaced or cut while it is open. Stop the server and put the file back.")
+            "\(what) was removed, replaced or truncated while the database is open. Stop the server and put the file back."
+        )
     }
 }
 
@@ -259,7 +263,7 @@ enum TemporaryFolder {
         guard mkdtemp(&template) != nil else {
             throw SQLError(
                 .cannotOpen,
-                "A temporary database cannot be made in \(parent): \(String(cString: strerror(errno))).")
+                "Cannot create a temporary database in \(parent): \(String(cString: strerror(errno))).")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -31,7 +31,8 @@ struct LogIndex: Sendable {
     }
 
     let path: String
-    /// Opened at its first use; closing it before all connections would release SQLite's locks.
+    /// The descriptor, which is opened at its first use. It is closed after all connections, because closing it releases
+    /// SQLite's locks.
     private let descriptor = Locked<CInt>(-1)
 
     init(path: String) { self.path = path }
@@ -49,7 +50,7 @@ struct LogIndex: Sendable {
         return opened != nil && OpenFile.Status(of: path)?.identity == opened?.identity
     }
 
-    /// Returns `nil` while another process changes the header.
+    /// Returns the header of the index; `nil` while another process changes it.
     func head() -> Head? {
         // There are two copies of the header, to detect concurrent changes.
         var bytes = [UInt8](repeating: 0, count: 96)
@@ -65,15 +66,15 @@ struct LogIndex: Sendable {
     }
 }
 
-/// Reads the new frames of a write-ahead log, and the last known frame once more. So a truncation is noticed even if
-/// later frames have filled the gap.
+/// Verifies the new frames of a write-ahead log, and the last verified one again. So it detects a truncation even if later
+/// frames have filled the gap.
 struct LogTail {
     private static let headerSize = 32
     private static let frameHeaderSize = 24
     /// The number of frames that are read at once.
-    private static let together: Int64 = 64
+    private static let framesAtOnce: Int64 = 64
 
-    /// Opened at its first use. SQLite has no locks on the log, so it can be closed at any time.
+    /// The descriptor, which is opened at its first use. SQLite has no locks on the log, so it can be closed at any time.
     private var descriptor: CInt = -1
     private var salt: [UInt8] = []
     /// The number of the last frame that was read, from 1, and the checksum before it.
@@ -89,7 +90,7 @@ struct LogTail {
         if descriptor < 0 { descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC) }
     }
 
-    /// Returns whether the open log has the content that the index describes, as far as it was not read before.
+    /// Returns whether the frames that were not read before have the content that the index describes.
     mutating func follow(_ head: LogIndex.Head) -> Bool {
         guard head.frames > 0 else { return true }
         guard let start = read(Self.headerSize, at: 0), start[16..<24] == head.salt else { return false }
@@ -100,7 +101,7 @@ struct LogTail {
         }
         let size = Self.frameHeaderSize + Int(head.pageSize)
         while next <= head.frames {
-            let count = Int(min(Self.together, head.frames - next + 1))
+            let count = Int(min(Self.framesAtOnce, head.frames - next + 1))
             guard let frames = read(count * size, at: Int64(Self.headerSize) + (next - 1) * Int64(size)) else {
                 return false
             }

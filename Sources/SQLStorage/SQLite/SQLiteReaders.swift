@@ -1,11 +1,11 @@
 import Foundation
 import Primitives
 
-/// The connections for reading. One thread uses each at a time; new ones are opened when none is idle, and kept up to a
-/// limit.
+/// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. A limited number
+/// is kept open.
 ///
-/// A read never waits for a connection, because a nested read would wait for itself. There are never more connections
-/// than concurrent reads.
+/// A read never waits for a connection. Otherwise a read inside another one could wait for the connection of the outer
+/// one for ever. There are never more connections than concurrent reads.
 final class SQLiteReaders: Sendable {
     private struct State {
         var idle: [SQLiteConnection] = []

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The connection of one body: invalid after the body, and after its first failed statement.
+/// The connection that one body gets. It is invalid after the body, and after the first failed statement.
 final class SQLiteSession: SQLConnection {
     private var connection: SQLiteConnection?
     private let path: String

@@ -19,7 +19,7 @@ final class SQLiteWriter: Sendable {
         var isClosing = false
         var hasEnded = false
         var thread: ObjectIdentifier?
-        var closers: [CheckedContinuation<Void, Never>] = []
+        var closeContinuations: [CheckedContinuation<Void, Never>] = []
     }
 
     private let path: String
@@ -29,8 +29,8 @@ final class SQLiteWriter: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread, which owns `connection` until it calls `whenEnded`. It calls `whenCommitted` after each
-    /// commit and its answers.
+    /// Starts the thread, which owns `connection` until it calls `whenEnded`. After each commit, it resumes the callers
+    /// and then calls `whenCommitted`.
     init(
         connection: SQLiteConnection, file: OpenFile, groupLimit: Int,
         whenCommitted: @escaping @Sendable (SQLiteConnection) -> Void, whenEnded: @escaping @Sendable () -> Void
@@ -48,13 +48,13 @@ final class SQLiteWriter: Sendable {
                 whenCommitted(connection)
             }
             whenEnded()
-            let closers = state.withLock { state in
+            let closeContinuations = state.withLock { state in
                 state.hasEnded = true
-                defer { state.closers = [] }
-                return state.closers
+                defer { state.closeContinuations = [] }
+                return state.closeContinuations
             }
             ended.signal()
-            for closer in closers { closer.resume() }
+            for continuation in closeContinuations { continuation.resume() }
         }
     }
 
@@ -94,12 +94,12 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Lets the thread finish the queue, and returns when it has ended.
+    /// Refuses new writes. Returns when the thread has finished the queue and has ended.
     func close() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
                 state.isClosing = true
-                if !state.hasEnded { state.closers.append(continuation) }
+                if !state.hasEnded { state.closeContinuations.append(continuation) }
                 return state.hasEnded
             }
             if hasEnded { continuation.resume() } else { wake.signal() }
@@ -121,15 +121,17 @@ final class SQLiteWriter: Sendable {
         for start: (@escaping @Sendable (Result<T, any Error>) -> Void) -> Void
     ) throws -> T {
         guard state.withLock({ $0.thread != ObjectIdentifier(Thread.current) }) else {
-            throw SQLError(.misuse, "A body of the database \(path) may not wait for another; use its connection.")
+            throw SQLError(
+                .misuse,
+                "A body of the database \(path) must not wait for another write; use the connection of the body.")
         }
         let result = Locked<Result<T, any Error>?>(nil)
-        let answered = DispatchSemaphore(value: 0)
+        let hasResult = DispatchSemaphore(value: 0)
         start { answer in
             result.withLock { $0 = answer }
-            answered.signal()
+            hasResult.signal()
         }
-        answered.wait()
+        hasResult.wait()
         guard let answer = result.withLock({ $0 }) else { throw SQLError.closed(path) }
         return try answer.get()
     }
@@ -159,7 +161,7 @@ final class SQLiteWriter: Sendable {
 
     // MARK: - Commits
 
-    /// Returns the next batch, and waits for it; `nil` when the writer is closing and the queue is empty.
+    /// Waits for the next batch and returns it. Returns `nil` when the writer is closing and the queue is empty.
     private func next() -> Batch? {
         while true {
             let (batch, mustEnd): (Batch?, Bool) = state.withLock { state in
@@ -178,15 +180,15 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs the members in one transaction and answers them after its commit, errors too, because they may depend on
-    /// another member's changes. Writes that arrive meanwhile wait for the next commit, so that the threads are busy
-    /// while this one waits for the disk.
+    /// Runs the members in one transaction, and resumes their callers after its commit. Errors are also passed on after
+    /// the commit, because they may depend on another member's changes. Writes that arrive meanwhile wait for the next
+    /// commit, so that other threads work while this one waits for the disk.
     ///
-    /// A savepoint for each member would copy every page it touches. So there are none until a member fails after a
-    /// change: then the transaction is rolled back, and all members run again, each in its own savepoint.
+    /// The members run without savepoints, because SQLite would copy every page that a member changes. If a member fails
+    /// after a change, the transaction is rolled back, and all members run again, each in its own savepoint.
     ///
     /// Checks before and after the commit that the file is still at its path, and otherwise fails all members. If the
-    /// file was moved during the commit, the moved file has the failed writes.
+    /// file was moved during the commit, the moved file contains the failed writes.
     private func commit(_ members: [any QueuedWrite], on connection: SQLiteConnection) {
         var waiting = members
         var inTransaction: [any QueuedWrite] = []
@@ -234,7 +236,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs one member. Returns `false` when it failed and left changes.
+    /// Runs one member. Returns `false` if it failed after a change or ended the transaction.
     private func runInGroup(_ member: any QueuedWrite, on connection: SQLiteConnection) -> Bool {
         let before = connection.writes
         do {
@@ -253,7 +255,7 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs one member in its own savepoint, so that it can be rolled back alone. Throws if that is impossible.
+    /// Runs one member in its own savepoint. If it fails, rolls back its changes alone, and throws if that fails too.
     private func runInSavepoint(_ member: any QueuedWrite, on connection: SQLiteConnection) throws {
         try connection.run(.savepoint)
         do {

@@ -119,7 +119,7 @@ import Testing
         let connection = try SQLiteConnection(path: folder.file(), mode: .plain, limits: .init(.init()))
         try connection.runInternal("PRAGMA foreign_keys = OFF; INSERT INTO key (id, room) VALUES (1, 99999)")
         connection.close()
-        #expect(try file().damage() == ["A row of key refers to a row of room that is not there."])
+        #expect(try file().damage() == ["A row of key refers to a missing row of room."])
         try damage(folder.file())
         let found = try? file().damage(limit: 2)
         #expect(found?.isEmpty != true, "Told in sentences or thrown as corrupt.")

@@ -423,10 +423,10 @@ import Testing
             if getuid() == 0 { try #require(setuid(65534) == 0) }
             let error = #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path) }
             #expect(error?.code == .cannotOpen)
-            #expect(error?.message.contains("may not be written") == true)
+            #expect(error?.message.contains("read-only") == true)
             let fresh = #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path + "-new") }
             #expect(fresh?.code == .cannotOpen)
-            #expect(fresh?.message.contains("its folder may not be written") == true)
+            #expect(fresh?.message.contains("its folder is not writable") == true)
         }
     }
 
