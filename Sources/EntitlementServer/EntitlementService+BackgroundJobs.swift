@@ -87,9 +87,9 @@ extension EntitlementService {
             BackgroundJob(name: "answers of former rules", pause: 1, isShared: true) {
                 for ledgerID in ledgerIDs {
                     let epoch = ledger.rules[ledgerID.app].epoch
-                    let known = progress.withLock { $0[ledgerID] }
-                    let isSame = known.map { $0.epoch == epoch } ?? false
-                    guard let after = isSame ? known?.last : "" else { continue }
+                    let previous = progress.withLock { $0[ledgerID] }
+                    let isSame = previous.map { $0.epoch == epoch } ?? false
+                    guard let after = isSame ? previous?.last : "" else { continue }
                     let last = try await ledger.expireFormerAnswers(in: ledgerID, after: after)
                     progress.withLock { $0[ledgerID] = (epoch, last) }
                     return true

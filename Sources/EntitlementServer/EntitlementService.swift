@@ -51,7 +51,8 @@ public final class EntitlementService: HTTPHandler {
             ? nil
             : ServerRegistry(
                 database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock)
-        // Registers before any other use of the tables: the schema stays compatible with this program from now on.
+        // Registered before any other use of the tables. From then on, migrations keep the schema compatible with this
+        // program.
         try await registry?.step()
         let (secrets, rules) = try await Self.registerApps(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
@@ -184,10 +185,10 @@ public final class EntitlementService: HTTPHandler {
                 let row = try connection.first(
                     "SELECT rules_digest, token_secret FROM app WHERE bundle_id = ?1", [name])
                 if isShared {
-                    let entered = try ActiveRules.register(
+                    let registered = try ActiveRules.register(
                         app, isReturning: configuration.activatesFormerRules, connection)
-                    entries[app.bundleID] = entered.entry
-                    if entered.isSuperseded { superseded.append(app.bundleID) }
+                    entries[app.bundleID] = registered.entry
+                    if registered.isSuperseded { superseded.append(app.bundleID) }
                 } else if let row, try row["rules_digest"] != digest {
                     try connection.perform(
                         "UPDATE app SET rules_digest = ?2 WHERE bundle_id = ?1", [name, .blob(digest)])
@@ -216,7 +217,7 @@ public final class EntitlementService: HTTPHandler {
         return (secrets, ActiveRules(entries))
     }
 
-    /// Returns a digest of everything beside the facts that stored answers depend on.
+    /// Returns a digest of all values, besides the facts, on which stored answers depend.
     static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
@@ -240,10 +241,10 @@ public final class EntitlementService: HTTPHandler {
         }
         let (refuse, unknownPath) = (router.refuse, metrics.endpoint(ServerMetrics.unknownPath))
         router.refuse = { refusal, request in
-            let (id, begun) = (configuration.makeRequestID(), observer.now())
+            let (id, start) = (configuration.makeRequestID(), observer.now())
             var response = refuse(refusal, request)
             response.headers.add(Authenticator.requestID, id)
-            observer.observe(response, to: request, as: id, of: nil, since: begun, counting: unknownPath)
+            observer.observe(response, to: request, as: id, of: nil, since: start, counting: unknownPath)
             return response
         }
         return router

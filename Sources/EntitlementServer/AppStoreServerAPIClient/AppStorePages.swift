@@ -28,21 +28,21 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
     /// The type of a page.
     public typealias Element = Page
 
-    let ask: @Sendable (_ page: String?) async throws -> Page
+    let request: @Sendable (_ page: String?) async throws -> Page
     let content: @Sendable (Page) -> [Item]
     /// Whether there is a next page, and its name.
-    let following: @Sendable (Page) -> (exists: Bool, name: String?)
+    let nextPage: @Sendable (Page) -> (exists: Bool, name: String?)
     private var next: String?
-    private var isOver = false
+    private var isFinished = false
 
     init(
         first: String?, content: @escaping @Sendable (Page) -> [Item],
-        following: @escaping @Sendable (Page) -> (exists: Bool, name: String?),
-        ask: @escaping @Sendable (_ page: String?) async throws -> Page
+        nextPage: @escaping @Sendable (Page) -> (exists: Bool, name: String?),
+        request: @escaping @Sendable (_ page: String?) async throws -> Page
     ) {
-        self.ask = ask
+        self.request = request
         self.content = content
-        self.following = following
+        self.nextPage = nextPage
         next = first
     }
 
@@ -51,17 +51,17 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
     /// - Returns: The page; `nil` after the last one.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled.
     public mutating func next() async throws -> Page? {
-        guard !isOver else { return nil }
-        isOver = true
-        let page = try await ask(next)
-        let (exists, name) = following(page)
+        guard !isFinished else { return nil }
+        isFinished = true
+        let page = try await request(next)
+        let (exists, name) = nextPage(page)
         if exists {
             guard let name, name != next else {
                 throw AppStoreServerAPIError(
                     .malformedAnswer, "The App Store's page announces another page but does not name it.", status: 200)
             }
             next = name
-            isOver = false
+            isFinished = false
         }
         return page
     }
@@ -110,8 +110,8 @@ extension AppStoreServerAPIClient {
         after revision: String? = nil
     ) -> AppStorePages<AppStoreServerAPI.HistoryResponse, String> {
         AppStorePages(
-            first: revision, content: { $0.items }, following: { ($0.hasMore == true, $0.revision) },
-            ask: { try await transactionHistory(of: transaction, request, revision: $0) })
+            first: revision, content: { $0.items }, nextPage: { ($0.hasMore == true, $0.revision) },
+            request: { try await transactionHistory(of: transaction, request, revision: $0) })
     }
 
     /// Gets a customer's refund history, page by page (Get Refund History).
@@ -124,8 +124,8 @@ extension AppStoreServerAPIClient {
         of transaction: TransactionID, after revision: String? = nil
     ) -> AppStorePages<AppStoreServerAPI.RefundHistoryResponse, String> {
         AppStorePages(
-            first: revision, content: { $0.items }, following: { ($0.hasMore == true, $0.revision) },
-            ask: { try await refundHistory(of: transaction, revision: $0) })
+            first: revision, content: { $0.items }, nextPage: { ($0.hasMore == true, $0.revision) },
+            request: { try await refundHistory(of: transaction, revision: $0) })
     }
 
     /// Gets the notification history, page by page (Get Notification History).
@@ -138,7 +138,7 @@ extension AppStoreServerAPIClient {
     {
         AppStorePages(
             first: nil, content: { $0.items },
-            following: { ($0.hasMore == true, $0.paginationToken) },
-            ask: { try await notificationHistory(request, paginationToken: $0) })
+            nextPage: { ($0.hasMore == true, $0.paginationToken) },
+            request: { try await notificationHistory(request, paginationToken: $0) })
     }
 }

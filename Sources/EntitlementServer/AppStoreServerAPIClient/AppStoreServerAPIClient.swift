@@ -76,7 +76,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func transactionInfo(
         _ transaction: TransactionID
     ) async throws -> AppStoreServerAPI.TransactionInfoResponse {
-        try await connection.ask(.init(method: .get, path: ["v1", "transactions", transaction.rawValue]))
+        try await connection.request(.init(method: .get, path: ["v1", "transactions", transaction.rawValue]))
     }
 
     /// Gets the app transaction of a customer (Get App Transaction Info).
@@ -87,7 +87,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func appTransactionInfo(
         _ transaction: TransactionID
     ) async throws -> AppStoreServerAPI.AppTransactionInfoResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(method: .get, path: ["v1", "transactions", "appTransactions", transaction.rawValue]))
     }
 
@@ -126,7 +126,7 @@ public struct AppStoreServerAPIClient: Sendable {
         _ version: String, _ transaction: TransactionID, _ request: AppStoreServerAPI.TransactionHistoryRequest,
         _ revision: String?
     ) async throws -> AppStoreServerAPI.HistoryResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .get, path: [version, "history", transaction.rawValue],
                 query: request.query + Self.item("revision", revision)))
@@ -142,7 +142,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func subscriptionStatuses(
         of transaction: TransactionID, _ statuses: [AppStoreServerAPI.Status] = []
     ) async throws -> AppStoreServerAPI.StatusResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .get, path: ["v1", "subscriptions", transaction.rawValue],
                 query: statuses.map { ("status", "\($0)") }))
@@ -155,7 +155,7 @@ public struct AppStoreServerAPIClient: Sendable {
     /// - Returns: The signed transactions.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func lookUpOrder(_ order: String) async throws -> AppStoreServerAPI.OrderLookupResponse {
-        try await connection.ask(.init(method: .get, path: ["v1", "lookup", order]))
+        try await connection.request(.init(method: .get, path: ["v1", "lookup", order]))
     }
 
     /// Gets up to 20 refunded transactions of a customer (Get Refund History).
@@ -168,7 +168,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func refundHistory(
         of transaction: TransactionID, revision: String? = nil
     ) async throws -> AppStoreServerAPI.RefundHistoryResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .get, path: ["v2", "refund", "lookup", transaction.rawValue],
                 query: Self.item("revision", revision)))
@@ -182,7 +182,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func refundHistoryV1(
         of original: TransactionID
     ) async throws -> AppStoreServerAPI.RefundLookupResponse {
-        try await connection.ask(.init(method: .get, path: ["v1", "refund", "lookup", original.rawValue]))
+        try await connection.request(.init(method: .get, path: ["v1", "refund", "lookup", original.rawValue]))
     }
 
     // MARK: - Changes
@@ -198,7 +198,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func extendRenewalDate(
         of original: TransactionID, _ request: AppStoreServerAPI.ExtendRenewalDateRequest
     ) async throws -> AppStoreServerAPI.ExtendRenewalDateResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .put, path: ["v1", "subscriptions", "extend", original.rawValue], body: request.json,
                 mayRepeat: request.requestIdentifier != nil))
@@ -213,7 +213,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func extendRenewalDates(
         _ request: AppStoreServerAPI.MassExtendRenewalDateRequest
     ) async throws -> AppStoreServerAPI.MassExtendRenewalDateResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .post, path: ["v1", "subscriptions", "extend", "mass"], body: request.json,
                 mayRepeat: request.requestIdentifier != nil))
@@ -229,7 +229,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func statusOfExtension(
         _ requestIdentifier: String, of product: ProductID
     ) async throws -> AppStoreServerAPI.MassExtendRenewalDateStatusResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .get,
                 path: ["v1", "subscriptions", "extend", "mass", product.rawValue, requestIdentifier]))
@@ -294,7 +294,7 @@ public struct AppStoreServerAPIClient: Sendable {
     /// - Returns: The token for ``testNotificationStatus(_:)``.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func requestTestNotification() async throws -> AppStoreServerAPI.SendTestNotificationResponse {
-        try await connection.ask(.init(method: .post, path: ["v1", "notifications", "test"], mayRepeat: false))
+        try await connection.request(.init(method: .post, path: ["v1", "notifications", "test"], mayRepeat: false))
     }
 
     /// Gets the status of a test notification (Get Test Notification Status).
@@ -305,7 +305,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func testNotificationStatus(
         _ token: String
     ) async throws -> AppStoreServerAPI.CheckTestNotificationResponse {
-        try await connection.ask(.init(method: .get, path: ["v1", "notifications", "test", token]))
+        try await connection.request(.init(method: .get, path: ["v1", "notifications", "test", token]))
     }
 
     /// Gets up to 20 notifications (Get Notification History).
@@ -318,7 +318,7 @@ public struct AppStoreServerAPIClient: Sendable {
     public func notificationHistory(
         _ request: AppStoreServerAPI.NotificationHistoryRequest, paginationToken: String? = nil
     ) async throws -> AppStoreServerAPI.NotificationHistoryResponse {
-        try await connection.ask(
+        try await connection.request(
             .init(
                 method: .post, path: ["v1", "notifications", "history"],
                 query: Self.item("paginationToken", paginationToken), body: request.json))

@@ -32,7 +32,7 @@ struct AppStoreServerAPIConnection: Sendable {
     }
 
     /// Sends a call and decodes the response. Throws `AppStoreServerAPIError`, or `CancellationError`.
-    func ask<Fields>(_ call: Call) async throws -> AppStorePayload<Fields> {
+    func request<Fields>(_ call: Call) async throws -> AppStorePayload<Fields> {
         let (status, body) = try await send(call)
         do {
             return try AppStorePayload(json: try JSONValue(parsing: body, depth: 16))
@@ -50,7 +50,7 @@ struct AppStoreServerAPIConnection: Sendable {
             do {
                 return try await sendOnce(call, to: url)
             } catch let error as AppStoreServerAPIError {
-                guard error.isRetryable, call.mayRepeat || error.wasNotActedOn else { throw error }
+                guard error.isRetryable, call.mayRepeat || error.hadNoEffect else { throw error }
                 let now = configuration.clock.now()
                 let pause = configuration.backoff.pause(
                     after: attempt, asked: error.retryAfter.map { .seconds(max(0, $0.timeIntervalSince(now))) },
@@ -81,7 +81,7 @@ struct AppStoreServerAPIConnection: Sendable {
             throw AppStoreServerAPIError(transport: error)
         }
         guard answer.isSuccess else {
-            if answer.status == 401 { tokens.forget(token) }
+            if answer.status == 401 { tokens.remove(token) }
             throw AppStoreServerAPIError(refusal: answer, body: body, token: token, at: configuration.clock.now())
         }
         return (answer.status, body)
@@ -104,7 +104,7 @@ private final class TokenCache: Sendable {
 
     private let key: AppStoreConnectKey
     private let clock: any WallClock
-    private let held = Locked<(token: String, until: Range<Date>)?>(nil)
+    private let cached = Locked<(token: String, until: Range<Date>)?>(nil)
 
     init(key: AppStoreConnectKey, clock: any WallClock) {
         self.key = key
@@ -115,10 +115,10 @@ private final class TokenCache: Sendable {
     /// harmless.
     func token() throws(AppStoreServerAPIError) -> String {
         let now = clock.now()
-        if let held = held.withLock({ $0 }), held.until.contains(now) { return held.token }
+        if let cached = cached.withLock({ $0 }), cached.until.contains(now) { return cached.token }
         do {
             let token = try key.token(at: now, lifetime: Self.lifetime)
-            held.withLock { $0 = (token, now..<now.addingTimeInterval(Self.lifetime - Self.margin)) }
+            cached.withLock { $0 = (token, now..<now.addingTimeInterval(Self.lifetime - Self.margin)) }
             return token
         } catch {
             throw AppStoreServerAPIError(
@@ -126,8 +126,8 @@ private final class TokenCache: Sendable {
         }
     }
 
-    /// Drops a token, in case the clock was wrong when it was signed.
-    func forget(_ token: String) {
-        held.withLock { if $0?.token == token { $0 = nil } }
+    /// Removes a token that the App Store refused. The clock may have been wrong when it was signed.
+    func remove(_ token: String) {
+        cached.withLock { if $0?.token == token { $0 = nil } }
     }
 }

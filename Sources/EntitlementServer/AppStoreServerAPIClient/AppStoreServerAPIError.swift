@@ -74,13 +74,13 @@ extension AppStoreServerAPIError {
         let json = try? JSONValue(parsing: body, depth: 8)
         let refusal = json.flatMap { try? AppStoreServerAPI.ErrorResponse(json: $0) }
         let code = refusal?.code
-        let words = Self.shown(refusal?.errorMessage ?? code?.message ?? "", without: token)
+        let message = Self.shown(refusal?.errorMessage ?? code?.message ?? "", without: token)
         let reason =
             switch (answer.status, code) {
             case (401, nil):
                 "The App Store does not accept the token: compare key, key id, issuer id, bundle id, environment and "
                     + "this machine's clock."
-            case (_, let code?): "The App Store refused (\(code)): \(words)"
+            case (_, let code?): "The App Store refused (\(code)): \(message)"
             default: "The App Store answered with status \(answer.status)."
             }
         self.init(
@@ -96,8 +96,8 @@ extension AppStoreServerAPIError {
             underlying: error)
     }
 
-    /// Whether the App Store certainly did not act, so that even a call that is not idempotent can be repeated.
-    var wasNotActedOn: Bool {
+    /// Whether the call certainly had no effect, so that it can be repeated even if it is not idempotent.
+    var hadNoEffect: Bool {
         guard status == nil else { return status == 429 }
         return [.hostNotFound, .connectionFailed].contains((underlying as? HTTPError)?.code)
     }

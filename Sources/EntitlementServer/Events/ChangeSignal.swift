@@ -25,7 +25,7 @@ struct ChangeSignal: Sendable {
     /// Ends all waits, now and later.
     func end() { commits.finish() }
 
-    /// Starts listening. Each later commit ends a wait for the stream, even if it precedes the start of the wait.
+    /// Starts listening. A later commit ends the wait for this stream, even if the commit comes before the wait begins.
     func listen() -> AsyncStream<Void> { commits.stream(keeping: 1) }
 
     /// Waits for a commit, up to `seconds`.

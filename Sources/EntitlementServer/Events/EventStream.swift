@@ -6,8 +6,8 @@ import StoreModel
 /// The events of one ledger as server-sent events (WHATWG HTML, "Server-sent events").
 ///
 /// The stream begins after the last event that the listener saw, and continues with new events. It sends a comment
-/// after a time without events. Each listener reads the ledger one page at a time, at its own speed, so that a slow one
-/// takes no memory and delays no other. The stream ends within a second after any process revoked its key, and sends no
+/// after a time without events. Each stream reads the ledger one page at a time, at the speed of its listener, so that a
+/// slow listener needs no memory and delays no other. The stream ends within a second after any process revoked its key, and sends no
 /// event that was committed after the revocation.
 final class EventStream: Sendable {
     private struct State {
@@ -56,20 +56,20 @@ final class EventStream: Sendable {
             return state.greeting
         }
         if let greeting { return greeting }
-        let begun = changes.now
-        var checked = begun
+        let start = changes.now
+        var checked = start
         while true {
             let listening = changes.listen()
             let page = try page()
-            // After the page was read, so that nothing is sent that was committed after a revocation.
+            // Checked after the page was read, so that no event is sent that was committed after a revocation.
             if page != nil || changes.now - checked >= .seconds(Authorization.recheck) {
                 guard try authorization.holds() else { return nil }
                 checked = changes.now
             }
             if let page { return encode(page) }
-            let left = silence - begun.duration(to: changes.now) / .seconds(1)
-            if left <= 0 { return Array(":\n\n".utf8) }
-            if await changes.wait(for: listening, upTo: min(Authorization.recheck, left)) == .ended {
+            let remaining = silence - start.duration(to: changes.now) / .seconds(1)
+            if remaining <= 0 { return Array(":\n\n".utf8) }
+            if await changes.wait(for: listening, upTo: min(Authorization.recheck, remaining)) == .ended {
                 let last = try self.page()
                 return try authorization.holds() ? last.map(encode) : nil
             }

@@ -3,15 +3,15 @@ import SQLStorage
 
 /// Numbers events in the order of their commits, in a database with concurrent writers.
 ///
-/// A number that a transaction takes from a sequence does not follow the order of the commits. A reader that continues
-/// after the last number would miss an event that was committed later with a smaller number. So an event is inserted
-/// with a negative number, which readers skip. After the commit this job assigns its final number: 1, 2, 3, without
-/// gaps. The row of a customer is locked until the commit, so the events of one customer keep their order.
+/// Numbers that transactions take from a sequence are not in the order of their commits. A reader that continues after the
+/// last number would miss an event that was committed later with a smaller number. So an event is inserted with a
+/// negative number, which readers skip. After the commit this job assigns its final number: 1, 2, 3, without gaps. The
+/// row of a customer is locked until the commit, so the events of one customer keep their order.
 ///
-/// Several servers can run it at the same time: the lock on the row of `feed` admits one.
+/// Several servers can run it at the same time. A lock on the row of `feed` lets one proceed.
 final class FeedSequencer: Sendable {
-    /// The most events that one transaction numbers.
-    private static let batch: Int64 = 500
+    /// The largest number of events in one transaction.
+    private static let batchSize: Int64 = 500
 
     private let database: any SQLDatabase
     private let changes: ChangeSignal
@@ -42,7 +42,7 @@ final class FeedSequencer: Sendable {
         guard isWaiting else { return false }
         let count = try await database.write { connection in
             try connection.lockRows("SELECT 1 FROM feed WHERE id = 1", [])
-            // Locks the events before counting them: one that is erased at the same time gets no number.
+            // Locks the events before it counts them, so that an event that is erased at the same time gets no number.
             let count = try connection.execute(
                 """
                 WITH waiting AS (
@@ -52,11 +52,11 @@ final class FeedSequencer: Sendable {
                 )
                 UPDATE event SET sequence = feed.last + numbered.place
                 FROM feed, numbered WHERE event.sequence = numbered.arrival
-                """, [.integer(Self.batch)])
+                """, [.integer(Self.batchSize)])
             try connection.perform("UPDATE feed SET last = last + ?1 WHERE id = 1", [.integer(Int64(count))])
             return count
         }
         if count > 0 { changes.send() }
-        return count == Self.batch
+        return count == Self.batchSize
     }
 }

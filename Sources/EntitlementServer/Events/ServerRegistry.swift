@@ -4,9 +4,9 @@ import SQLStorage
 
 /// The servers that share a database: their number, and the one that runs the shared background jobs.
 ///
-/// Both come from rows with times of the database's clock. The ledger does not depend on them: rows are locked, so a
-/// job that two servers run at once does no harm, and a rate limit is only a share. A server that hangs and continues
-/// too late breaks nothing.
+/// Both come from rows with times of the database's clock. They may be wrong for a moment, for example when a server hangs
+/// and continues too late, because the ledger does not depend on them. Two servers that run a job at once do no harm,
+/// because rows are locked. The number of servers only divides the rate limits.
 final class ServerRegistry: Sendable {
     private struct State {
         var count = 1
@@ -14,7 +14,7 @@ final class ServerRegistry: Sendable {
         var leadsUntil: ContinuousClock.Instant?
     }
 
-    /// The interval of this server's heartbeat, in seconds.
+    /// The pause between heartbeats of this server, in seconds.
     static let pause: TimeInterval = 2
     /// The number of seconds without a heartbeat after which a server no longer counts and another takes over its
     /// lease.
@@ -68,16 +68,16 @@ final class ServerRegistry: Sendable {
                 "The database has the migration \(unknown) of a newer version, which this program does not support: "
                     + "run that version.")
         }
-        let (servers, gone): (Int, Int) = (try row["servers"], try row["gone"])
-        state.withLock { $0.count = max(1, servers - gone) }
-        guard gone > 0 else { return }
+        let (servers, expired): (Int, Int) = (try row["servers"], try row["gone"])
+        state.withLock { $0.count = max(1, servers - expired) }
+        guard expired > 0 else { return }
         try await database.write { connection in
             try connection.perform("DELETE FROM server WHERE seen_at < clock_timestamp() - interval '1 day'", [])
         }
     }
 
-    /// Returns whether this server runs the shared jobs. It does until it stops, or for ten seconds without a
-    /// heartbeat.
+    /// Returns whether this server has the lease on the shared jobs. Takes or renews it if possible. Another server can take
+    /// it when this one stops, or after ten seconds without a renewal.
     func leads() async throws -> Bool {
         let now = clock.now
         if let until = state.withLock(\.leadsUntil), now < until { return true }

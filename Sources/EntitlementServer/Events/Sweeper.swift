@@ -2,10 +2,10 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// Recomputes answers whose validity has passed, so that an expiry becomes an event without a request.
+/// Recomputes expired answers, so that an expiry becomes an event without a request.
 struct Sweeper: Sendable {
-    /// The most answers of one transaction, because other writes wait for it.
-    private static let batch = 100
+    /// The largest number of answers in one transaction. It is limited because other writes wait for it.
+    private static let batchSize = 100
 
     /// The number of failures in one ledger after which the rest waits for the next step.
     private static let failureLimit = 1000
@@ -25,7 +25,9 @@ struct Sweeper: Sendable {
         var failure: (any Error)?
         for ledgerID in ledgerIDs {
             do {
-                if try await ledger.refreshOverdue(in: ledgerID, limit: Self.batch) == Self.batch { isMore = true }
+                if try await ledger.refreshOverdue(in: ledgerID, limit: Self.batchSize) == Self.batchSize {
+                    isMore = true
+                }
             } catch {
                 try Task.checkCancellation()
                 failure = failure ?? error
@@ -41,7 +43,7 @@ struct Sweeper: Sendable {
         var last: Ledger.Overdue?
         var failures = 0
         while true {
-            let page = try ledger.overdue(in: ledgerID, after: last, limit: Self.batch)
+            let page = try ledger.overdue(in: ledgerID, after: last, limit: Self.batchSize)
             guard let end = page.last else { return }
             for overdue in page {
                 try Task.checkCancellation()
@@ -54,13 +56,13 @@ struct Sweeper: Sendable {
 }
 
 extension Ledger {
-    /// A customer whose answer is outdated, and the time since when, in milliseconds.
+    /// A customer with an expired answer, and the time of the expiry in milliseconds.
     fileprivate struct Overdue: Sendable {
         let customer: CustomerID
         let since: Int64
     }
 
-    /// Returns customers whose `validUntil` has passed, the longest overdue first, after `last`.
+    /// Returns customers with expired answers after `last`, the longest expired first.
     fileprivate func overdue(in ledgerID: LedgerID, after last: Overdue?, limit: Int) throws -> [Overdue] {
         try database.read { connection in
             let transaction = transaction(connection, on: ledgerID)
@@ -89,12 +91,12 @@ extension Ledger {
         }
     }
 
-    /// Recomputes up to `limit` answers of a ledger whose `validUntil` has passed. Returns their number.
+    /// Recomputes up to `limit` expired answers of a ledger. Returns their number.
     func refreshOverdue(in ledgerID: LedgerID, limit: Int) async throws -> Int {
-        let looked = try database.read { connection in
+        let first = try database.read { connection in
             try transaction(connection, on: ledgerID).overdue(limit: 1)
         }
-        guard !looked.isEmpty else { return 0 }
+        guard !first.isEmpty else { return 0 }
         return try await write { connection, outcome in
             var transaction = transaction(connection, on: ledgerID)
             let overdue = try transaction.overdue(limit: limit)
@@ -115,7 +117,7 @@ extension LedgerTransaction {
         return try customers.filter(isKnown)
     }
 
-    /// Returns customers with outdated answers, the longest overdue first.
+    /// Returns customers with expired answers, the longest expired first.
     fileprivate func overdue(limit: Int) throws -> [CustomerID] {
         try connection.query(
             """

@@ -45,7 +45,7 @@ final class IdempotentRequests: Sendable {
         guard (1...255).contains(key.utf8.count), !key.unicodeScalars.contains(where: \.isControl) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters and no control characters")
         }
-        // The listener replaces bytes that are not UTF-8 by U+FFFD: different keys would become equal.
+        // The listener replaces bytes that are not UTF-8 by U+FFFD, so different keys would become equal.
         guard !key.unicodeScalars.contains("\u{FFFD}") else {
             throw Refusal.invalid(Self.header, "should be UTF-8 without the replacement character U+FFFD")
         }
@@ -62,7 +62,7 @@ final class IdempotentRequests: Sendable {
         let request = IdempotentRequest(
             ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: key,
             digest: Self.digest(of: context.request, body), customer: named, now: realClock.now())
-        // A read can see a commit that did not wait for the standby, and is lost with the primary. A write waits for all
+        // A read can find a commit that is not on the standby yet, and is lost if the primary fails. A write waits for all
         // earlier commits, so an answer that it finds is durable.
         if try ledger.database.read({ try request.keptCheckingLimit($0) }) != nil,
             let kept = try await ledger.database.write({ try request.keptCheckingLimit($0) })
@@ -90,7 +90,7 @@ final class IdempotentRequests: Sendable {
 
     /// Returns when no other request with this name is in progress. Throws 409 after the timeout.
     private func begin(_ name: Name) async throws -> ChangeSignal {
-        let begun = monotonicClock.now
+        let start = monotonicClock.now
         let own = ChangeSignal(clock: realClock, monotonicClock: monotonicClock)
         while true {
             let other = running.withLock { running -> (changes: ChangeSignal, end: AsyncStream<Void>)? in
@@ -99,7 +99,7 @@ final class IdempotentRequests: Sendable {
                 return nil
             }
             guard let other else { return own }
-            let left = Self.timeout - begun.duration(to: monotonicClock.now) / .seconds(1)
+            let left = Self.timeout - start.duration(to: monotonicClock.now) / .seconds(1)
             guard left > 0 else { throw Refusal.idempotencyInProgress }
             _ = await other.changes.wait(for: other.end, upTo: left)
             try Task.checkCancellation()

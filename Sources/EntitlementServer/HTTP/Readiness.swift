@@ -1,8 +1,8 @@
 import Primitives
 import SQLStorage
 
-/// Probes whether the ledger can be read and written. Probes run at most once a second, however many requests ask,
-/// because each waits for the disk.
+/// Checks whether the ledger can be read and written. A probe runs at most once a second, independent of the number of
+/// requests, because it waits for the disk.
 final class Readiness: Sendable {
     struct Finding: Sendable, Equatable {
         var reads: Bool
@@ -37,7 +37,7 @@ final class Readiness: Sendable {
         var isReadable = false
     }
 
-    /// The time for which a finding is reused, and for which a caller waits for a probe.
+    /// The time in which a result is reused, and the longest time that a caller waits for a probe.
     private static let period = Duration.seconds(1)
 
     private let database: any SQLDatabase
@@ -55,19 +55,20 @@ final class Readiness: Sendable {
         report = configuration.reportFailure
     }
 
-    /// Returns the finding of the last second, or makes a new one. While a probe hangs, writes count as failing.
+    /// Returns the result of a probe in the last second, or starts a probe and waits for it. While a probe hangs, writes
+    /// count as failing.
     func finding() async throws -> Finding {
         let now = clock.now
-        let (known, probe) = state.withLock { state -> (Finding?, (ChangeSignal, end: AsyncStream<Void>)?) in
+        let (recent, probe) = state.withLock { state -> (Finding?, (ChangeSignal, end: AsyncStream<Void>)?) in
             if let last = state.last, now - last.at < Self.period { return (last.finding, nil) }
             if let probe = state.probe { return (nil, (probe, probe.listen())) }
             let own = ChangeSignal(clock: realClock, monotonicClock: clock)
             (state.probe, state.isReadable) = (own, false)
-            // Continues without its callers, so that a disk or server that hangs gets one probe only.
+            // The task does not end with its callers, so that a hanging disk or server gets only one probe.
             Task { await self.probe(own) }
             return (nil, (own, own.listen()))
         }
-        if let known { return known }
+        if let recent { return recent }
         if let probe { _ = await probe.0.wait(for: probe.end, upTo: Self.period / .seconds(1)) }
         try Task.checkCancellation()
         let (fresh, isReadable) = state.withLock { state in

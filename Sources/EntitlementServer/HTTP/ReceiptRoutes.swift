@@ -105,7 +105,7 @@ private struct PresentedReceiptData: Sendable {
 }
 
 extension KeptAnswer {
-    /// Encodes a validation. Members are sorted by name: the customer's time is first, the request's id and time are
+    /// Encodes a validation. Members are sorted by name, so the customer's time is first, and the request's id and time are
     /// last. The bytes between are equal for the same receipt until something changes.
     fileprivate init(_ validation: ReceiptValidation) throws {
         let body = try WireJSON.encode(validation)

@@ -60,11 +60,11 @@ extension Schema {
 extension LedgerTransaction {
     /// Stores a document if it is new. If it concerns an erased purchase, only its arrival is stored.
     func keep(_ document: PresentedDocument, about purchases: Set<TransactionID>) throws {
-        let known = try connection.first(
+        let existing = try connection.first(
             """
             SELECT 1 AS one FROM document WHERE app = ?1 AND environment = ?2 AND kind = ?3 AND identity = ?4
             """, values(.text(document.kind.rawValue), .text(document.identity)))
-        guard known == nil else { return }
+        guard existing == nil else { return }
         let sealed = try purchases.contains(where: isErased) ? nil : try seal(document)
         let row = try connection.first(
             """

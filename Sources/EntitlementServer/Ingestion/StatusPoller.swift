@@ -17,17 +17,17 @@ actor StatusPoller {
 
     /// The least time between two polls of one subscription, in seconds of real time.
     static let pause: TimeInterval = 300
-    private static let mostAttempts: Int64 = 12
-    /// The number of events after which the cursor is stored even if no subscription ended in them.
-    private static let unwritten: Int64 = 1000
+    private static let maximumAttempts: Int64 = 12
+    /// The number of scanned events after which the cursor is stored even if no subscription ended in them.
+    private static let cursorInterval: Int64 = 1000
 
     private let ledger: Ledger
     private let readers: [BundleID: StoreReader]
     private let clients: [LedgerID: AppStoreServerAPIClient]
     private let realClock: any WallClock
     private var running: [Subscription: Task<Void, any Error>] = [:]
-    /// The last event that was read here. After a crash some events are read again, which changes nothing.
-    private var seen: [LedgerID: Int64] = [:]
+    /// The last event that this server has scanned. After a crash some events are scanned again, which changes nothing.
+    private var lastScanned: [LedgerID: Int64] = [:]
 
     /// Returns `nil` if no app has a client.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
@@ -46,7 +46,7 @@ actor StatusPoller {
 
     // MARK: - Polling
 
-    /// Polls the status of a subscription and appends it to the ledger, unless that was done a moment ago. Concurrent
+    /// Polls the status of a subscription and appends it to the ledger, unless it was polled within the pause. Concurrent
     /// calls wait for the same poll.
     ///
     /// Throws the errors of the client, of the verification and of the ledger.
@@ -72,8 +72,8 @@ actor StatusPoller {
         try await task.value
     }
 
-    /// Polls those of some purchases that passed their end without a later fact. One answer covers all subscriptions of
-    /// the buyer, so each is checked again before it is polled.
+    /// Polls each of the purchases that passed its end without a later fact. The App Store's answer contains all
+    /// subscriptions of the buyer, so each purchase is checked just before its poll.
     func pollLapsed(among purchases: [TransactionID], in ledgerID: LedgerID) async throws {
         guard clients[ledgerID] != nil else { return }
         for original in purchases.sorted() where try ledger.hasLapsed(original, in: ledgerID) {
@@ -86,7 +86,7 @@ actor StatusPoller {
     /// Reads new events, or polls one subscription. Returns whether there is more to do. Throws if the App Store did
     /// not answer; the subscription is polled again later.
     func step() async throws -> Bool {
-        let sawEvents = try await scanEvents()
+        let hasEvents = try await scanEvents()
         let now = realClock.now()
         for ledgerID in clients.keys {
             guard let next = try ledger.duePoll(in: ledgerID, at: now) else { continue }
@@ -95,22 +95,22 @@ actor StatusPoller {
                 try await ledger.endPoll(of: next.subscription, attempts: 0, dueAt: nil)
             } catch {
                 let attempts = next.attempts + 1
-                let again = attempts < Self.mostAttempts ? now.addingTimeInterval(Self.pause) : nil
-                try await ledger.endPoll(of: next.subscription, attempts: attempts, dueAt: again)
+                let retryAt = attempts < Self.maximumAttempts ? now.addingTimeInterval(Self.pause) : nil
+                try await ledger.endPoll(of: next.subscription, attempts: attempts, dueAt: retryAt)
                 throw error
             }
             return true
         }
-        return sawEvents
+        return hasEvents
     }
 
     /// Finds subscriptions that ended, among the events since the last scan.
     private func scanEvents() async throws -> Bool {
-        var sawEvents = false
+        var hasEvents = false
         for ledgerID in clients.keys {
             let cursor = try ledger.pollCursor(of: ledgerID)
-            let place = cursor.map { max($0, seen[ledgerID] ?? 0) }
-            let events = try place.map { try ledger.events(of: ledgerID, after: $0, limit: 100) } ?? []
+            let start = cursor.map { max($0, lastScanned[ledgerID] ?? 0) }
+            let events = try start.map { try ledger.events(of: ledgerID, after: $0, limit: 100) } ?? []
             guard let last = try cursor == nil ? ledger.span(of: ledgerID).last : events.last?.sequence else {
                 continue
             }
@@ -118,14 +118,14 @@ actor StatusPoller {
             let subscriptions: [CustomerSubscription] = customers.flatMap(\.subscriptions)
             let lapsed = subscriptions.filter { $0.source == .appStore && $0.state == .expired }
                 .map(\.originalTransactionID)
-            let isFar = cursor.map { last - $0 >= Self.unwritten } ?? true
+            let isFar = cursor.map { last - $0 >= Self.cursorInterval } ?? true
             if isFar || !lapsed.isEmpty {
-                try await ledger.noteLapsed(of: Set(lapsed), in: ledgerID, after: last, at: realClock.now())
+                try await ledger.recordLapsed(of: Set(lapsed), in: ledgerID, after: last, at: realClock.now())
             }
-            seen[ledgerID] = last
-            sawEvents = sawEvents || !events.isEmpty
+            lastScanned[ledgerID] = last
+            hasEvents = hasEvents || !events.isEmpty
         }
-        return sawEvents
+        return hasEvents
     }
 }
 
@@ -193,7 +193,7 @@ extension Ledger {
     }
 
     /// Stores the subscriptions to poll, and the last scanned event.
-    fileprivate func noteLapsed(
+    fileprivate func recordLapsed(
         of purchases: Set<TransactionID>, in ledgerID: LedgerID, after sequence: Int64, at now: Date
     ) async throws {
         try await database.write { connection in

@@ -77,7 +77,7 @@ struct StoreReader: Sendable {
         }
     }
 
-    /// Returns the environment, of which there is one: the verifier accepts configured ones only.
+    /// Returns the environment of verified data. It is never `nil`, because the verifier accepts only configured ones.
     private static func environment(_ environment: AppStoreEnvironment?) -> StoreEnvironment {
         StoreEnvironment(apple: environment?.rawValue ?? "")
     }

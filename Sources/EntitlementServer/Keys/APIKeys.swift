@@ -49,9 +49,9 @@ package struct APIKeys: Sendable {
     ) async throws -> (entry: Entry, key: String) {
         let apps = try self.apps()
         guard apps.contains(bundleID) else {
-            let known = apps.isEmpty ? "no app yet" : "only " + apps.map(\.rawValue).joined(separator: ", ")
+            let present = apps.isEmpty ? "no app yet" : "only " + apps.map(\.rawValue).joined(separator: ", ")
             throw EntitlementServerError(
-                .unknownApp, "The ledger has \(known), not \(bundleID): start a server for it once.")
+                .unknownApp, "The ledger has \(present), not \(bundleID): start a server for it once.")
         }
         if let label, label.utf8.count > 100 || label.isEmpty || label.unicodeScalars.contains(where: { $0.value < 32 })
         {
@@ -103,10 +103,10 @@ package struct APIKeys: Sendable {
             try connection.perform(
                 "UPDATE api_key SET revoked_at = ?2 WHERE digest = ?1 AND revoked_at IS NULL",
                 [.blob(try row["digest"]), .integer(now)])
-            let known = try Self.entry(row)
+            let stored = try Self.entry(row)
             return Entry(
-                id: known.id, bundleID: known.bundleID, kind: known.kind, label: known.label,
-                createdAt: known.createdAt, revokedAt: known.revokedAt ?? Date(milliseconds: now))
+                id: stored.id, bundleID: stored.bundleID, kind: stored.kind, label: stored.label,
+                createdAt: stored.createdAt, revokedAt: stored.revokedAt ?? Date(milliseconds: now))
         }
     }
 

@@ -38,14 +38,14 @@ final class KeyRing: Sendable {
     static let cacheLifetime = Duration.seconds(1)
 
     private let database: any SQLDatabase
-    /// Read if the database is unreachable.
+    /// The replica that is read if the database is unreachable.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
-    /// Verified keys, by the key's hash under a seed of this process. Like a digest, the hash reveals nothing to a
-    /// sender.
-    private let known = Locked<[Int: Known]>([:])
+    /// The verified keys, by the key's hash under a seed of this process. The time of a lookup by hash reveals nothing about
+    /// a key to a sender, as with a digest.
+    private let cache = Locked<[Int: CachedKey]>([:])
 
-    private struct Known {
+    private struct CachedKey {
         let key: [UInt8]
         let caller: Caller
         let since: ContinuousClock.Instant
@@ -59,16 +59,17 @@ final class KeyRing: Sendable {
 
     /// Returns the app and rights of a key, or `nil` for an unknown key.
     ///
-    /// Finds the key by a hash or digest, so that the timing reveals nothing, and compares it in constant time.
+    /// Finds the key by a hash or digest and compares it in constant time, so that the time of a request reveals nothing
+    /// about other keys.
     func caller(presenting key: String) throws -> Caller? {
         guard key.utf8.count <= 512 else { return nil }
         var key = key
         let hash = key.hashValue
         let now = clock.now
-        if let known = known.withLock({ $0[hash] }), key.withUTF8({ Self.isSame(known.key, $0) }),
-            now - known.since < Self.cacheLifetime
+        if let cached = cache.withLock({ $0[hash] }), key.withUTF8({ Self.isSame(cached.key, $0) }),
+            now - cached.since < Self.cacheLifetime
         {
-            return known.caller
+            return cached.caller
         }
         let digest = SHA256.hash(key.utf8)
         let row = try read { connection in
@@ -78,11 +79,11 @@ final class KeyRing: Sendable {
         guard let row, try digest.withUnsafeBufferPointer({ Self.isSame(try row["digest"], $0) }),
             let kind = KeyKind(rawValue: try row["kind"]), let app = BundleID(rawValue: try row["app"])
         else {
-            known.withLock { $0[hash] = nil }
+            cache.withLock { $0[hash] = nil }
             return nil
         }
         let caller = Caller(app: app, kind: kind, keyDigest: digest)
-        known.withLock { $0[hash] = Known(key: Array(key.utf8), caller: caller, since: now) }
+        cache.withLock { $0[hash] = CachedKey(key: Array(key.utf8), caller: caller, since: now) }
         return caller
     }
 

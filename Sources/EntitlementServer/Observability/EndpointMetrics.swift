@@ -6,7 +6,7 @@ final class Counter: Sendable {
     let help: String
     private let label: String
     private let counts = Locked<[String: UInt64]>([:])
-    /// The most label values. Further ones count as `other`, so that made-up values do not fill the memory.
+    /// The largest number of label values. Further ones count as `other`, so that invented values do not fill the memory.
     private static let maximumValues = 200
 
     init(_ name: String, by label: String, _ help: String) {
@@ -30,7 +30,7 @@ final class Counter: Sendable {
     }
 }
 
-/// The number of requests to an endpoint by status, and their duration. Counting takes a lock of its own and no
+/// The number of requests to an endpoint by status, and their duration. Counting needs one lock per endpoint and no
 /// allocation.
 final class EndpointMetrics: Sendable {
     /// The upper bounds in nanoseconds: a read takes tens of microseconds, a durable write milliseconds.

@@ -17,7 +17,7 @@ public struct RateLimit: Hashable, Sendable {
     /// others. Each name of a customer counts separately. Receipt validations name no customer and count by receipt.
     public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
-    /// The least rate, about one request a day. It limits the time that clients wait, and keeps `1 / perSecond` finite.
+    /// The smallest rate, about one request a day. It limits the time that clients wait, and keeps `1 / perSecond` finite.
     package static let leastPerSecond = 0.00001
 
     /// Creates a limit. ``EntitlementService`` refuses to start with a limit that admits no request.
@@ -38,13 +38,13 @@ public struct RateLimit: Hashable, Sendable {
         }
     }
 
-    /// Takes a token from a bucket that is full at `fullAgain`, in seconds of a monotonic clock. If it is empty,
-    /// returns the number of seconds until the next token.
-    fileprivate func take(from fullAgain: inout Double, at now: Double) -> Double? {
+    /// Takes a token from a bucket that is full at `fullAt`, in seconds of a monotonic clock. Returns `nil`, or the number
+    /// of seconds until the next token if the bucket is empty.
+    fileprivate func take(from fullAt: inout Double, at now: Double) -> Double? {
         let whole = Double(burst) / perSecond
-        let next = max(fullAgain, now) + 1 / perSecond
+        let next = max(fullAt, now) + 1 / perSecond
         guard next <= now + whole + 1e-6 else { return next - now - whole }
-        fullAgain = next
+        fullAt = next
         return nil
     }
 }
@@ -65,9 +65,10 @@ final class RateLimiter: Sendable {
     private let limits: [BundleID: RateLimit]
     private let customerLimits: [BundleID: RateLimit]
     private let clock: MonotonicClock
-    private let begun: ContinuousClock.Instant
-    /// The buckets by digest of the key. Keys are verified before, so there are no more buckets than keys.
-    private let fullAgain = Locked<[[UInt8]: Double]>([:])
+    private let start: ContinuousClock.Instant
+    /// The times at which the buckets of keys are full, by digest of the key. Keys are verified before, so there are no more
+    /// buckets than keys.
+    private let fullAt = Locked<[[UInt8]: Double]>([:])
     private let subjects = SubjectBuckets()
     private let registry: ServerRegistry?
 
@@ -82,14 +83,14 @@ final class RateLimiter: Sendable {
         self.limits = limits(\.rateLimit)
         customerLimits = limits(\.customerRateLimit)
         clock = configuration.monotonicClock
-        begun = clock.now
+        start = clock.now
     }
 
     /// Takes a token from the bucket of the caller's key. Throws 429 with the time of the next token.
     func admit(_ caller: Caller) throws {
         guard !limits.isEmpty, let limit = limits[caller.app]?.share(of: registry?.count ?? 1) else { return }
         let now = now
-        let wait = fullAgain.withLock { limit.take(from: &$0[caller.keyDigest, default: now], at: now) }
+        let wait = fullAt.withLock { limit.take(from: &$0[caller.keyDigest, default: now], at: now) }
         if let wait { throw Refusal.tooManyRequests(of: "This key", field: "Authorization", retryAfter: wait) }
     }
 
@@ -112,7 +113,7 @@ final class RateLimiter: Sendable {
 
     /// The seconds since the creation of the limiter.
     private var now: Double {
-        let (seconds, attoseconds) = begun.duration(to: clock.now).components
+        let (seconds, attoseconds) = start.duration(to: clock.now).components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }
 }
@@ -126,7 +127,7 @@ private final class SubjectBuckets: Sendable {
     private struct Slot {
         /// The hash of the subject; 0 in an unused slot.
         var hash = 0
-        var fullAgain = 0.0
+        var fullAt = 0.0
     }
 
     private static let ways = 4
@@ -147,9 +148,9 @@ private final class SubjectBuckets: Sendable {
         return shards[hash & (Self.shardCount - 1)].withLock { slots in
             let places = first..<(first + Self.ways)
             let own = places.first { slots[$0].hash == hash }
-            guard let place = own ?? places.min(by: { slots[$0].fullAgain < slots[$1].fullAgain }) else { return nil }
-            if own == nil { slots[place] = Slot(hash: hash, fullAgain: now) }
-            return limit.take(from: &slots[place].fullAgain, at: now)
+            guard let place = own ?? places.min(by: { slots[$0].fullAt < slots[$1].fullAt }) else { return nil }
+            if own == nil { slots[place] = Slot(hash: hash, fullAt: now) }
+            return limit.take(from: &slots[place].fullAt, at: now)
         }
     }
 }

@@ -22,9 +22,9 @@ struct RequestObserver: Sendable {
 
     func observe(
         _ response: HTTPResponse, to request: HTTPRequest, as id: String, of app: BundleID?,
-        since begun: ContinuousClock.Instant, counting endpointMetrics: EndpointMetrics
+        since start: ContinuousClock.Instant, counting endpointMetrics: EndpointMetrics
     ) {
-        let duration = begun.duration(to: .now)
+        let duration = start.duration(to: .now)
         endpointMetrics.count(status: response.status, duration)
         guard response.status >= 400 || logsEveryRequest else { return }
         let code = response.status >= 400 ? response.body.buffered.flatMap { HTTPProblem(parsing: $0)?.code } : nil

@@ -29,7 +29,7 @@ final class ServerMetrics: Sendable {
     /// Returns the metrics of an endpoint, created on first use.
     func endpoint(_ id: String) -> EndpointMetrics {
         endpoints.withLock { endpoints in
-            if let known = endpoints.first(where: { $0.id == id }) { return known }
+            if let existing = endpoints.first(where: { $0.id == id }) { return existing }
             let endpointMetrics = EndpointMetrics(id: id)
             endpoints.append(endpointMetrics)
             return endpointMetrics

@@ -30,11 +30,11 @@ struct AnswerSigner: Sendable {
         guard SignedAnswer.isNonce(nonce) else {
             throw Refusal.invalid(SignedAnswer.nonceItem, "should have \(SignedAnswer.nonceRule)")
         }
-        guard let asked = request.query?[SignedAnswer.requestDigestItem] else { return }
+        guard let statedDigest = request.query?[SignedAnswer.requestDigestItem] else { return }
         let requestDigest = request.body.buffered.map {
             SignedAnswer.requestDigest(environment: request.headers["Souk-Environment"], body: $0)
         }
-        guard asked == requestDigest else {
+        guard statedDigest == requestDigest else {
             throw Refusal.invalid(
                 SignedAnswer.requestDigestItem,
                 "does not match the request: its body or environment was changed on the way")
