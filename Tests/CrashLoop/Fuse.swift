@@ -12,20 +12,21 @@ import SQLStorage
 
 /// A counter of operations that kills this process at the N-th one with SIGKILL.
 final class Fuse: Sendable {
-    private let left: Locked<Int>
+    private let remaining: Locked<Int>
 
-    /// Creates a fuse that kills the process at operation number `touches`, or never if that is `nil`.
-    init(_ touches: Int?) { left = Locked(touches ?? .max) }
+    /// Creates a fuse that kills the process at this operation, counted from 1; never if it is `nil`.
+    init(_ operation: Int?) { remaining = Locked(operation ?? .max) }
 
-    func touch() {
-        if isBurntByThis { kill(getpid(), SIGKILL) }
+    /// Counts an operation, and kills the process if it is the last one.
+    func countOrKill() {
+        if countOperation() { kill(getpid(), SIGKILL) }
     }
 
     /// Counts an operation, and returns whether the process must be killed at it.
-    var isBurntByThis: Bool {
-        left.withLock { left in
-            left -= 1
-            return left == 0
+    func countOperation() -> Bool {
+        remaining.withLock { remaining in
+            remaining -= 1
+            return remaining == 0
         }
     }
 }
@@ -36,10 +37,10 @@ struct FusedTransport: HTTPTransport {
     let fuse: Fuse
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        fuse.touch()
+        fuse.countOrKill()
         var response = try await network.send(request)
         response.body = .bytes(try await response.body.collect(upTo: 16 << 20))
-        fuse.touch()
+        fuse.countOrKill()
         return response
     }
 }
@@ -52,9 +53,9 @@ struct FusedDatabase: SQLDatabase {
     var dialect: SQLDialect { database.dialect }
 
     func migrate(_ migrations: [SQLMigration]) throws {
-        fuse.touch()
+        fuse.countOrKill()
         try database.migrate(migrations)
-        fuse.touch()
+        fuse.countOrKill()
     }
 
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
@@ -62,9 +63,9 @@ struct FusedDatabase: SQLDatabase {
     }
 
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
-        fuse.touch()
+        fuse.countOrKill()
         let value = try await database.write { [fuse] in try body(FusedConnection(connection: $0, fuse: fuse)) }
-        fuse.touch()
+        fuse.countOrKill()
         return value
     }
 
@@ -76,22 +77,22 @@ private struct FusedConnection: SQLConnection {
     let fuse: Fuse
 
     func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
-        fuse.touch()
+        fuse.countOrKill()
         return try connection.execute(sql, values)
     }
 
     func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
-        fuse.touch()
+        fuse.countOrKill()
         return try connection.query(sql, values)
     }
 
     func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
-        fuse.touch()
+        fuse.countOrKill()
         return try connection.first(sql, values)
     }
 
     func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
-        fuse.touch()
+        fuse.countOrKill()
         try connection.each(sql, values, body)
     }
 }

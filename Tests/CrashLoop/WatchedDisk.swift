@@ -24,7 +24,7 @@ enum WatchedDisk {
     static func burn(_ fuse: Fuse) {
         self.fuse.withLock { $0 = fuse }
         souk_disk_watch { _ in
-            WatchedDisk.fuse.withLock { $0 }?.isBurntByThis == true ? Int32(SOUK_DISK_DIE) : 0
+            WatchedDisk.fuse.withLock { $0 }?.countOperation() == true ? Int32(SOUK_DISK_DIE) : 0
         }
     }
 
