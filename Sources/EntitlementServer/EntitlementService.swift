@@ -51,8 +51,7 @@ public final class EntitlementService: HTTPHandler {
             ? nil
             : ServerRegistry(
                 database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock)
-        // Registered before any other use of the tables. From then on, migrations keep the schema compatible with this
-        // program.
+        // Before any other use of the tables: from now on, migrations keep the schema compatible with this program.
         try await registry?.step()
         let (secrets, rules) = try await Self.registerApps(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)

@@ -20,7 +20,7 @@ enum WatchedDisk {
     private static let fuse = Locked<Fuse?>(nil)
     private static let fault = Locked<Fault?>(nil)
 
-    /// Touches the fuse before each operation, and in the middle of a write.
+    /// Counts an operation of the fuse before each disk operation, and another one in the middle of a write.
     static func burn(_ fuse: Fuse) {
         self.fuse.withLock { $0 = fuse }
         souk_disk_watch { _ in

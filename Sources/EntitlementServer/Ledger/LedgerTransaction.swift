@@ -94,9 +94,9 @@ struct LedgerTransaction {
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        // If transactions run one at a time, a query is cheaper than encrypting the source. If they are concurrent, the
-        // insertion finds an existing row, because a query for a missing row conflicts with concurrent inserts. A
-        // purchase without a key is queried in any case, so that no key is created for an existing fact.
+        // If transactions run one at a time, a query is cheaper than encrypting the source. Otherwise the insertion finds
+        // existing rows, because a query for a missing row conflicts with concurrent inserts. A purchase without a key is
+        // queried in any case, so that no key is created for an existing fact.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
             if let existing = try existingRow(row) {
                 try restoreToken(row, existing, presentedBy: claimant)
