@@ -186,7 +186,7 @@ extension EntitlementService {
                 }
             }
             guard webhooks.isEmpty || webhookTransport != nil else {
-                throw EntitlementServerError(.invalidConfiguration, "Webhooks need a transport that posts them.")
+                throw EntitlementServerError(.invalidConfiguration, "Webhooks need a transport; set webhookTransport.")
             }
         }
     }

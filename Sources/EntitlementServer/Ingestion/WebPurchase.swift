@@ -45,7 +45,7 @@ extension EntitlementService.Configuration {
                     "\(title) belong to \(source.app) in \(source.environment), which this server does not serve.")
             }
             guard !source.secrets.isEmpty else {
-                throw EntitlementServerError(.invalidConfiguration, "\(title) have no secret that signs them.")
+                throw EntitlementServerError(.invalidConfiguration, "\(title) have no secret; configure at least one.")
             }
         }
     }

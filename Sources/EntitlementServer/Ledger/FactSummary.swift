@@ -5,7 +5,7 @@ import StoreModel
 /// The part of a fact that the ledger stores unencrypted: the product, amounts and dates from which state is computed,
 /// and nothing that identifies a person. It remains after an erasure.
 ///
-/// JSON with Apple's names and dates in milliseconds since 1970. False and absent values are left out.
+/// It is JSON with Apple's names, and dates in milliseconds since 1970. It omits false and absent values.
 enum FactSummary {
     static func text(of fact: TransactionFact) -> String {
         var members: JSONValue = [

@@ -2,7 +2,7 @@ import Foundation
 import SignedData
 import StoreModel
 
-/// The first answer of a customer, with all that depends on the answer.
+/// The first answer of a customer, in the form in which it is stored.
 struct FirstAnswer: Sendable {
     let stored: StoredAnswer
     /// The digest of the answer's content.
@@ -17,11 +17,11 @@ struct FirstAnswer: Sendable {
     }
 }
 
-/// The precomputed parts of a customer's first purchases: the answer, and the encrypted sources. Only one thread works
-/// inside of a transaction, so these are computed before it.
+/// The precomputed parts of a customer's first purchases: the answer, and the encrypted sources. They are computed before
+/// the transaction, because a transaction uses only one thread.
 ///
-/// They are correct only if the customer and the purchases are new. The transaction checks that, and computes itself
-/// the parts that turn out wrong, so a wrong assumption costs time only.
+/// They are correct only if the customer and the purchases are new. The transaction checks this, and computes incorrect
+/// parts itself, so a wrong assumption only costs time.
 struct FirstPurchases: Sendable {
     private let customer: CustomerID
     private let token: UUID

@@ -66,7 +66,7 @@ extension LedgerTransaction {
         if try !hasToken(row, fact.row.token) { columns.append("app_account_token") }
         if try !isSigned(fact, as: row) { columns.append("signed_at") }
         guard columns.isEmpty else {
-            return "has another \(columns.joined(separator: ", ")) than was signed"
+            return "differs from the signed data in \(columns.joined(separator: ", "))"
         }
         let summary: String? = try row["summary"]
         let isSummary = readings.contains { Self.isSame(summary, $0.row.summary) }

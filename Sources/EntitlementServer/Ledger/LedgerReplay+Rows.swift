@@ -71,7 +71,7 @@ extension LedgerReplay {
             try connection.each("SELECT app, environment, alias, app_account_token FROM alias") { row in
                 let alias = CustomerID(unchecked: try row["alias"])
                 guard try row["app_account_token"] != alias.appAccountToken.wireText else { return }
-                report.add(try Difference(of: row, "alias \(alias)", "has another token than that of the name"))
+                report.add(try Difference(of: row, "alias \(alias)", "has a token that is not the token of its name"))
             }
             try connection.each(
                 """

@@ -33,7 +33,7 @@ package struct LedgerReplay: Sendable {
         package let amount: Int
 
         package var description: String {
-            "\(app), \(environment): customer \(customer) spent \(amount) \(credit) more than was bought, before this was refused"
+            "\(app), \(environment): customer \(customer) spent \(amount) \(credit) more than was bought; early versions allowed this"
         }
     }
 
@@ -201,11 +201,14 @@ package struct LedgerReplay: Sendable {
         report.purchases += 1
         let original = TransactionID(unchecked: try row["original_transaction_id"])
         if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
-            report.add(transaction.difference("purchase \(original)", "does not have the holders that its claims give"))
+            report.add(
+                transaction.difference("purchase \(original)", "has other holders than its claims and tokens determine")
+            )
         }
         if try row["app_account_token"] != transaction.awaitedToken(of: original)?.wireText {
             report.add(
-                transaction.difference("purchase \(original)", "waits for another customer than its facts state"))
+                transaction.difference(
+                    "purchase \(original)", "waits for a customer whose token its facts do not state"))
         }
         let overspent = try connection.query(
             """
@@ -264,7 +267,7 @@ package struct LedgerReplay: Sendable {
         report.customers += 1
         let customer = CustomerID(unchecked: try row["id"])
         if try row["app_account_token"] != customer.appAccountToken.wireText {
-            report.add(transaction.difference("customer \(customer)", "has another token than that of the name"))
+            report.add(transaction.difference("customer \(customer)", "has a token that is not the token of its name"))
         }
         let erasedAt: Int64? = try row["erased_at"]
         if erasedAt != nil, !customer.rawValue.hasPrefix("erased-") {
@@ -276,7 +279,7 @@ package struct LedgerReplay: Sendable {
             if stored != StoredAnswer.none || !digest.isEmpty {
                 report.add(
                     transaction.difference(
-                        "customer \(customer)", "has an answer with the revision of an unknown customer"))
+                        "customer \(customer)", "has an answer, but the revision 0 of an unknown customer"))
             }
             return
         }
@@ -307,7 +310,8 @@ package struct LedgerReplay: Sendable {
             report.add(
                 transaction.difference("customer \(customer)", "has an answer that does not follow from its facts"))
         } else if stored.validUntil?.milliseconds != answer.validUntil?.milliseconds {
-            report.add(transaction.difference("customer \(customer)", "has an answer that stays valid for too long"))
+            report.add(
+                transaction.difference("customer \(customer)", "has an answer whose validity ends at a wrong time"))
         }
     }
 }

@@ -8,16 +8,18 @@ final class SQLiteStatement {
     /// Whether the statement cannot change the file.
     let isReadOnly: Bool
     private let placeholders: Int
-    /// For the cache: whether it contains the statement, whether it is lent, and when it was returned.
+    /// Whether the cache contains the statement.
     fileprivate var isKept = false
+    /// Whether the statement is in use. The cache does not return it meanwhile.
     fileprivate var isLent = false
+    /// The time of the last use, by the clock of the cache.
     fileprivate var lastUse: UInt64 = 0
     private var layout: SQLRow.Layout?
     private var preparations: CInt = 0
-    /// The bound texts and blobs, one after the other: SQLite would allocate a copy of each for every run. A larger
-    /// buffer is not kept between two runs.
-    private var bound = UnsafeMutableRawBufferPointer.allocate(byteCount: keptForBinding, alignment: 1)
-    private static let keptForBinding = 1024
+    /// The bound texts and blobs, one after the other. Without this buffer, SQLite would allocate a copy of each for every
+    /// run. After a run, a larger buffer is replaced by one of `bindingCapacity` bytes.
+    private var bound = UnsafeMutableRawBufferPointer.allocate(byteCount: bindingCapacity, alignment: 1)
+    private static let bindingCapacity = 1024
 
     /// Throws `invalidStatement` unless the placeholders are `?1` to `?n`, which every dialect can be given.
     init(_ pointer: OpaquePointer, sql: String) throws(SQLError) {
@@ -46,10 +48,10 @@ final class SQLiteStatement {
         sqlite3_reset(pointer)
         guard placeholders > 0 else { return }
         sqlite3_clear_bindings(pointer)
-        if bound.count > Self.keptForBinding { makeRoom(0) }
+        if bound.count > Self.bindingCapacity { allocateBinding(0) }
     }
 
-    /// The statement must have been reset: SQLite reads the bound values until then.
+    /// Binds values. The statement must have been reset, because SQLite reads the former values until then.
     func bind(_ values: [SQLValue], on connection: SQLiteConnection) throws(SQLError) {
         guard values.count == placeholders else {
             throw SQLError(
@@ -57,16 +59,16 @@ final class SQLiteStatement {
                 "The statement has \(placeholders) placeholders, but \(values.count) values were given.")
         }
         let size = values.reduce(0) { $0 + $1.boundSize }
-        if size > bound.count { makeRoom(size) }
+        if size > bound.count { allocateBinding(size) }
         var free = bound[...]
         for (index, value) in values.enumerated() {
             guard try bind(value, at: CInt(index + 1), in: &free) == SQLITE_OK else { throw connection.failure() }
         }
     }
 
-    private func makeRoom(_ size: Int) {
+    private func allocateBinding(_ size: Int) {
         bound.deallocate()
-        bound = .allocate(byteCount: max(size, Self.keptForBinding), alignment: 1)
+        bound = .allocate(byteCount: max(size, Self.bindingCapacity), alignment: 1)
     }
 
     private func bind(_ value: SQLValue, at index: CInt, in free: inout Slice<UnsafeMutableRawBufferPointer>)
@@ -83,27 +85,27 @@ final class SQLiteStatement {
             }
             return sqlite3_bind_double(pointer, index, number)
         case .text(var text):
-            let place = text.withUTF8 { Self.copy(UnsafeRawBufferPointer($0), to: &free) }
-            guard !place.contains(0) else {
+            let copy = text.withUTF8 { Self.copy(UnsafeRawBufferPointer($0), to: &free) }
+            guard !copy.contains(0) else {
                 throw SQLError(.invalidValue, "The text for ?\(index) holds U+0000, which cannot be stored.")
             }
-            return place.withMemoryRebound(to: CChar.self) {
+            return copy.withMemoryRebound(to: CChar.self) {
                 sqlite3_bind_text64(pointer, index, $0.baseAddress, UInt64($0.count), nil, UInt8(SQLITE_UTF8))
             }
         case .blob(let bytes):
             if bytes.isEmpty { return sqlite3_bind_zeroblob(pointer, index, 0) }
-            let place = bytes.withUnsafeBytes { Self.copy($0, to: &free) }
-            return sqlite3_bind_blob64(pointer, index, place.baseAddress, UInt64(place.count), nil)
+            let copy = bytes.withUnsafeBytes { Self.copy($0, to: &free) }
+            return sqlite3_bind_blob64(pointer, index, copy.baseAddress, UInt64(copy.count), nil)
         }
     }
 
     private static func copy(
         _ bytes: UnsafeRawBufferPointer, to free: inout Slice<UnsafeMutableRawBufferPointer>
     ) -> UnsafeRawBufferPointer {
-        let place = UnsafeMutableRawBufferPointer(rebasing: free[..<(free.startIndex + bytes.count)])
-        place.copyMemory(from: bytes)
+        let copy = UnsafeMutableRawBufferPointer(rebasing: free[..<(free.startIndex + bytes.count)])
+        copy.copyMemory(from: bytes)
         free = free[(free.startIndex + bytes.count)...]
-        return UnsafeRawBufferPointer(place)
+        return UnsafeRawBufferPointer(copy)
     }
 
     /// Returns the next row; `nil` at the end.
@@ -125,7 +127,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// The columns, which are read again after SQLite has recompiled the statement for a changed schema.
+    /// Returns the names of the columns. Reads them again after SQLite has recompiled the statement for a changed schema.
     private func currentLayout() -> SQLRow.Layout {
         let preparations = sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0)
         if let layout, preparations == self.preparations { return layout }
@@ -138,7 +140,8 @@ final class SQLiteStatement {
         return layout
     }
 
-    /// Throws `unexpectedValue` for text that is not UTF-8: a repair could make two different values equal.
+    /// Returns the value of a column. Throws `unexpectedValue` for text that is not UTF-8, because replacing the invalid
+    /// bytes could make two different values equal.
     private func column(_ place: Int, of layout: SQLRow.Layout) throws(SQLError) -> SQLValue {
         let index = CInt(place)
         switch sqlite3_column_type(pointer, index) {
@@ -177,7 +180,7 @@ extension SQLValue {
     }
 }
 
-/// The prepared statements of a connection, at most `limit`; the least recently used goes first.
+/// The prepared statements of a connection, at most `limit`. The least recently used one is removed first.
 struct StatementCache {
     private let limit: Int
     private var statements: [String: SQLiteStatement] = [:]
@@ -190,8 +193,8 @@ struct StatementCache {
     /// The texts of the statements that are not lent.
     var texts: Set<String> { Set(statements.values.filter { !$0.isLent }.map(\.sql)) }
 
-    /// Lends a statement until it is returned. A lent statement is not lent again, so a body that runs the same text
-    /// inside `each` gets another one.
+    /// Returns a statement, which is in use until `put`. Returns `nil` if there is none or it is in use: a body that runs
+    /// the same text inside `each` gets another statement.
     func take(_ sql: String) -> SQLiteStatement? {
         guard let statement = statements[sql], !statement.isLent else { return nil }
         statement.isLent = true
