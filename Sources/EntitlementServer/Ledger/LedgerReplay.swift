@@ -279,7 +279,7 @@ package struct LedgerReplay: Sendable {
             if stored != StoredAnswer.none || !digest.isEmpty {
                 report.add(
                     transaction.difference(
-                        "customer \(customer)", "has an answer, but the revision 0 of an unknown customer"))
+                        "customer \(customer)", "has an answer, but the revision of an unknown customer"))
             }
             return
         }
