@@ -29,7 +29,7 @@ enum Souk {
         VersionCommand.command,
     ]
 
-    private static let table = CommandTable(commands: commands, notBuilt: ["bench"])
+    private static let table = CommandTable(commands: commands, notImplemented: ["bench"])
 
     static func main() async {
         // A closed pipe and a file over the size limit are reported by the write, so that the command can clean up.
@@ -108,7 +108,7 @@ enum Souk {
             let sentence = (error as? Failure)?.sentence ?? "\(error)"
             Terminal.note("souk: \(sentence)")
             if asJSON { try Terminal.print(json: ["error": ["reason": .string(sentence.withoutSecretsOfURLs)]]) }
-            return .doesNotHold
+            return .failure
         }
     }
 }

@@ -132,17 +132,17 @@ struct SubscriptionState: Sendable, Hashable {
         }
         if let off = record.renewal.offSince, off <= end { return expire(.cancelled, at: end) }
         guard let next = nextRun(after: run, at: end, under: conditions) else { return false }
-        if failsToPay(at: end, under: conditions) { return payLate(next, due: end, under: conditions) }
+        if failsToPay(at: end, under: conditions) { return applyFailedPayment(next, due: end, under: conditions) }
         let extendsRun = next.run.count > 0
         append(next)
-        if extendsRun { sellMore(from: end, under: conditions) }
+        if extendsRun { extendCurrentRun(from: end, under: conditions) }
         return true
     }
 
     /// Adds all equal periods that follow the one sold at `date`, until `instant` or until a condition of the sale
     /// changes. A binary search finds the last one, so a history of a million periods is computed as fast as a short
     /// one.
-    private mutating func sellMore(from date: Date, under conditions: Conditions) {
+    private mutating func extendCurrentRun(from date: Date, under conditions: Conditions) {
         let run = current
         var most = Int(TransactionNumber.span) - max(run.first, run.offset)
         if let offer = run.offer { most = min(most, offer.transactionCount - run.offset) }
@@ -278,7 +278,7 @@ struct SubscriptionState: Sendable, Hashable {
 
     /// Applies a payment that failed at `due`. The store retries it until it succeeds, billing retry ends, the customer
     /// turns renewal off, or the last period is revoked.
-    private mutating func payLate(_ next: DueSale, due: Date, under conditions: Conditions) -> Bool {
+    private mutating func applyFailedPayment(_ next: DueSale, due: Date, under conditions: Conditions) -> Bool {
         let grace = conditions.graceEnd(after: due, of: current.plan)
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)

@@ -25,7 +25,7 @@ struct Command: Sendable {
         /// Not shown in the help, because only another part of Souk uses it.
         var isHidden = false
         /// Whether the option is implemented.
-        var isBuilt = true
+        var isImplemented = true
     }
 
     var name: String { (["souk"] + words).joined(separator: " ") }
@@ -34,26 +34,26 @@ struct Command: Sendable {
     /// returns the command itself and all arguments.
     func chosen(by typed: [String]) -> (command: Command, rest: [String]) {
         guard !actions.isEmpty else { return (self, typed) }
-        let places = operandPlaces(in: typed)
-        let spoken = places.map { typed[$0] }
-        let fitting = actions.filter { spoken.starts(with: $0.words.dropFirst(words.count)) }
-        guard let action = fitting.max(by: { $0.words.count < $1.words.count }) else { return (self, typed) }
-        let taken = Set(places.prefix(action.words.count - words.count))
-        return (action, typed.indices.filter { !taken.contains($0) }.map { typed[$0] })
+        let indices = operandIndices(in: typed)
+        let typedWords = indices.map { typed[$0] }
+        let matching = actions.filter { typedWords.starts(with: $0.words.dropFirst(words.count)) }
+        guard let action = matching.max(by: { $0.words.count < $1.words.count }) else { return (self, typed) }
+        let used = Set(indices.prefix(action.words.count - words.count))
+        return (action, typed.indices.filter { !used.contains($0) }.map { typed[$0] })
     }
 
     /// Returns the indices of operands. The argument after an option that takes a value is not an operand. This
     /// includes the options of all actions.
-    private func operandPlaces(in typed: [String]) -> [Int] {
+    private func operandIndices(in typed: [String]) -> [Int] {
         let valued = Set((options + actions.flatMap(\.options)).filter { $0.value != nil }.map { "--" + $0.name })
-        var places: [Int] = []
+        var indices: [Int] = []
         var index = 0
         while index < typed.count {
-            if typed[index] == "--" { return places + Array(index + 1..<typed.count) }
-            if !typed[index].hasPrefix("-") || typed[index] == "-" { places.append(index) }
+            if typed[index] == "--" { return indices + Array(index + 1..<typed.count) }
+            if !typed[index].hasPrefix("-") || typed[index] == "-" { indices.append(index) }
             index += valued.contains(typed[index]) ? 2 : 1
         }
-        return places
+        return indices
     }
 
     var help: String {
@@ -80,7 +80,7 @@ struct Command: Sendable {
 /// The exit status of a command: 0 success, 1 failure, 2 misuse or output that cannot be written.
 enum ExitStatus: Int32, Sendable {
     case success = 0
-    case doesNotHold = 1
+    case failure = 1
     case misuse = 2
     /// The reader of standard output closed it. The process ends as by SIGPIPE; shells report 128 plus the signal's
     /// number.

@@ -2,7 +2,7 @@
 struct CommandTable {
     let commands: [Command]
     /// Names of commands that are planned and not implemented.
-    let notBuilt: Set<String>
+    let notImplemented: Set<String>
 
     /// The result of looking up words.
     enum Topic {
@@ -31,8 +31,8 @@ struct CommandTable {
     }
 
     private func unknown(_ word: String) -> Misuse {
-        guard !notBuilt.contains(word) else {
-            return Misuse("\(word) is not built yet; souk --help lists what is")
+        guard !notImplemented.contains(word) else {
+            return Misuse("\(word) is not implemented; souk --help lists the commands")
         }
         let grouped = commands.filter { $0.words.count > 1 && $0.words.last == word }
         let suggestion =

@@ -45,7 +45,7 @@ struct LintReport {
             ]
             try Terminal.print("\(parts.joined(separator: ", "))")
         }
-        return errors == 0 ? .success : .doesNotHold
+        return errors == 0 ? .success : .failure
     }
 
     /// Returns the findings with their lines in `json`, the text of a file.

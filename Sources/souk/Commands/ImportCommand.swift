@@ -35,7 +35,7 @@ enum ImportCommand {
         try await run(&work, from: file, to: sender, parallel: parallel, state)
         state?.remove()
         try report(work, asJSON: arguments.has("json"))
-        return work.report.rejected == 0 ? .success : .doesNotHold
+        return work.report.rejected == 0 ? .success : .failure
     }
 
     /// The progress of an import.

@@ -62,7 +62,7 @@ enum LedgerCommands {
         }
         await clock?.stop()
         try printReport(report, asJSON: arguments.has("json"))
-        return report.differenceCount == 0 ? .success : .doesNotHold
+        return report.differenceCount == 0 ? .success : .failure
     }
 
     private static func shown(_ replay: LedgerReplay) async throws -> LedgerReplay.Report {

@@ -66,7 +66,7 @@ enum MigrateCommands {
             for fault in faults { try Terminal.print("\(fault)") }
             if faults.isEmpty { try Terminal.print("\(ledger.name) is intact, and its schema is up to date") }
         }
-        return faults.isEmpty ? .success : .doesNotHold
+        return faults.isEmpty ? .success : .failure
     }
 
     static let copy = Command(

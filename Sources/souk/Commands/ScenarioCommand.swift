@@ -45,7 +45,7 @@ enum ScenarioCommand {
         } else {
             try Terminal.print("\(reports.count - failed) of \(reports.count) as expected")
         }
-        return failed == 0 ? .success : .doesNotHold
+        return failed == 0 ? .success : .failure
     }
 
     private static func read(_ file: String) throws -> Scenario {

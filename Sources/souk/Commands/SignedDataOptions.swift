@@ -93,7 +93,7 @@ enum SignedDataOptions {
         } else {
             Terminal.note("souk: not valid (\(error.code)): \(error.reason)")
         }
-        return .doesNotHold
+        return .failure
     }
 
     static func json(of certificates: [Certificate]) -> JSONValue {

@@ -102,8 +102,8 @@ extension Command.Option {
     static let stopWithParent = Command.Option(name: "stop-with-parent", help: "", isHidden: true)
 
     /// An option that is planned and not implemented.
-    static func notBuilt(_ name: String, _ value: String? = nil) -> Command.Option {
-        Command.Option(name: name, value: value, help: "", isHidden: true, isBuilt: false)
+    static func notImplemented(_ name: String, _ value: String? = nil) -> Command.Option {
+        Command.Option(name: name, value: value, help: "", isHidden: true, isImplemented: false)
     }
 }
 

@@ -62,7 +62,7 @@ enum SyncCommand {
             throw Failure("\(error.reason)\(later) Run the same command again to continue.")
         }
         try show(report, asJSON: arguments.has("json"))
-        return report.rejected == 0 ? .success : .doesNotHold
+        return report.rejected == 0 ? .success : .failure
     }
 
     private static func show(_ report: FactReport, asJSON: Bool) throws {

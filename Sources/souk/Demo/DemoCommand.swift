@@ -65,7 +65,7 @@ enum DemoCommand {
         }
         await world.end()
         if isInterrupted { Terminal.note("souk: interrupted") }
-        return report.isFine ? .success : .doesNotHold
+        return report.isFine ? .success : .failure
     }
 
     /// Runs the scenario until its end, its first failure or an interrupt.

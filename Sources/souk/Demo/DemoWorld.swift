@@ -131,11 +131,11 @@ actor DemoWorld {
 
     /// Throws `DemoFault` if a process ended that should run.
     func checkProcesses() throws {
-        if !simulator.isRunning { throw DemoFault("the simulator has ended\(lastWords(in: "simulator.log"))") }
-        if !server.isRunning, !isServerKilled { throw DemoFault("the server has ended\(lastWords(in: "server.log"))") }
+        if !simulator.isRunning { throw DemoFault("the simulator has ended\(lastLine(in: "simulator.log"))") }
+        if !server.isRunning, !isServerKilled { throw DemoFault("the server has ended\(lastLine(in: "server.log"))") }
     }
 
-    private func lastWords(in log: String) -> String {
+    private func lastLine(in log: String) -> String {
         let text = (try? String(contentsOfFile: folder.file(log), encoding: .utf8)) ?? ""
         return text.split(separator: "\n").last.map { "; its last log line: \($0)" } ?? " without a log line"
     }

@@ -54,7 +54,7 @@ enum HARReplay {
             for outcome in outcomes { try Terminal.print(outcome.text) }
             try Terminal.print("\(same) of \(outcomes.count) answers are the same")
         }
-        return same == outcomes.count ? .success : .doesNotHold
+        return same == outcomes.count ? .success : .failure
     }
 }
 

@@ -44,7 +44,7 @@ enum StoreCommand {
             }
             let report = try await run(try StoreClient(arguments), arguments)
             if arguments.has("json") { try Terminal.print(json: report.json) } else { try Terminal.print(report.text) }
-            return report.holds ? .success : .doesNotHold
+            return report.holds ? .success : .failure
         }
     }
 }
