@@ -65,7 +65,7 @@ extension PayloadSchema.Kind {
 
     private var words: String {
         switch self {
-        case .text: "a text"
+        case .text: "a string"
         case .integer: "an integer"
         case .boolean: "true or false"
         case .date: "a number of milliseconds since 1970, of the years 0 to 9999"

@@ -36,8 +36,8 @@ extension TransactionFact {
     package init(
         _ purchase: AppReceipt.InAppPurchase, creationDate: Date, digest: [UInt8]
     ) throws(AppStorePayloadError) {
-        guard let id = purchase.transactionID else { throw missing("transactionID", "a text") }
-        guard let productID = purchase.productID else { throw missing("productID", "a text") }
+        guard let id = purchase.transactionID else { throw missing("transactionID", "a string") }
+        guard let productID = purchase.productID else { throw missing("productID", "a string") }
         guard let purchaseDate = purchase.purchaseDate else { throw missing("purchaseDate", "a date") }
         let isSubscription = purchase.expiresDate != nil
         let kind = purchase.knownType ?? (isSubscription ? .autoRenewableSubscription : .nonConsumable)
@@ -88,7 +88,7 @@ private func possible(_ quantity: Int?) throws(AppStorePayloadError) -> Int {
 
 private func identifier<ID: Identifier>(_ text: String?, _ name: String) throws(AppStorePayloadError) -> ID {
     guard let text, let id = ID(rawValue: text) else {
-        throw missing(name, "a text with \(ID.rule)")
+        throw missing(name, "a string with \(ID.rule)")
     }
     return id
 }

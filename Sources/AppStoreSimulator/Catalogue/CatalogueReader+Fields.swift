@@ -15,7 +15,7 @@ extension CatalogueReader {
 
     mutating func text(_ place: JSONPlace, _ name: String) -> String? {
         guard let member = place[name] else { return nil }
-        if member.value.stringValue == nil { fail(.wrongShape, member.pointer, "\(name) is a text") }
+        if member.value.stringValue == nil { fail(.wrongShape, member.pointer, "\(name) is a string") }
         return member.value.stringValue
     }
 

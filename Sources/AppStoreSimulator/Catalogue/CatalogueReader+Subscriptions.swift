@@ -135,7 +135,7 @@ extension CatalogueReader {
         var customers: Set<OfferCode.Customer> = []
         for entry in list(place, "eligibility") {
             guard let word = entry.value.stringValue else {
-                fail(.wrongShape, entry.pointer, "a kind of customer is a text: new, existing or expired")
+                fail(.wrongShape, entry.pointer, "a kind of customer is a string: new, existing or expired")
                 continue
             }
             let customer = OfferCode.Customer(rawValue: word)

@@ -190,7 +190,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .url: "an http or https URL, or off"
         case .serverError: "off or the number of an error of Apple's such as 5000001"
         case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
-        case .secret: "a text of 1 to 255 bytes without control characters, or off"
+        case .secret: "a string of 1 to 255 bytes without control characters, or off"
         }
     }
 }

@@ -142,7 +142,7 @@ extension JSONPlace {
 
     func text(_ length: ClosedRange<Int>) throws -> String {
         guard let text = value.stringValue, length.contains(text.count) else {
-            throw finding("this is a text of \(length.lowerBound) to \(length.upperBound) characters")
+            throw finding("this is a string of \(length.lowerBound) to \(length.upperBound) characters")
         }
         return text
     }

@@ -65,7 +65,7 @@ package struct WireSchema: Sendable {
 // MARK: - Kinds
 
 extension WireSchema {
-    package static let text = WireSchema(["type": "string"], "a text") { $0.stringValue != nil }
+    package static let text = WireSchema(["type": "string"], "a string") { $0.stringValue != nil }
     package static let flag = WireSchema(["type": "boolean"], "true or false") { $0.boolValue != nil }
     package static let any = WireSchema([:]) { _ in nil }
     /// Any object.

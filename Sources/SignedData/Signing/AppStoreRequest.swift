@@ -92,7 +92,7 @@ package struct AppStoreRequest: Sendable, Hashable {
                 transactionID: try Self.transaction(token))
         case .introductoryOfferEligibility:
             guard let transaction = try Self.transaction(token) else {
-                throw ServerJWT.missing("transactionId", "a text")
+                throw ServerJWT.missing("transactionId", "a string")
             }
             self = .introductoryOfferEligibility(
                 try token.bool("allowIntroductoryOffer"), for: try Self.product(token), transactionID: transaction)

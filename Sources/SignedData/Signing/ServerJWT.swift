@@ -65,14 +65,14 @@ struct ServerJWT {
 
     /// Returns a required string. Throws `payloadMalformed`.
     func text(_ name: String) throws(SignedDataError) -> String {
-        guard let text = try optionalText(name) else { throw Self.missing(name, "a text") }
+        guard let text = try optionalText(name) else { throw Self.missing(name, "a string") }
         return text
     }
 
     /// Returns an optional string. Throws `payloadMalformed` if the claim is not a string.
     func optionalText(_ name: String) throws(SignedDataError) -> String? {
         guard let value = claims[name] else { return nil }
-        guard let text = value.stringValue else { throw Self.missing(name, "a text") }
+        guard let text = value.stringValue else { throw Self.missing(name, "a string") }
         return text
     }
 

@@ -98,7 +98,7 @@ extension FeatureMap {
             guard let text = element.stringValue, let product = ProductID(rawValue: text) else {
                 throw FeatureMapError(
                     pointer: "\(pointer)/\(index)",
-                    reason: "should be a product id: a text with \(ProductID.rule)")
+                    reason: "should be a product id: a string with \(ProductID.rule)")
             }
             guard !products.contains(product) else {
                 throw FeatureMapError(pointer: "\(pointer)/\(index)", reason: "names \(product) a second time")

@@ -92,7 +92,8 @@ package struct ZipEntry: Equatable {
         }
         guard attributes & 0x10 == 0 || isFolder, !isFolder || size == 0 else {
             throw ExtractionError(
-                .unsafeKind, "\(name.shown) is a file and a folder at once; create the archive again.",
+                .unsafeKind,
+                "\(name.shown) has the name, attributes or size of both a file and a folder; create the archive again.",
                 entry: name.shown)
         }
     }

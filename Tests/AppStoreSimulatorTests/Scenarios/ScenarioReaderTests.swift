@@ -12,7 +12,7 @@ struct ScenarioReaderTests {
 
     @Test(arguments: [
         ("", "", "not JSON"), ("[]", "", "a scenario is a JSON object"),
-        (#"{"name": 7}"#, "/name", "a text of 1 to 200"), (#"{"catalogue": "x"}"#, "/name", "name is missing"),
+        (#"{"name": 7}"#, "/name", "a string of 1 to 200"), (#"{"catalogue": "x"}"#, "/name", "name is missing"),
         (#"{"name": "a", "stepps": []}"#, "/stepps", "no member"), (#"{"name": "a"}"#, "/catalogue", "is missing"),
         (#"{"name": "a", "catalogue": 7, "steps": []}"#, "/catalogue", "path of a .storekit file"),
         (#"{"name": "a", "catalogue": "no.storekit", "steps": []}"#, "/catalogue", "no.storekit is not there"),

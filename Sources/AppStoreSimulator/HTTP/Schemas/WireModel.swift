@@ -41,6 +41,6 @@ extension WireSchema {
     }.example("5.99")
     /// The value of a setting.
     static let scalar = WireSchema(
-        ["type": ["string", "boolean", "number"]], "a text, a number, true or false"
+        ["type": ["string", "boolean", "number"]], "a string, a number, true or false"
     ) { $0.stringValue != nil || $0.boolValue != nil || $0.doubleValue != nil }
 }
