@@ -127,7 +127,8 @@ public final class InProcessStoreConnection: StoreConnection {
         }
     }
 
-    /// Passes the device's updates on until the task is cancelled or the store is closed.
+    /// Passes the device's updates on until the task is cancelled, the store is closed or the device is
+    /// signed out.
     private static func listen(
         to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation,
         reportingTo streams: StoreStreams

@@ -207,7 +207,7 @@ public final class SimulatedAppStore: Sendable {
     }
 
     /// Reads the database as of the next instant that can be reported to an account. Every earlier event is in the
-    /// database then.
+    /// database then. If the device was moved to another account meanwhile, reads again with the instant of that account.
     func read<Value: Sendable>(
         _ findAccount: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value

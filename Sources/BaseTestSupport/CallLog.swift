@@ -19,19 +19,19 @@ package final class CallLog<Call: Sendable>: Sendable {
             return state.waiting
         }
         guard !waiting.isEmpty else { return }
-        settle()
+        resumeWaiters()
     }
 
     /// Returns when the calls so far meet `condition`.
     package func wait(until condition: @escaping @Sendable ([Call]) -> Bool) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.waiting.append((condition, continuation)) }
-            settle()
+            resumeWaiters()
         }
     }
 
     /// Evaluates the conditions outside the lock, and resumes the waiting tasks whose condition is met.
-    private func settle() {
+    private func resumeWaiters() {
         let (calls, waiting) = state.withLock { state in
             defer { state.waiting = [] }
             return (state.calls, state.waiting)
@@ -42,7 +42,7 @@ package final class CallLog<Call: Sendable>: Sendable {
             state.waiting += left
             return state.calls.count != calls.count && !left.isEmpty
         }
-        if isBehind { settle() }
+        if isBehind { resumeWaiters() }
     }
 }
 

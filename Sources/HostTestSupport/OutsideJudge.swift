@@ -10,7 +10,7 @@ package enum OutsideJudge {
     package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
     /// Whether tests with such programs are skipped, for machines without the packages.
-    fileprivate static var areLeftOut: Bool { ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" }
+    fileprivate static var areSkipped: Bool { ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" }
 
     /// The error of a test that uses an outside judge without the trait.
     private struct Unmarked: Error, CustomStringConvertible {
@@ -27,7 +27,7 @@ package enum OutsideJudge {
     ///
     /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` if judges are skipped.
     package static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
-        guard !areLeftOut else { throw Unmarked() }
+        guard !areSkipped else { throw Unmarked() }
         let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Tests/Judges")
         return try await run(
@@ -56,7 +56,7 @@ extension Trait where Self == ConditionTrait {
         _ isAvailable: @autoclosure @escaping @Sendable () -> Bool, _ comment: Comment,
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> Self {
-        if OutsideJudge.areLeftOut {
+        if OutsideJudge.areSkipped {
             // The test runner searches for these words.
             return .disabled("outside judge", sourceLocation: sourceLocation)
         }

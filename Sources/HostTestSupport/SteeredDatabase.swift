@@ -8,7 +8,8 @@ import SQLStorage
 ///     let database = SteeredDatabase(inner, fault: .customerNotLocked)
 ///     database.pause(before: "UPDATE customer")
 ///
-/// Faults recognize statements by their beginning. They show that a test detects the fault, and are in no program.
+/// A fault changes the statements that begin with certain words. Tests use it to prove that they would detect such an
+/// error; no program contains it.
 package final class SteeredDatabase: SQLDatabase {
     /// A fault of a server.
     package enum Fault: String, Sendable, CaseIterable {

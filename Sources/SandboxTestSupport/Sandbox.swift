@@ -100,7 +100,7 @@ public final class Sandbox: Sendable {
             $0.clock = appStore.clock
         }
         guard let keys = try await server.createMissingKeys().first else {
-            throw EntitlementServerError(.invalidConfiguration, "The server has made no keys.")
+            throw EntitlementServerError(.invalidConfiguration, "The server created no API keys.")
         }
         self.appStore = appStore
         self.server = server
@@ -171,7 +171,7 @@ private final class LaterTransport: HTTPTransport {
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let server = server.withLock({ $0 }) else {
-            throw HTTPError(.connectionFailed, "The server has not begun.")
+            throw HTTPError(.connectionFailed, "The server has not started.")
         }
         return try await server.send(request)
     }

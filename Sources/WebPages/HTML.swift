@@ -7,8 +7,8 @@ import Primitives
 ///     let row: HTML = "<li title=\"\(plugin.name)\">\(plugin.name)</li>"
 ///     let list: HTML = "<ul>\(rows.joined())</ul>"
 ///
-/// A `String` cannot become unescaped HTML. A text is permitted between tags and in quoted attribute values. A text in
-/// a tag, an unquoted attribute, a script or a style is a programming error and stops the process.
+/// A `String` cannot become unescaped HTML. A string is permitted between tags and in quoted attribute values. A string
+/// in a tag, an unquoted attribute, a script or a style is a programming error and stops the process.
 public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// The markup.
     public private(set) var markup: String
@@ -33,7 +33,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Returns the concatenation of `left` and `right`.
     public static func + (left: HTML, right: HTML) -> HTML { HTML(safe: left.markup + right.markup) }
 
-    /// Replaces the special characters of texts and quoted attributes with character references, and characters that
+    /// Replaces the special characters of text and quoted attributes with character references, and characters that
     /// HTML does not permit with U+FFFD.
     private static func escaped(_ text: String) -> String {
         var out = ""
@@ -92,7 +92,7 @@ extension HTML {
 
         /// Appends `text`, escaped.
         public mutating func appendInterpolation(_ text: String) {
-            precondition(place.takesText, "A text is permitted only between tags or in a quoted attribute value.")
+            precondition(place.permitsText, "A string is permitted only between tags or in a quoted attribute value.")
             markup += HTML.escaped(text)
         }
 
@@ -111,7 +111,7 @@ extension HTML {
 
         /// Appends elements between tags, or whole attributes in a tag.
         public mutating func appendInterpolation(_ html: HTML) {
-            precondition(place.takesMarkup, "Markup is not permitted in an attribute value.")
+            precondition(place.permitsMarkup, "Markup is not permitted in an attribute value.")
             markup += html.markup
         }
 
@@ -135,9 +135,10 @@ extension HTML {
         /// Between the name of a script or style element and its closing tag.
         case script, style
 
-        var takesText: Bool { self == .text || self == .doubleQuoted || self == .singleQuoted }
-        var takesMarkup: Bool { self == .text || self == .tag }
+        var permitsText: Bool { self == .text || self == .doubleQuoted || self == .singleQuoted }
+        var permitsMarkup: Bool { self == .text || self == .tag }
 
+        /// Moves over a part of the markup. In a script or a style, only its own closing tag ends it.
         mutating func advance(over literal: String) {
             var rest = Substring(literal)
             while let character = rest.first {

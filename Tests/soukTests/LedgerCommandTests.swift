@@ -100,7 +100,7 @@ import Testing
         let outcome = try await SoukExecutable.run([
             "serve", "--database", "sqlite:" + ledger, "--bundle-id", app, "--stop-with-parent",
         ])
-        #expect(outcome.status == 2 && outcome.errors.contains("No key was made"), "\(outcome)")
+        #expect(outcome.status == 2 && outcome.errors.contains("No key was created"), "\(outcome)")
         for file in files { #expect(try String(contentsOfFile: file, encoding: .utf8) == "former\n") }
         let listed = try await souk("keys", "list", database: "sqlite:" + ledger).json
         #expect(listed?["keys"]?.arrayValue?.isEmpty == true)

@@ -138,7 +138,7 @@ extension StoreRules {
         return .alreadyOwned(state.current.latestID)
     }
 
-    /// Sells the first period of `plan` now.
+    /// Sells the first period of `plan` now. The rest of an active period is refunded.
     private mutating func start(
         _ plan: Plan, _ offers: Terms, _ order: Order, _ state: SubscriptionState?, in group: String, at now: Date,
         _ changes: inout [StoreChange]

@@ -133,9 +133,9 @@ struct SubscriptionState: Sendable, Hashable {
         if let off = record.renewal.offSince, off <= end { return expire(.cancelled, at: end) }
         guard let next = nextRun(after: run, at: end, under: conditions) else { return false }
         if failsToPay(at: end, under: conditions) { return applyFailedPayment(next, due: end, under: conditions) }
-        let extendsRun = next.run.count > 0
+        let continuesRun = next.run.count > 0
         append(next)
-        if extendsRun { extendCurrentRun(from: end, under: conditions) }
+        if continuesRun { extendCurrentRun(from: end, under: conditions) }
         return true
     }
 
@@ -144,15 +144,15 @@ struct SubscriptionState: Sendable, Hashable {
     /// one.
     private mutating func extendCurrentRun(from date: Date, under conditions: Conditions) {
         let run = current
-        var most = Int(TransactionNumber.span) - max(run.first, run.offset)
-        if let offer = run.offer { most = min(most, offer.transactionCount - run.offset) }
+        var limit = Int(TransactionNumber.span) - max(run.first, run.offset)
+        if let offer = run.offer { limit = min(limit, offer.transactionCount - run.offset) }
         for (id, revocation) in record.revocations where id >= run.latestID && revocation.isInForce(at: instant) {
             let index = Int(clamping: id - run.id(of: 0))
-            if index < most, revocation.at < run.naturalEnd(of: index) { most = index + 1 }
+            if index < limit, revocation.at < run.naturalEnd(of: index) { limit = index + 1 }
         }
-        guard most > run.count else { return }
+        guard limit > run.count else { return }
         let change = nextCondition(after: date, under: conditions)
-        let last = (run.count - 1..<most - 1).firstIndex(reaching: { index in
+        let last = (run.count - 1..<limit - 1).firstIndex(reaching: { index in
             let end = run.naturalEnd(of: index)
             return end > instant || change.map { end >= $0 } ?? false
         })
@@ -189,6 +189,7 @@ struct SubscriptionState: Sendable, Hashable {
         return false
     }
 
+    /// Returns the sale after `run`. The offer for the next renewal begins when the present offer has ended.
     private func upcoming(after run: Run) -> Upcoming {
         let renewal = record.renewal
         if !isRequestedSold {
@@ -209,7 +210,7 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// Returns the sale that is due when `run` ends at `end`. Returns `nil` if there is none; the subscription then
-    /// expires.
+    /// expires. A price increase does not change the price of an offer.
     private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> DueSale? {
         guard run.hasNumbers else {
             _ = expire(.productUnavailable, at: end)

@@ -61,6 +61,7 @@ struct OpenMessage: Sendable {
             productID: state.current.plan.productID)
     }
 
+    /// Returns the reasons for messages, and their instants. A shared subscription has none, because its owner pays.
     private static func reasons(_ state: SubscriptionState, _ catalogue: Catalogue) -> [(StoreMessage.Reason, Date)] {
         guard state.record.share == nil else { return [] }
         var reasons: [(StoreMessage.Reason, Date)] = []

@@ -208,7 +208,7 @@ extension SimulatorEvent {
         }
     }
 
-    /// The shares that family members have of a transaction now.
+    /// The shares that family members have of a transaction now. A member's period has the purchase date of the owner's.
     func shares(of sale: Sale) throws -> [TransactionRecord] {
         let transaction = sale.transaction
         guard !transaction.isShared else { return [] }

@@ -76,6 +76,7 @@ extension SimulatorDatabase {
         }
     }
 
+    /// Checks the names and values of settings. The value of a secret is stored as a hash and is not checked.
     private func checkSettings() throws {
         for (name, value) in try settings() {
             guard let setting = StoreSetting.named(name) else {

@@ -91,6 +91,8 @@ extension SimulatorDatabase {
         try sql.each("SELECT * FROM subscription ORDER BY original", []) { try body(try subscription($0)) }
     }
 
+    /// Reads a subscription. A share has the periods of the owner's own subscription, because a share is not shared
+    /// again, and also the revocations of this member alone.
     private func subscription(_ row: SQLRow) throws -> SubscriptionRecord {
         let original = try row.number("original", in: ColumnRange.readable)
         let share = try row.share()

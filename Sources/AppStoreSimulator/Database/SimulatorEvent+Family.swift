@@ -29,6 +29,7 @@ extension SimulatorEvent {
 
     private func isShareable(_ product: ProductID) -> Bool { rules.catalogue[product]?.isFamilyShareable ?? false }
 
+    /// Updates the shares of a subscription. Saves the owner's periods first, because a share begins with one of them.
     private mutating func settle(_ state: SubscriptionState, with others: [Int64]) throws {
         guard state.isActive else { return }
         let open = try db.shares(of: state.record.originalID).filter(isOpen)

@@ -30,7 +30,7 @@ struct StoreDocument: Sendable, Encodable, WireModel {
             ).json
     }
 
-    /// The codes of an endpoint's errors, by status.
+    /// The codes of an endpoint's errors, by status. Every endpoint of a device can have an injected error.
     static func refusals(of endpoint: Endpoint<StoreHandler>) -> [Int: [String]] {
         let names = endpoint.pathParameters
         var codes: [Int: [String]] = [

@@ -24,7 +24,8 @@ struct EventNotifications {
         }
     }
 
-    /// Writes the notifications of the event's changes. `updates` are its updates for devices.
+    /// Writes the notifications of the event's changes. `updates` are its updates for devices. One about a
+    /// product that the customer already owned has no notification.
     func close(
         _ accounts: [SimulatorDatabase.Account], under conditions: Conditions, at now: Date, _ updates: [UpdateRecord]
     )
@@ -53,6 +54,7 @@ struct EventNotifications {
 
 extension TransactionRecord {
     /// Returns the type of the notification of a purchase that does not renew, about a change at exactly `now`.
+    /// A share is new at `now`, although its purchase date is that of the owner.
     fileprivate func notificationType(at now: Date) -> StoreNotification.Kind? {
         let instant = now.microseconds
         if let revocation {

@@ -6,8 +6,6 @@ import StoreModel
 
 /// Delivery of notifications to the app's server.
 extension SimulatedAppStore {
-    // MARK: - Start and stop
-
     /// Ends the attempts of an earlier run, and starts to send if there is a transport. Throws `SimulatorError`
     /// (`invalidValue`) for an invalid URL.
     func startSending() async throws {
@@ -27,8 +25,6 @@ extension SimulatedAppStore {
     func stopSending() async {
         await sending.withLock { $0 }?.value
     }
-
-    // MARK: - For a tester
 
     /// Waits until every notification that is due now was sent once. Renewals until now are included, later events are
     /// not.

@@ -66,8 +66,6 @@ extension Scenario.Report {
     }
 }
 
-// MARK: - Text
-
 extension Scenario.Report: CustomStringConvertible {
     /// One line, and the differences of each failed step: `-` is an expected line, `+` an actual one.
     public var description: String {
@@ -101,8 +99,6 @@ extension Scenario.Report.Difference {
         return shown.count > cut.count ? cut + ["  … and \(shown.count - cut.count) more lines"] : cut
     }
 }
-
-// MARK: - JSON
 
 extension Scenario.Report {
     /// The report as JSON, as `souk scenario run --json` lists it.

@@ -20,6 +20,7 @@ struct ScenarioMatch {
         return []
     }
 
+    /// Whether an actual value matches the expected one. An instant matches Apple's milliseconds too.
     func fits(_ expected: JSONValue, _ actual: JSONValue?, _ member: String = "") -> Bool {
         switch (expected, actual) {
         case (.null, _): actual?.isNull ?? true

@@ -96,7 +96,8 @@ struct ScenarioShape {
         }
     }
 
-    /// Checks the expected members of a signed document's payload, under Apple's names.
+    /// Checks the expected members of a signed document's payload, under Apple's names. Objects in it,
+    /// such as `data` of a notification, can contain further signed documents.
     private static func check(_ place: JSONPlace, _ content: PayloadSchema) throws {
         for (name, value) in try place.object(or: "this is an object with members of the signed payload") {
             let here = place.member(name)

@@ -26,6 +26,7 @@ struct ConsumptionReport: Sendable, Hashable {
     }
 
     /// Throws `ErrorCode` and `ServerRefusal` unless Apple accepts the report for a transaction of that kind.
+    /// Version 1 accepts only consumables and auto-renewable subscriptions.
     func check(for kind: ProductType) throws {
         guard version == 2 || kind == .consumable || kind == .autoRenewableSubscription else {
             throw AppStoreServerAPI.ErrorCode.invalidTransactionTypeNotSupported

@@ -119,6 +119,8 @@ struct StoreSigner: Sendable {
 
     static func signedDate(_ now: Date) -> Date { Date(microseconds: Timestamps.signed(now) * 1000) }
 
+    /// Returns the signed form of a document: the remembered one, unless `isFresh`. If two threads sign the same
+    /// document at once, both return the form that was stored first.
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }
         let text = try sign()

@@ -30,6 +30,7 @@ extension SimulatedAppStore {
         }
     }
 
+    /// Verifies the receipt and creates the response. The latest receipt is bound to the device of the sent one.
     private func answer(
         _ request: VerifyReceiptRequest, in environment: AppStoreEnvironment, _ settings: [String: JSONValue],
         _ status: ReceiptStatus

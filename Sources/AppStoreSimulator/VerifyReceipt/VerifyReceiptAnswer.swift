@@ -65,7 +65,7 @@ extension ReceiptContent {
 }
 
 extension AppReceipt {
-    /// Apple: responseBody.Receipt.
+    /// Apple: responseBody.Receipt. A receipt contains a set of purchases; the response lists the oldest first.
     fileprivate func answer(_ content: ReceiptContent) -> JSONValue {
         var members = JSONMembers()
         members["receipt_type"] = receiptType.map { .string($0) }
@@ -124,7 +124,7 @@ extension AppReceipt.InAppPurchase {
 }
 
 extension SubscriptionState {
-    /// Apple: responseBody.Pending_renewal_info.
+    /// Apple: responseBody.Pending_renewal_info. In billing retry the period has ended because of the failed payment.
     fileprivate func pendingRenewal(_ catalogue: Catalogue) -> JSONValue {
         let info = RenewalInfo(self, catalogue)
         var members = JSONMembers()

@@ -31,20 +31,20 @@ extension HubLayout {
 
         init(_ graph: HubGraph) {
             self.graph = graph
-            var uses: [(user: Int, used: Int)] = []
+            var calls: [(caller: Int, callee: Int)] = []
             var joined: [HubGraph.Arrow] = []
             for arrow in graph.arrows {
-                let (user, used) = arrow.sides
-                switch (user, used) {
-                case (let user?, let used?) where user != used:
-                    uses += arrow.messages.map { _ in (user, used) }
+                let (caller, callee) = arrow.sides
+                switch (caller, callee) {
+                case (let caller?, let callee?) where caller != callee:
+                    calls += arrow.messages.map { _ in (caller, callee) }
                     joined.append(arrow)
-                case (let user?, _): loose[user, default: ([], [])].right.append(arrow)
-                case (nil, let used?): loose[used, default: ([], [])].left.append(arrow)
+                case (let caller?, _): loose[caller, default: ([], [])].right.append(arrow)
+                case (nil, let callee?): loose[callee, default: ([], [])].left.append(arrow)
                 case (nil, nil): break
                 }
             }
-            order = LayerOrder(count: graph.plugins.count, uses: uses)
+            order = LayerOrder(count: graph.plugins.count, calls: calls)
             layerOf = order.layers.enumerated().reduce(into: [:]) { result, layer in
                 for slot in layer.element { result[slot] = layer.offset }
             }
@@ -52,9 +52,9 @@ extension HubLayout {
             let bound = Set(pairs.flatMap { [$0.left, $0.right] })
             isolatedPlugins = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
             for arrow in joined {
-                guard let user = arrow.sides.user, let used = arrow.sides.used else { continue }
-                let pair = Pair(left: user, right: used)
-                bundles[pairs.contains(pair) ? pair : Pair(left: used, right: user), default: []].append(arrow)
+                guard let caller = arrow.sides.caller, let callee = arrow.sides.callee else { continue }
+                let pair = Pair(left: caller, right: callee)
+                bundles[pairs.contains(pair) ? pair : Pair(left: callee, right: caller), default: []].append(arrow)
             }
             for route in order.routes {
                 rightRoutes[route.pair.left, default: []].append(route.pair)
@@ -115,8 +115,8 @@ extension HubLayout.Plan {
         totalHeight = bottom - top + 28
     }
 
-    /// Places the slots of one column as close to their wishes as their order permits, by isotonic regression with the
-    /// pool-adjacent-violators algorithm.
+    /// Places the slots of one column as close to their target positions as their order permits, by isotonic regression
+    /// with the pool-adjacent-violators algorithm. Plugins without lines have no target and follow the slot above them.
     private mutating func place(_ layer: [Slot], targets: [Slot: Double]) {
         var offsets: [Double] = []
         var offset = 0.0
@@ -157,6 +157,9 @@ extension HubLayout.Plan {
 
     // MARK: - Columns
 
+    /// The width between two columns in which lines bend.
+    private static let bendWidth = 76.0
+
     /// The columns. Each is as wide as its widest box, and the captions determine the distances.
     func columns() -> [Column] {
         var columns: [Column] = []
@@ -175,7 +178,7 @@ extension HubLayout.Plan {
                 captions = (ends.right.map { HubLayout.captionWidth($0) + short } + [captions]).max() ?? 0
                 stubs = (ends.left.map { HubLayout.captionWidth($0) + short } + [stubs]).max() ?? 0
             }
-            let left = edge + (columns.isEmpty ? 0 : 76) + max(stubs, columns.isEmpty ? 0 : 16)
+            let left = edge + (columns.isEmpty ? 0 : Self.bendWidth) + max(stubs, columns.isEmpty ? 0 : 16)
             let column = Column(
                 left: left, width: width, captionsEnd: left + width + captions,
                 stubsBegin: left - max(stubs, columns.isEmpty ? 0 : 16))
@@ -267,7 +270,7 @@ extension HubLayout.Plan {
 
 extension HubGraph.Arrow {
     /// The caller and the callee of the arrow. The callee of an event is its publisher.
-    var sides: (user: HubGraph.Plugin.ID?, used: HubGraph.Plugin.ID?) {
+    var sides: (caller: HubGraph.Plugin.ID?, callee: HubGraph.Plugin.ID?) {
         kind == .event ? (to, from) : (from, to)
     }
 }

@@ -155,12 +155,12 @@ public struct HubPage: Sendable {
             let rows = exchange.channels.map { row($0, exchange, plugin.id) }
             return "<div><h3>\(exchange.title)</h3><ul class=\"messages\">\(rows.joined())</ul></div>"
         }
-        let silence: HTML = "<p class=\"soft\">Its policy lists no message.</p>"
+        let noMessages: HTML = "<p class=\"soft\">Its policy lists no message.</p>"
         return """
             <section class="card detail" id="plugin-\(plugin.id)" data-plugin="\(plugin.id)" aria-labelledby="name-\(plugin.id)">
             <p class="back"><a href="#overview">All plugins</a></p>
             <h2 id="name-\(plugin.id)" tabindex="-1">\(plugin.label)</h2>
-            \(groups.isEmpty ? silence : "<div class=\"groups\">\(groups.joined())</div>")
+            \(groups.isEmpty ? noMessages : "<div class=\"groups\">\(groups.joined())</div>")
             \(Self.findings(findings(about: plugin)))
             </section>
             """

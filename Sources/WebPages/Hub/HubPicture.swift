@@ -119,5 +119,5 @@ struct HubPicture {
 
 extension HubGraph.Arrow {
     /// Whether a receiver is missing, which is an error. A missing sender is only a warning.
-    var lacksAnswer: Bool { sides.used == nil }
+    var lacksAnswer: Bool { sides.callee == nil }
 }

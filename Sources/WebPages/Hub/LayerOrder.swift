@@ -22,8 +22,8 @@ struct LayerOrder {
     ///
     /// - Parameters:
     ///   - count: The number of plugins.
-    ///   - uses: The pairs of a caller and a callee. Neither is its own.
-    init(count: Int, uses: [(user: Int, used: Int)]) {
+    ///   - calls: The pairs of a caller and a callee, which are different plugins.
+    init(count: Int, calls: [(caller: Int, callee: Int)]) {
         let pairs = Self.acyclic(count, uses)
         var layerOf = Self.layers(count, pairs)
         Self.placeIsolatedPlugins(&layerOf, pairs)
@@ -42,22 +42,22 @@ struct LayerOrder {
     // MARK: - Columns
 
     /// Returns the pairs, reversed where that breaks a cycle.
-    private static func acyclic(_ count: Int, _ uses: [(user: Int, used: Int)]) -> [Pair] {
+    private static func acyclic(_ count: Int, _ calls: [(caller: Int, callee: Int)]) -> [Pair] {
         var targets = Array(repeating: Set<Int>(), count: count)
         var weight: [Pair: Int] = [:]
-        for use in uses { weight[Pair(left: use.user, right: use.used), default: 0] += 1 }
+        for call in calls { weight[Pair(left: call.caller, right: call.callee), default: 0] += 1 }
         for (pair, number) in weight {
             // Of two plugins that call each other, the one with more calls is left.
             let back = weight[Pair(left: pair.right, right: pair.left)] ?? 0
             if number > back || (number == back && pair.left < pair.right) { targets[pair.left].insert(pair.right) }
         }
-        let asked = targets.reduce(into: Array(repeating: 0, count: count)) { asked, set in
-            for target in set { asked[target] += 1 }
+        let callCount = targets.reduce(into: Array(repeating: 0, count: count)) { callCount, set in
+            for target in set { callCount[target] += 1 }
         }
         var pairs: Set<Pair> = []
         var state = Array(repeating: 0, count: count)
         // An explicit stack, because recursion over a long chain of plugins could overflow.
-        for start in (0..<count).sorted(by: { (asked[$0], $0) < (asked[$1], $1) }) where state[start] == 0 {
+        for start in (0..<count).sorted(by: { (callCount[$0], $0) < (callCount[$1], $1) }) where state[start] == 0 {
             var stack = [(plugin: start, open: targets[start].sorted()[...])]
             state[start] = 1
             while var top = stack.popLast() {
@@ -92,10 +92,10 @@ struct LayerOrder {
             }
             if isSettled { break }
         }
-        let asked = Set(pairs.map(\.right))
-        let asks = Dictionary(grouping: pairs, by: \.left)
-        for plugin in 0..<count where !asked.contains(plugin) {
-            if let nearest = asks[plugin]?.map({ layer[$0.right] }).min() { layer[plugin] = nearest - 1 }
+        let callees = Set(pairs.map(\.right))
+        let calls = Dictionary(grouping: pairs, by: \.left)
+        for plugin in 0..<count where !callees.contains(plugin) {
+            if let nearest = calls[plugin]?.map({ layer[$0.right] }).min() { layer[plugin] = nearest - 1 }
         }
         return layer
     }

@@ -32,7 +32,8 @@ public struct ViewDocumentForm: Sendable {
     /// The page.
     public var page: Page { Page(title: document.title, body: body, style: Self.style) }
 
-    /// Returns the action that a posted form requests.
+    /// Returns the action that a posted form requests. It must be an editable row or a button of the page, with the
+    /// button's values.
     ///
     /// - Parameter fields: The fields of the form.
     /// - Throws: `PluginError` with the code `missingField` if a field is missing, `unsupportedMessage` if the document
@@ -73,8 +74,6 @@ public struct ViewDocumentForm: Sendable {
         }
     }
 }
-
-// MARK: - Drawing
 
 extension ViewDocumentForm {
     /// The content of the page.

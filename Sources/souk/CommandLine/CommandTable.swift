@@ -61,7 +61,7 @@ struct CommandTable {
     var overview: String {
         "Souk, the in-app purchase stack a team can run itself.\n\nUsage: souk COMMAND [options]\n"
             + rows("Commands", commands)
-            + "\nsouk help COMMAND and souk COMMAND --help say more. Start with: souk demo"
+            + "\nsouk help COMMAND and souk COMMAND --help show details. Start with: souk demo"
     }
 
     private func rows(_ title: String, _ commands: [Command]) -> String {
@@ -82,7 +82,8 @@ extension Command {
     /// The words and operands of an action, after those of its command.
     var usage: String { (words.dropFirst() + operands).joined(separator: " ") }
 
-    /// The error for words that name no action of this command.
+    /// The error for words that name no action of this command. The suggestion compares the first two words, then the
+    /// first one.
     func unknownAction(_ typed: [String]) -> Misuse {
         let text = typed.joined(separator: " ")
         guard !actions.isEmpty else { return Misuse("\(name) takes no \(text.quoted); see \(name) --help") }

@@ -37,6 +37,8 @@ enum OutputFile {
         try replace(path, with: Array(text.utf8), isPublic: isPublic)
     }
 
+    /// Writes `bytes` as the other function writes text. A file with the temporary name is removed first: a killed
+    /// process with the same number left it.
     static func replace(_ path: String, with bytes: [UInt8], isPublic: Bool = false) throws(OutputFailure) {
         guard isRegular(path) ?? true else { return try append(bytes, to: path, O_WRONLY | O_CLOEXEC) }
         let file =
@@ -117,7 +119,8 @@ enum OutputFile {
         if let number { throw OutputFailure(name, number) }
     }
 
-    /// Syncs the folder of `path`, which makes the file's name durable.
+    /// Syncs the folder of `path`, which makes the file's name durable. Some network file systems cannot sync
+    /// folders; their error is ignored.
     private static func flushFolder(of path: String) throws(OutputFailure) {
         let folder = (path as NSString).deletingLastPathComponent
         do throws(FileFailure) { try DurableFile.flush(folder.isEmpty ? "." : folder) } catch {

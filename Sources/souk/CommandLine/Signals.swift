@@ -51,7 +51,7 @@ private enum SignalPipe {
     // Unsafe: set before the first handler is installed, and only read afterwards.
     nonisolated(unsafe) private static var writingEnd: Int32 = -1
 
-    /// Returns the reading end of the pipe.
+    /// Returns the reading end of the pipe. The writing end does not block, because a handler must not wait.
     static func open() throws -> Int32 {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {

@@ -83,7 +83,8 @@ enum Terminal {
     static func bold(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
     /// Opens `/dev/null` for standard streams that are closed, so that no file or socket gets their descriptors.
-    /// Reading from such a stream, and writing to it, still fails.
+    /// `open` returns the lowest free number, which is that of the stream. Reading from such a stream, and writing to
+    /// it, still fails.
     static func occupyClosedStreams() {
         for number in Int32(0)...2 where fcntl(number, F_GETFD) == -1 && errno == EBADF {
             _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)

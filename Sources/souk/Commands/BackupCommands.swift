@@ -76,13 +76,13 @@ enum BackupCommands {
         let (restored, damage) = try await replace(
             replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, isWhole: isWhole,
             accepts: accepts)
-        let revived =
+        let warning =
             restored.isOfAnotherLedger
             ? "\(ledger.path) was not the ledger of this backup."
             : restored.isIncomplete
                 ? "\(ledger.path) did not have all changes since the backup." : obstacle ?? damage
-        if let revived {
-            Terminal.note("\(revived) Check the keys with souk keys list, and revoke those that must not be valid.")
+        if let warning {
+            Terminal.note("\(warning) Check the keys with souk keys list, and revoke those that must not be valid.")
         }
         var members: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { members["former"] = .string(former) }

@@ -17,7 +17,7 @@ struct CatalogueLint {
         do {
             pattern = try arguments.text("identifiers").map { try ProductListRules.Pattern($0) }
         } catch {
-            throw Misuse("--identifiers is a regular expression; this is none: \(error)")
+            throw Misuse("--identifiers is not a valid regular expression: \(error)")
         }
         rules = ProductListRules(
             matching: pattern, ownFetchers: Set(arguments.texts("fetcher")),

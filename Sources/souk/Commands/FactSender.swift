@@ -92,9 +92,9 @@ struct FactSender: Sendable {
 struct FactReport: Codable, Sendable {
     struct Rejection: Codable, Sendable {
         var count = 0
-        /// The places of the first of them.
+        /// The places of the first rejected facts.
         var places: [String] = []
-        /// The detail of the first one.
+        /// The detail of the first rejected fact.
         var detail = ""
     }
 

@@ -28,7 +28,7 @@ struct HostAddresses {
     }
 
     /// Whether a connection to one of these addresses reaches a listener on the same port that is bound to one of
-    /// `bound`.
+    /// `bound`. A connection to the unspecified address reaches this machine.
     func reach(listenerAt bound: HostAddresses) -> Bool {
         var targets = addresses
         if !targets.isDisjoint(with: [Self.anyIPv4, Self.anyIPv6]) { targets.formUnion(Self.loopback) }

@@ -16,7 +16,8 @@ enum Graphviz {
                 "dot did not finish within \(Int(timeout)) seconds: give fewer policies, or use --format html")
         }
         guard drawing.status == 0, let text = String(utf8: drawing.output), !text.isEmpty else {
-            let words = String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it said nothing"
+            let words =
+                String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it printed nothing"
             throw Failure("dot could not draw the graph: \(words)")
         }
         return text
@@ -47,12 +48,12 @@ enum Graphviz {
 
     private static func runAndWait(_ executable: URL, input: [UInt8], timeout: Double) throws -> Drawing {
         let process = Process()
-        let (toChild, fromChild, complaints) = (Pipe(), Pipe(), Pipe())
+        let (toChild, fromChild, errorPipe) = (Pipe(), Pipe(), Pipe())
         process.executableURL = executable
         process.arguments = ["-Tsvg"]
         process.standardInput = toChild
         process.standardOutput = fromChild
-        process.standardError = complaints
+        process.standardError = errorPipe
         do {
             try process.run()
         } catch {
@@ -68,14 +69,14 @@ enum Graphviz {
         let errors = Locked(Data())
         let readers = DispatchGroup()
         // Both pipes are served at once: a full one would block the child.
-        let (writing, complaining) = (toChild.fileHandleForWriting, complaints.fileHandleForReading)
+        let (writing, readingErrors) = (toChild.fileHandleForWriting, errorPipe.fileHandleForReading)
         Thread.detachNewThread {
             try? writing.write(contentsOf: input)
             try? writing.close()
         }
         readers.enter()
         Thread.detachNewThread {
-            let read = (try? complaining.readToEnd()) ?? Data()
+            let read = (try? readingErrors.readToEnd()) ?? Data()
             errors.withLock { $0 = read }
             readers.leave()
         }

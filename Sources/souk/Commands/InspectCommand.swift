@@ -57,6 +57,7 @@ struct RecordsFile: Sendable {
         }
         if start.isEmpty || start == Data("SQLite format 3".utf8) {
             do {
+                // Without a limit, so that no record is removed when the file is opened.
                 let database = try SQLiteRecordStorage(
                     path: path, capacity: RecordCapacity(records: .max, bytes: .max), following: .milliseconds(250))
                 (storage, self.database) = (database, database)
@@ -77,7 +78,7 @@ struct RecordsFile: Sendable {
 
 /// An inspector's page on its own listener.
 final class InspectorService: Sendable {
-    /// The page's address, with the access token if other hosts can reach it.
+    /// The page's address, with an access token of 244 random bits if other hosts can reach it.
     let address: String
     let page: InspectorPage
     private let listener: ServiceListener
@@ -97,6 +98,7 @@ final class InspectorService: Sendable {
             token = word
         }
         var listening = HTTPListener.Configuration(host: host ?? "127.0.0.1", port: port)
+        // The body of a request that is sent again can be long.
         listening.maximumBodyBytes = 8 << 20
         listener = try ServiceListener(listening)
         page = InspectorPage(interceptor, configuration: configuration)

@@ -53,10 +53,10 @@ enum InterceptCommand {
         let transport = CurlTransport()
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         listening.maximumHeldBytes = configuration.maximumHeldBytes
-        let proxyDoor = try ServiceListener(listening)
-        let (inspector, interceptor, records) = try await proxyDoor.whileStarting {
+        let proxyListener = try ServiceListener(listening)
+        let (inspector, interceptor, records) = try await proxyListener.whileStarting {
             try checkUpstream(
-                upstream, isNot: listening.host, port: URL(string: proxyDoor.url)?.port, over: transport)
+                upstream, isNot: listening.host, port: URL(string: proxyListener.url)?.port, over: transport)
             let port = try arguments.integer("inspector-port", in: 0...65535) ?? 0
             let records = try Self.records(arguments.text("records"))
             configuration.storage = records
@@ -70,17 +70,18 @@ enum InterceptCommand {
             // Against DNS rebinding: a page under another host name could read the upstream.
             let gate = LocalRequestGate(
                 boundTo: listening.host, hostNames: hostNames + [URL(string: upstream)?.host()].compactMap(\.self))
-            proxyDoor.open(to: gate.guarding(proxy, checksSite: false))
+            proxyListener.open(to: gate.guarding(proxy, checksSite: false))
             return (inspector, interceptor, records)
         }
         let announced = Terminal.announce([
-            "listening": .string(proxyDoor.url), "inspector": .string(inspector.address), "upstream": .string(upstream),
+            "listening": .string(proxyListener.url), "inspector": .string(inspector.address),
+            "upstream": .string(upstream),
         ])
         if announced.isWritten {
             await stop.wait()
             inspector.repeatAddress()
         }
-        await proxyDoor.close()
+        await proxyListener.close()
         await inspector.close()
         await interceptor.settled()
         await records?.close()
@@ -107,7 +108,8 @@ enum InterceptCommand {
         }
     }
 
-    /// Parses `HOST:PORT`; an IPv6 address is in brackets.
+    /// Parses `HOST:PORT`; an IPv6 address is in brackets. The grace period is short, because a response can stream
+    /// without an end.
     private static func address(_ text: String) throws -> HTTPListener.Configuration {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port), colon != text.startIndex

@@ -46,7 +46,7 @@ enum KeysCommands {
             try await managing {
                 try await APIKeys(database: database).create(kind, for: app, label: arguments.text("label")) {
                     entry, key in
-                    try hand(key, entry, to: arguments, of: ledger)
+                    try deliver(key, entry, to: arguments, of: ledger)
                 }
             }
         }
@@ -88,9 +88,8 @@ enum KeysCommands {
         do { return try await work() } catch let error as EntitlementServerError { throw Misuse(error.reason) }
     }
 
-    // MARK: - Output
-
-    private static func hand(
+    /// Prints the key or writes it to a file, and prints its entry.
+    private static func deliver(
         _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerLocation
     ) throws {
         var members = members(of: entry)
@@ -124,10 +123,10 @@ enum KeysCommands {
 
     /// Prints only the private key, so that standard output can be redirected to a key file.
     private static func printSigningKey(_ key: Ed25519.PrivateKey, asJSON: Bool) throws {
-        let (secret, open) = (key.pem.trimmingCharacters(in: .newlines), key.publicKey.pem)
-        if asJSON { return try Terminal.print(json: ["key": .string(secret), "publicKey": .string(open)]) }
-        try Terminal.print(.lines(secret))
-        Terminal.note("apps verify answers with\n\(TerminalText.lines(open))")
+        let (privateKey, publicKey) = (key.pem.trimmingCharacters(in: .newlines), key.publicKey.pem)
+        if asJSON { return try Terminal.print(json: ["key": .string(privateKey), "publicKey": .string(publicKey)]) }
+        try Terminal.print(.lines(privateKey))
+        Terminal.note("apps verify answers with\n\(TerminalText.lines(publicKey))")
     }
 
     private static func createSigningKey(_ key: Ed25519.PrivateKey, at path: String, asJSON: Bool) throws {

@@ -123,12 +123,12 @@ enum MigrateCommands {
                 "verified": true,
             ])
         } else {
-            let said = [
+            let parts = [
                 LintReport.count(counts.customers, "customer"), LintReport.count(counts.facts, "fact"),
                 LintReport.count(counts.events, "event"),
             ]
             try Terminal.print(
-                "\(said.joined(separator: ", ")) are in \(to.address); \(from.path) is marked as moved, and souk serve refuses it"
+                "\(parts.joined(separator: ", ")) are in \(to.address); \(from.path) is marked as moved, and souk serve refuses it"
             )
         }
         return .success
@@ -177,6 +177,8 @@ enum MigrateCommands {
         }
     }
 
+    /// Turns errors of a copy into `Misuse`. Each table is copied in its present state, so a row that a server wrote
+    /// meanwhile can violate a constraint.
     private static func refusing<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
@@ -189,6 +191,7 @@ enum MigrateCommands {
         }
     }
 
+    /// Returns the faults of a ledger. Throws `Misuse` only if it cannot be opened or has another schema.
     private static func faults(of ledger: LedgerLocation) async throws -> [String] {
         switch ledger {
         case .file(let ledger):

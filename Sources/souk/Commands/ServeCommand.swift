@@ -30,6 +30,7 @@ enum ServeCommand {
         let path = ledger.keyFilePrefix
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
+        // Responses that the listener sends itself have a request id too.
         let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
         configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
         guard arguments.text("clock") == nil || !arguments.texts("root").isEmpty else {
@@ -53,6 +54,7 @@ enum ServeCommand {
         let announced = Terminal.announce(
             announcement(listener.url, metrics: metricsListener?.url, database: ledger.name, path: path, keys: keys))
         let backgroundJobs = Task {
+            // Without background jobs the server must not continue.
             defer { stop.request() }
             try await service.run()
         }
@@ -114,7 +116,7 @@ enum ServeCommand {
         let former = FormerFile.name(for: path, at: Date())
         guard rename(path, former) == 0 else {
             if errno == ENOENT { return }
-            throw Misuse("\(FileFailure("rename", path, errno)). No key was made")
+            throw Misuse("\(FileFailure("rename", path, errno)). No key was created")
         }
         warn(
             sentence: "\(path) belongs to a ledger that is missing, or to an interrupted start. It is kept as "

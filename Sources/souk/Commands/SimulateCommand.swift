@@ -63,6 +63,7 @@ enum SimulateCommand {
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         var listening = HTTPListener.Configuration(port: try arguments.integer("port", in: 0...65535) ?? 0)
+        // For the import of a state; the other endpoints have lower limits of their own.
         listening.maximumBodyBytes = 256 << 20
         let listener = try ServiceListener(listening)
         let store = try await listener.whileStarting {

@@ -90,7 +90,7 @@ struct StoreSync: Sendable {
         var isPlausible: Bool { report.isPlausible }
     }
 
-    /// Notifications can appear in Apple's history a little after their date.
+    /// The time that a run fetches again, in seconds: notifications can appear in Apple's history after their date.
     private static let overlap: TimeInterval = 3600
     private static let longest: TimeInterval = 179 * 86400
 
@@ -149,6 +149,8 @@ struct StoreSync: Sendable {
         return report
     }
 
+    /// Sends the purchases of a customer. The history of one purchase contains all purchases of its buyer, so one request
+    /// is enough for most customers.
     private func take(_ customer: CustomerID, into report: inout FactReport) async throws {
         let path = "/v1/customers/\(PercentEncoding.encode(customer.rawValue))"
         let known = try await server.get(path)

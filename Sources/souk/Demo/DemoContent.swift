@@ -53,6 +53,7 @@ struct DemoContent: Sendable {
 
 /// A zip archive of one file that is not compressed.
 enum StoredArchive {
+    /// Returns the archive: version 2.0, no flags, not compressed, with the date 1980-01-01.
     static func of(_ content: [UInt8], named name: String) -> [UInt8] {
         let common =
             little(20, 2) + little(0, 6) + little(0x21, 2) + little(crc32(content), 4) + little(content.count, 4)

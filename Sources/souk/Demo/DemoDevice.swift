@@ -54,6 +54,7 @@ final class DemoDevice: Sendable {
         let store = try Store(configuration: configuration)
         var remote = RemotePurchasePlugin.Configuration(
             baseURL: context.serverURL, key: APIKey(context.publicKey))
+        // Changes on the server must be visible at once.
         remote.freshness = .none
         remote.sellsOnTheWeb = false
         remote.backoff = Backoff(attempts: 2, initial: .milliseconds(50))

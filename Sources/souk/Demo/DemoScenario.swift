@@ -25,7 +25,8 @@ struct DemoScenario {
         self.phone = phone
     }
 
-    /// Runs all steps, up to the first that fails.
+    /// Runs all steps, up to the first that fails. If a process has ended, reports that instead of the error that it
+    /// caused.
     mutating func run(reportingTo report: inout DemoReport) async {
         for step in DemoStep.allCases {
             let isFine = await report.run(step) {
@@ -288,7 +289,7 @@ struct DemoScenario {
             throw DemoFault("transaction \(id) was finished although no server had acknowledged it")
         }
         try await world.restartServer()
-        _ = try await eventually("the server, back again, acknowledges transaction \(id)") {
+        _ = try await eventually("the restarted server acknowledges transaction \(id)") {
             phone.monitor.isAcknowledged(id.rawValue) ? true : nil
         }
         try await checkDelivered(id)
@@ -298,7 +299,8 @@ struct DemoScenario {
             + answer.subscriptions.filter { $0.productID == item.id }.count
         guard count == 1 else { throw DemoFault("transaction \(id) counts \(count) times") }
         lastTransaction = id
-        return "killed while \(item.id) was bought; unfinished until it came back, then acknowledged and finished once"
+        return
+            "killed while \(item.id) was bought; unfinished until its restart, then acknowledged and finished once"
     }
 
     /// An item that can be bought again: not an owned non-consumable, nor an active subscription.
@@ -311,7 +313,9 @@ struct DemoScenario {
         let candidates = kinds.compactMap { kind in
             world.catalogue.items.first { $0.kind == kind && !owned.contains($0.id) }
         }
-        guard let item = candidates.first else { throw DemoSkip("everything the catalogue sells is owned already") }
+        guard let item = candidates.first else {
+            throw DemoSkip("the customer already owns every product of the catalogue")
+        }
         return item
     }
 
@@ -349,7 +353,8 @@ struct DemoScenario {
         let signer = JWSSigner(try SigningChain.open(in: URL(fileURLWithPath: world.simulatorFolder)))
         var payload = try await payloadOfAnyTransaction()
         payload["bundleId"] = "com.example.another"
-        return try await refused(try signer.sign(payload.encoded()), "wrongBundle", "truly signed, for another bundle")
+        return try await refused(
+            try signer.sign(payload.encoded()), "wrongBundle", "correctly signed, for another bundle")
     }
 
     private func otherRoot() async throws -> String {

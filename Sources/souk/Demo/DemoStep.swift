@@ -98,7 +98,7 @@ func eventually<Value>(
     let end = clock.now.advanced(by: .seconds(10))
     while true {
         if let value = try await check() { return value }
-        guard clock.now < end else { throw DemoFault("\(what): that did not happen within ten seconds") }
+        guard clock.now < end else { throw DemoFault("\(what): this did not happen within ten seconds") }
         try await Task.sleep(for: .milliseconds(5))
     }
 }

@@ -129,12 +129,13 @@ actor DemoWorld {
         isServerKilled = false
     }
 
-    /// Throws `DemoFault` if a process ended that should run.
+    /// Throws `DemoFault` if a process that should run has ended.
     func checkProcesses() throws {
         if !simulator.isRunning { throw DemoFault("the simulator has ended\(lastLine(in: "simulator.log"))") }
         if !server.isRunning, !isServerKilled { throw DemoFault("the server has ended\(lastLine(in: "server.log"))") }
     }
 
+    /// The last line of a log, as the end of an error message.
     private func lastLine(in log: String) -> String {
         let text = (try? String(contentsOfFile: folder.file(log), encoding: .utf8)) ?? ""
         return text.split(separator: "\n").last.map { "; its last log line: \($0)" } ?? " without a log line"

@@ -19,18 +19,18 @@ struct Descriptors {
     /// Returns the number of connections, and raises the soft limit of open files as far as they need it.
     ///
     /// - Parameters:
-    ///   - asked: the value of `--max-connections`.
+    ///   - requested: the value of `--max-connections`.
     ///   - warn: receives a sentence with the reason if there are fewer connections than usual.
     ///
-    /// Throws `Misuse` when the limit does not allow as many as `asked`.
-    static func connections(_ asked: Int?, warn: (String) -> Void) throws -> Int {
+    /// Throws `Misuse` when the limit does not allow as many as `requested`.
+    static func connections(_ requested: Int?, warn: (String) -> Void) throws -> Int {
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { return asked ?? usualConnections }
+        guard getrlimit(resource, &limit) == 0 else { return requested ?? usualConnections }
         let most = connections(within: limit.rlim_max)
-        let granted = min(asked ?? usualConnections, most)
+        let granted = min(requested ?? usualConnections, most)
         let why = "the system lets this process open \(limit.rlim_max) files (ulimit -Hn, LimitNOFILE)"
-        if let asked, asked > granted { throw Misuse("--max-connections can be \(most) at most: \(why)") }
-        if granted < usualConnections, asked == nil {
+        if let requested, requested > granted { throw Misuse("--max-connections can be \(most) at most: \(why)") }
+        if granted < usualConnections, requested == nil {
             warn("at most \(granted) connections instead of \(usualConnections): \(why)")
         }
         let needed = rlim_t(granted + others)

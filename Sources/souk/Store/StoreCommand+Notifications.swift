@@ -40,7 +40,7 @@ extension StoreCommand {
         let left = try await client.json(.post, "/notifications/deliver", doing: doing)
         let deliveries = try WireJSON.decode(StoreControlWire.Deliveries.self, from: left)
         let failed = try await failedNotifications(client)
-        var report = StoreReport(json: left, text: StoreText.line(deliveries, failed), holds: failed.isEmpty)
+        var report = StoreReport(json: left, text: StoreText.line(deliveries, failed), succeeded: failed.isEmpty)
         if !failed.isEmpty { report.json["failed"] = .number(failed.count) }
         return report
     }

@@ -40,11 +40,11 @@ enum StoreCommand {
         ) { arguments in
             let needed = operands.count { !$0.hasPrefix("[") }
             guard arguments.operands.count >= needed else {
-                throw Misuse("the form is souk store --url U \(usage)")
+                throw Misuse("operands are missing; write souk store --url U \(usage)")
             }
             let report = try await run(try StoreClient(arguments), arguments)
             if arguments.has("json") { try Terminal.print(json: report.json) } else { try Terminal.print(report.text) }
-            return report.holds ? .success : .failure
+            return report.succeeded ? .success : .failure
         }
     }
 }
@@ -54,10 +54,10 @@ struct StoreReport: Sendable {
     var json: JSONValue
     let text: TerminalText
     /// Whether the action succeeded.
-    var holds = true
+    var succeeded = true
 
     /// The report without the user info of URLs in its JSON.
-    var withoutUserInfo: StoreReport { StoreReport(json: json.withoutUserInfo, text: text, holds: holds) }
+    var withoutUserInfo: StoreReport { StoreReport(json: json.withoutUserInfo, text: text, succeeded: succeeded) }
 }
 
 /// The control API of a running simulator.
