@@ -1,11 +1,11 @@
 import Foundation
 import Primitives
 
-/// Measures the hot paths beside their references and prints one JSON object: all of them, or the groups that are named
-/// (`make bench ARGS="signatures receipts"`).
+/// Measures the hot paths and their references, and prints one JSON object. Without arguments it runs all groups,
+/// otherwise the named ones (`make bench ARGS="signatures receipts"`).
 @main
 enum Benchmarks {
-    private static let groups: [(name: String, run: @Sendable () async throws -> [Figure])] = [
+    private static let groups: [(name: String, run: @Sendable () async throws -> [BenchmarkResult])] = [
         ("signatures", SignatureBenchmark.run), ("receipts", ReceiptBenchmark.run), ("hub", HubBenchmark.run),
         ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
         ("purchases", StoreBenchmark.purchases),
@@ -18,19 +18,19 @@ enum Benchmarks {
     static func main() async {
         do {
             #if DEBUG
-                throw BenchmarkFailure("figures of a debug build mean nothing; use make bench")
+                throw BenchmarkFailure("measurements of a debug build are meaningless; use make bench")
             #else
                 let wanted = CommandLine.arguments.dropFirst()
                 guard groups.map(\.name).contains(where: wanted.contains) || wanted.isEmpty else {
                     throw BenchmarkFailure("the groups are \(groups.map(\.name).joined(separator: ", "))")
                 }
-                var figures: [Figure] = []
+                var results: [BenchmarkResult] = []
                 for group in groups where wanted.isEmpty || wanted.contains(group.name) {
-                    figures += try await group.run()
+                    results += try await group.run()
                 }
                 let report: JSONValue = [
                     "processors": .number(ProcessInfo.processInfo.activeProcessorCount),
-                    "figures": .array(figures.map(\.json)),
+                    "figures": .array(results.map(\.json)),
                 ]
                 print(report.text(pretty: true))
             #endif

@@ -4,17 +4,17 @@ import PostgresStorage
 import Primitives
 import SQLStorage
 
-/// The cost of our layer over PostgreSQL beside bare libpq: look-ups of many callers at once, and small transactions that
-/// are durable. Both sides have as many connections, and their rounds take turns.
+/// Compares our PostgreSQL layer with libpq alone: look-ups by many concurrent callers, and small durable transactions.
+/// Both sides have the same number of connections, and their rounds alternate.
 enum ClusterBenchmark {
     private static let connections = 8
     private static let rows = 100_000
     private static let seconds = 1.0
     private static let rounds = 5
 
-    static func run() async throws -> [Figure] {
+    static func run() async throws -> [BenchmarkResult] {
         guard let server = try TemporaryServer() else {
-            FileHandle.standardError.write(Data("cluster: PostgreSQL is not installed; unmeasured\n".utf8))
+            FileHandle.standardError.write(Data("cluster: PostgreSQL is not installed; this group was skipped\n".utf8))
             return []
         }
         defer { server.stop() }
@@ -23,14 +23,14 @@ enum ClusterBenchmark {
         (configuration.lookupConnections, configuration.writers) = (connections, connections)
         let database = try PostgresDatabase(url: url, configuration: configuration)
         try database.migrate([schema])
-        var measured: [Figure] = []
+        var measured: [BenchmarkResult] = []
         for callers in [64, 256, 1024] { measured.append(try await lookups(of: callers, database, url)) }
         for callers in [8, 64] { measured.append(try await commits(of: callers, database, url)) }
         await database.close()
         return measured + (try await ClusterServerBenchmark.run(on: server))
     }
 
-    /// Answers of 1.2 kB, as a customer's is.
+    /// Rows of 1.2 kB, the size of a customer's response.
     private static let schema = SQLMigration(
         "0001 benchmark",
         [
@@ -48,9 +48,11 @@ enum ClusterBenchmark {
 
     // MARK: - Look-ups
 
-    private static let question = "SELECT answer FROM customer WHERE id = "
+    private static let query = "SELECT answer FROM customer WHERE id = "
 
-    private static func lookups(of callers: Int, _ database: PostgresDatabase, _ url: String) async throws -> Figure {
+    private static func lookups(of callers: Int, _ database: PostgresDatabase, _ url: String) async throws
+        -> BenchmarkResult
+    {
         let bare = try BareLookups(url, connections, together: max(1, callers / connections), question + "$1", rows)
         var ours: [Double] = []
         var theirs: [Double] = []
@@ -59,10 +61,10 @@ enum ClusterBenchmark {
             ours.append(seconds * 1e9 / Double(try await count(callers, database)))
         }
         bare.close()
-        return Figure(
+        return BenchmarkResult(
             name: "look-up in PostgreSQL, \(callers) callers",
-            reference: "bare pipelined libpq, \(connections) connections",
-            nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "2 (half as many)")
+            reference: "pipelined libpq, \(connections) connections",
+            nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "2 (half the throughput)")
     }
 
     private static func count(_ callers: Int, _ database: PostgresDatabase) async throws -> Int {
@@ -74,7 +76,7 @@ enum ClusterBenchmark {
                     var count = 0
                     while ContinuousClock.now < end {
                         let row = try await database.lookup(
-                            question + "?1", [.text("customer-\(random.next() % UInt64(rows))")])
+                            query + "?1", [.text("customer-\(random.next() % UInt64(rows))")])
                         guard row != nil else { throw BenchmarkFailure("a row is missing") }
                         count += 1
                     }
@@ -89,7 +91,9 @@ enum ClusterBenchmark {
 
     private static let insertion = "INSERT INTO fact (customer, body) VALUES "
 
-    private static func commits(of callers: Int, _ database: PostgresDatabase, _ url: String) async throws -> Figure {
+    private static func commits(of callers: Int, _ database: PostgresDatabase, _ url: String) async throws
+        -> BenchmarkResult
+    {
         let bare = try BareCommits(url, connections, insertion + "($1, $2)", insertions)
         var ours: [Double] = []
         var theirs: [Double] = []
@@ -98,10 +102,10 @@ enum ClusterBenchmark {
             ours.append(seconds * 1e9 / Double(try await write(callers, database)))
         }
         bare.close()
-        return Figure(
+        return BenchmarkResult(
             name: "durable transaction of \(insertions) rows in PostgreSQL, \(callers) callers",
-            reference: "the same rows in one pipeline of bare libpq, \(connections) connections",
-            nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "1.43 (0.7 × as many)")
+            reference: "the same rows in one pipeline of libpq alone, \(connections) connections",
+            nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "1.43 (0.7 × the throughput)")
     }
 
     private static let insertions = 4
@@ -130,7 +134,7 @@ enum ClusterBenchmark {
     }
 }
 
-/// Random numbers at a cost that does not show.
+/// A random number generator that is fast enough not to affect the measurement.
 private struct XorShift {
     private var state: UInt64
 
@@ -144,7 +148,8 @@ private struct XorShift {
     }
 }
 
-/// One thread that asks over several connections in pipeline mode, and asks again as soon as one has answered.
+/// A thread that sends queries over several connections in pipeline mode. It sends the next batch on a connection as
+/// soon as the previous one is complete.
 private final class BareLookups {
     private let connections: [OpaquePointer]
     private let together: Int
@@ -187,7 +192,7 @@ private final class BareLookups {
         while PQflush(connection) == 1 {}
     }
 
-    /// Whether all of what was sent together is answered.
+    /// Returns whether all responses of the batch have arrived.
     private func receive(_ connection: OpaquePointer, _ count: inout Int) throws -> Bool {
         var ends = 0
         while PQisBusy(connection) == 0 {
@@ -208,7 +213,7 @@ private final class BareLookups {
     }
 }
 
-/// As many threads as connections; each sends a transaction in one pipeline and waits for its end.
+/// One thread for each connection. Each thread sends a transaction in one pipeline and waits for its end.
 private final class BareCommits: @unchecked Sendable {
     private let connections: [OpaquePointer]
     private let insertions: Int
@@ -272,13 +277,13 @@ func connect(_ url: String, _ prepare: (OpaquePointer) -> Void) throws -> Opaque
     return connection
 }
 
-/// A server of the benchmark's own, which ends with it.
+/// A PostgreSQL server for the benchmark, which ends with this process.
 final class TemporaryServer {
     let folder: String
     private let process = Process()
     private let input = Pipe()
 
-    /// `nil` where PostgreSQL is not installed.
+    /// Returns `nil` if PostgreSQL is not installed.
     init?() throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Scripts/support/postgres-cluster")
@@ -288,8 +293,8 @@ final class TemporaryServer {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        folder = said.trimmingCharacters(in: .whitespacesAndNewlines)
+        let printed = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        folder = printed.trimmingCharacters(in: .whitespacesAndNewlines)
         if folder.isEmpty {
             process.waitUntilExit()
             if process.terminationStatus == 2 { return nil }

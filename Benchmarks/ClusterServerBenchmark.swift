@@ -17,21 +17,21 @@ import StoreModel
     import Darwin
 #endif
 
-/// Entitlement servers over PostgreSQL. Reads of 10⁶ customers are measured beside a constant answer, purchases of newcomers
-/// beside bare libpq that commits the same rows. Two servers are measured beside one when the database is 5 ms away, and how
-/// soon a purchase at one server is an event at another. `SOUK_BENCH_SHORT` takes 1000 customers.
+/// Entitlement servers over PostgreSQL. Measures reads of 10⁶ customers beside a constant response, and first purchases
+/// beside libpq alone that commits the same rows. Also compares two servers with one when the database is 5 ms away,
+/// and measures the time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000 customers.
 enum ClusterServerBenchmark {
     private static let writers = 8
     private static let rounds = 5
     private static let connections = 64
 
-    static func run(on server: TemporaryServer) async throws -> [Figure] {
+    static func run(on server: TemporaryServer) async throws -> [BenchmarkResult] {
         let isShort = ProcessInfo.processInfo.environment["SOUK_BENCH_SHORT"] != nil
         return [try await reads(of: isShort ? 1000 : 1_000_000, on: server)] + (try await purchases(on: server))
             + [try await twoServers(on: server), try await events(on: server)]
     }
 
-    /// A ledger in a database of its own, and a server on it.
+    /// A ledger in its own database, and a server for it.
     private struct Shared {
         let url: String
         let database: PostgresDatabase
@@ -44,7 +44,7 @@ enum ClusterServerBenchmark {
             let chain = try SigningChain.generate()
             let (database, service) = try await open(url, chain)
             guard let keys = try await service.createMissingKeys().first else {
-                throw BenchmarkFailure("the server made no key")
+                throw BenchmarkFailure("the server created no API key")
             }
             return Shared(
                 url: url, database: database, service: service,
@@ -90,7 +90,7 @@ enum ClusterServerBenchmark {
 
     // MARK: - Reads
 
-    private static func reads(of count: Int, on server: TemporaryServer) async throws -> Figure {
+    private static func reads(of count: Int, on server: TemporaryServer) async throws -> BenchmarkResult {
         let shared = try await Shared.make("reads", on: server)
         let (key, name) = (shared.ledger.publicKey, FilledLedger.name(0))
         let signed = try shared.ledger.sign(transaction: "0", of: name)
@@ -99,7 +99,7 @@ enum ClusterServerBenchmark {
                 method: .post, url: "/v1/customers/\(name)/transactions", headers: ["Authorization": "Bearer \(key)"],
                 json: ["signedTransaction": .string(signed)])
         ).response()
-        guard first.status == 200 else { throw BenchmarkFailure("a purchase was answered \(first.status)") }
+        guard first.status == 200 else { throw BenchmarkFailure("a purchase got status \(first.status)") }
         try execute(
             """
             INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
@@ -119,7 +119,7 @@ enum ClusterServerBenchmark {
             to: HTTPRequest(
                 method: .get, url: "/v1/customers/\(FilledLedger.name(1))", headers: ["Authorization": "Bearer \(key)"])
         ).response()
-        guard sample.status == 200 else { throw BenchmarkFailure("a customer was answered \(sample.status)") }
+        guard sample.status == 200 else { throw BenchmarkFailure("a customer got status \(sample.status)") }
         let measured = try await ServerBenchmark.compare(
             "customer read from PostgreSQL, \(count) customers", shared.service, sample, among: count,
             budget: "≥ 0.35 ×, p99 < 5 ms", hasProcessor: false
@@ -130,19 +130,20 @@ enum ClusterServerBenchmark {
 
     // MARK: - Purchases
 
-    /// Purchases of newcomers with rising ids, in process and over HTTP, beside the rows that each of them leaves.
-    private static func purchases(on server: TemporaryServer) async throws -> [Figure] {
+    /// First purchases of customers with rising ids, in process and over HTTP, beside inserting the rows of such a
+    /// purchase.
+    private static func purchases(on server: TemporaryServer) async throws -> [BenchmarkResult] {
         let shared = try await Shared.make("purchases", on: server)
         let each = 2000
         let first = shared.ledger.publicKey
-        func ask(_ number: Int) async throws {
+        func present(_ number: Int) async throws {
             let (path, body) = try shared.purchase(number)
             let answer = await shared.service.respond(
                 to: HTTPRequest(method: .post, url: path, headers: ["Authorization": "Bearer \(first)"], json: body)
             ).response()
-            guard answer.status == 200 else { throw BenchmarkFailure("a purchase was answered \(answer.status)") }
+            guard answer.status == 200 else { throw BenchmarkFailure("a purchase got status \(answer.status)") }
         }
-        try await ask(0)
+        try await present(0)
         let bare = try BareRows(shared.url, connections: writers)
         let listener = HTTPListener(handler: shared.service)
         let port = try listener.start().port
@@ -166,7 +167,7 @@ enum ClusterServerBenchmark {
                                     method: .post, url: path, headers: ["Authorization": "Bearer \(first)"], json: body)
                             ).response()
                             guard answer.status == 200 else {
-                                throw BenchmarkFailure("a purchase was answered \(answer.status)")
+                                throw BenchmarkFailure("a purchase got status \(answer.status)")
                             }
                         }
                     }
@@ -185,20 +186,20 @@ enum ClusterServerBenchmark {
         bare.close()
         await listener.stop()
         await shared.database.close()
-        let reference = "the rows of one in one pipeline of bare libpq, \(writers) connections"
+        let reference = "the rows of one purchase in one pipeline of libpq alone, \(writers) connections"
         let committed = after.committed - before.committed
         let retried: (String, JSONValue) = (
             "rolledBackShare", rounded((after.rolledBack - before.rolledBack) / max(1, committed))
         )
         let (http, direct, rows) = (median(overHTTP.map(\.each)), median(inProcess), median(theirs))
         return [
-            Figure(
+            BenchmarkResult(
                 name: "purchase of a newcomer in PostgreSQL, in process", reference: reference, nanoseconds: direct,
-                referenceNanoseconds: rows, budget: "1.43 (0.7 × as many); 0.02 run again",
+                referenceNanoseconds: rows, budget: "1.43 (0.7 × the throughput); 0.02 rolled back",
                 more: [("throughputRatio", rounded(rows / direct)), retried]),
-            Figure(
+            BenchmarkResult(
                 name: "purchase of a newcomer in PostgreSQL, over HTTP", reference: reference, nanoseconds: http,
-                referenceNanoseconds: rows, budget: "2 (0.5 × as many)",
+                referenceNanoseconds: rows, budget: "2 (0.5 × the throughput)",
                 more: [
                     ("throughputRatio", rounded(rows / http)),
                     ("p50Microseconds", rounded(median(overHTTP.map(\.p50)) / 1000)),
@@ -213,7 +214,7 @@ enum ClusterServerBenchmark {
             throw BenchmarkFailure("no connection to \(url)")
         }
         defer { PQfinish(connection) }
-        // Backends report what they did once a second.
+        // PostgreSQL's backends report their statistics once a second.
         Thread.sleep(forTimeInterval: 1.5)
         let result = PQexec(
             connection,
@@ -225,7 +226,7 @@ enum ClusterServerBenchmark {
 
     // MARK: - Two servers
 
-    private static func twoServers(on server: TemporaryServer) async throws -> Figure {
+    private static func twoServers(on server: TemporaryServer) async throws -> BenchmarkResult {
         let shared = try await Shared.make("two", on: server)
         let place = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: place) }
@@ -270,16 +271,16 @@ enum ClusterServerBenchmark {
             await server.database.close()
         }
         await shared.database.close()
-        return Figure(
-            name: "purchase at two servers, PostgreSQL 5 ms away", reference: "at one of them",
-            nanoseconds: median(twos), referenceNanoseconds: median(ones), budget: "0.625 (1.6 × as many)",
+        return BenchmarkResult(
+            name: "purchase at two servers, PostgreSQL 5 ms away", reference: "the same at one server",
+            nanoseconds: median(twos), referenceNanoseconds: median(ones), budget: "0.625 (1.6 × the throughput)",
             more: [("throughputRatio", rounded(median(ones) / median(twos)))])
     }
 
     // MARK: - Events
 
-    /// From the answer to a purchase at one server to its event in a stream of another.
-    private static func events(on server: TemporaryServer) async throws -> Figure {
+    /// The time from the response to a purchase at one server to its event in a stream of another.
+    private static func events(on server: TemporaryServer) async throws -> BenchmarkResult {
         let shared = try await Shared.make("events", on: server)
         let (database, other) = try await Shared.open(shared.url, shared.ledger.chain)
         let jobs = [shared.service, other].map { service in Task { try await service.run() } }
@@ -289,7 +290,7 @@ enum ClusterServerBenchmark {
                 headers: ["Authorization": "Bearer \(shared.ledger.secretKey)", "Souk-Environment": "sandbox"])
         ).response()
         guard stream.status == 200, case .stream(let body) = stream.body else {
-            throw BenchmarkFailure("the events were answered \(stream.status)")
+            throw BenchmarkFailure("the events got status \(stream.status)")
         }
         let arrived = Locked<[Int: ContinuousClock.Instant]>([:])
         let reading = Task {
@@ -316,9 +317,9 @@ enum ClusterServerBenchmark {
                     method: .post, url: path, headers: ["Authorization": "Bearer \(shared.ledger.publicKey)"],
                     json: content)
             ).response()
-            guard answer.status == 200 else { throw BenchmarkFailure("a purchase was answered \(answer.status)") }
+            guard answer.status == 200 else { throw BenchmarkFailure("a purchase got status \(answer.status)") }
             answered.append(.now)
-            // Not in step with who looks for events.
+            // A random pause, so that purchases are not synchronized with the polling for events.
             try await Task.sleep(for: .milliseconds(.random(in: 0...30)))
         }
         let deadline = ContinuousClock.now + .seconds(10)
@@ -337,23 +338,23 @@ enum ClusterServerBenchmark {
                 arrived[number].map { max(0, (instant.duration(to: $0)).nanoseconds) } ?? .infinity
             }
         }.sorted()
-        return Figure(
-            name: "purchase at one server to its event at another, p99", reference: "what is allowed, 250 ms",
+        return BenchmarkResult(
+            name: "purchase at one server to its event at another, p99", reference: "the limit, 250 ms",
             nanoseconds: delays[count * 99 / 100], referenceNanoseconds: 250e6, budget: "1",
             more: [("p50Microseconds", rounded(delays[count / 2] / 1000))])
     }
 }
 
-/// As many threads as connections, each of which commits the rows that a newcomer's purchase leaves, in one pipeline.
+/// One thread for each connection. Each commits, in one pipeline, the rows that a customer's first purchase inserts.
 private final class BareRows: @unchecked Sendable {
     private let connections: [OpaquePointer]
     private let statements: Int
     private let numbers = Locked(0)
 
-    /// The tables that a purchase of a newcomer writes one row of.
+    /// The tables into which a customer's first purchase inserts one row each.
     private static let tables = ["token", "purchase", "fact", "claim", "holder", "customer", "event", "commit_mark"]
 
-    /// Takes the rows of the purchase that the ledger has as the model of all others.
+    /// Uses the rows of the purchase in the ledger as a template.
     init(_ url: String, connections count: Int) throws {
         var texts = ["BEGIN ISOLATION LEVEL SERIALIZABLE"]
         guard let connection = PQconnectdb(url), PQstatus(connection) == CONNECTION_OK else {
@@ -370,7 +371,7 @@ private final class BareRows: @unchecked Sendable {
         }
     }
 
-    /// An insertion of the first row of a table, with `$1` for what is different in each.
+    /// Returns an insertion of a table's first row. `$1` replaces the values that differ between rows.
     private static func insertion(into table: String, _ connection: OpaquePointer) throws -> String {
         let result = PQexec(
             connection,
@@ -396,7 +397,7 @@ private final class BareRows: @unchecked Sendable {
 
     func close() { for connection in connections { PQfinish(connection) } }
 
-    /// Nanoseconds for each of `count` transactions.
+    /// Returns the nanoseconds for each of `count` transactions.
     func run(_ count: Int) throws -> Double {
         let first = numbers.withLock { numbers in
             defer { numbers += count }
@@ -439,8 +440,8 @@ private final class BareRows: @unchecked Sendable {
     }
 }
 
-/// A socket before another that passes everything on after some milliseconds, there and back together. Threads of its own;
-/// ends with the process.
+/// A proxy for a socket that delays all data; the round trip takes some milliseconds longer. It has its own threads,
+/// which end with the process.
 private final class DelayingProxy: Sendable {
     let folder: String
 

@@ -7,8 +7,8 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// A ledger with as many customers as wanted. The first bought something; the others are copies of the rows that this
-/// made, with other names and without the signed bytes.
+/// A ledger with any number of customers. The first customer has bought something. The others are copies of the rows of
+/// that purchase, with other names and without the signed bytes.
 struct FilledLedger {
     static let bundleID: BundleID = "com.example.souk"
     private static let batch = 20_000
@@ -20,7 +20,7 @@ struct FilledLedger {
 
     var path: String { folder + "/ledger.sqlite" }
 
-    /// Names have seven digits, so that they are entered in the order of the tables.
+    /// Names have seven digits, so that rows are inserted in the order of the keys.
     static func name(_ number: Int) -> String {
         let digits = String(number)
         return "customer-" + String(repeating: "0", count: max(0, 7 - digits.count)) + digits
@@ -32,7 +32,7 @@ struct FilledLedger {
         let database = try SQLiteDatabase(path: folder + "/ledger.sqlite")
         let service = try await EntitlementService(configuration: configuration(database, chain))
         guard let keys = try await service.createMissingKeys().first else {
-            throw BenchmarkFailure("the server made no key")
+            throw BenchmarkFailure("the server created no API key")
         }
         let ledger = FilledLedger(
             folder: folder, chain: chain, publicKey: keys.publicKey, secretKey: keys.secretKey)
@@ -42,10 +42,10 @@ struct FilledLedger {
                 method: .post, url: "/v1/customers/\(name(0))/transactions",
                 headers: ["Authorization": "Bearer \(keys.publicKey)"], json: ["signedTransaction": .string(signed)])
         ).response()
-        guard answer.status == 200 else { throw BenchmarkFailure("a purchase was answered \(answer.status)") }
+        guard answer.status == 200 else { throw BenchmarkFailure("a purchase got status \(answer.status)") }
         for start in stride(from: 1, to: count, by: batch) {
             try await copy(start..<min(start + batch, count), in: database)
-            if count > batch { note("\rcustomers entered: \(min(start + batch, count)) of \(count) ") }
+            if count > batch { note("\rcustomers inserted: \(min(start + batch, count)) of \(count) ") }
         }
         if count > batch { note("\n") }
         await database.close()
@@ -100,8 +100,8 @@ struct FilledLedger {
         }
     }
 
-    /// What is entered into each table, and how many of the three values the statement takes. The row to copy is looked for
-    /// once, not for each copy.
+    /// The insertion for each table, and the number of its values. `CROSS JOIN` finds the row to copy once, not for
+    /// each copy.
     private static let copies: [((insert: String, select: String), Int)] = [
         (
             (

@@ -2,113 +2,114 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// What is said through the hub beside Foundation's notifications to as many observers, and beside a bare closure call;
-/// each from one thread and from two.
+/// Messages through the hub beside Foundation's notifications to the same number of observers, and beside a closure
+/// call; each on one thread and on two.
 enum HubBenchmark {
-    static func run() async throws -> [Figure] {
+    static func run() async throws -> [BenchmarkResult] {
         let hub = Hub()
-        hub.register(Answering.self)
-        for name in ["One", "Two"] { hub.register(Asking.self, configurationFiles: ["name": name]) }
+        hub.register(AnsweringPlugin.self)
+        for name in ["One", "Two"] { hub.register(CallingPlugin.self, configurationFiles: ["name": name]) }
         hub.start()
-        let asking = ["One", "Two"].compactMap { hub.plugin(named: $0) as? Asking }
-        guard asking.count == 2, let answering = hub.plugin(named: "Answering") as? Answering else {
+        let callers = ["One", "Two"].compactMap { hub.plugin(named: $0) as? CallingPlugin }
+        guard callers.count == 2, let answering = hub.plugin(named: "Answering") as? AnsweringPlugin else {
             throw BenchmarkFailure(hub.report.findings.map(\.sentence).joined(separator: " "))
         }
-        var figures: [Figure] = []
-        for crew in Crew.all {
-            figures += [try closure(crew), try command(crew, asking), try query(crew, asking)]
-            for count in [1, 10, 100] { figures.append(try event(crew, asking[0], answering, sinks: count)) }
-            figures.append(try await sequence(crew, asking))
+        var results: [BenchmarkResult] = []
+        for workers in Workers.all {
+            results += [try closure(workers), try command(workers, callers), try query(workers, callers)]
+            for count in [1, 10, 100] { results.append(try event(workers, callers[0], answering, sinks: count)) }
+            results.append(try await sequence(workers, callers))
         }
         withExtendedLifetime(hub) {}
-        return figures
+        return results
     }
 
-    private static func closure(_ crew: Crew) throws -> Figure {
+    private static func closure(_ workers: Workers) throws -> BenchmarkResult {
         let observed = Observed(count: 1)
         let payload: JSONObject = ["productID": "pro"]
-        let times = try crew.paired(iterations: 20_000) { _ in
+        let times = try workers.paired(iterations: 20_000) { _ in
             Opaque.ignore(payload)
         } reference: { _ in
             observed.post()
         }
-        return figure("bare closure call", crew, observed, times, budget: "–")
+        return benchmarkResult("closure call", workers, observed, times, budget: "–")
     }
 
-    private static func command(_ crew: Crew, _ asking: [Asking]) throws -> Figure {
+    private static func command(_ workers: Workers, _ callers: [CallingPlugin]) throws -> BenchmarkResult {
         let (message, payload) = (try Message("shop.buy", id: .unique()), ["productID": "pro"] as JSONObject)
         let observed = Observed(count: 1)
-        let times = try crew.paired(iterations: 20_000) {
-            try asking[$0].sender.send(command: message, payload: payload, sender: asking[$0])
+        let times = try workers.paired(iterations: 20_000) {
+            try callers[$0].sender.send(command: message, payload: payload, sender: callers[$0])
         } reference: { _ in
             observed.post()
         }
-        return figure("hub command, policy-checked", crew, observed, times, budget: "≤ 0.5 ×")
+        return benchmarkResult("hub command, policy-checked", workers, observed, times, budget: "≤ 0.5 ×")
     }
 
-    private static func query(_ crew: Crew, _ asking: [Asking]) throws -> Figure {
+    private static func query(_ workers: Workers, _ callers: [CallingPlugin]) throws -> BenchmarkResult {
         let observed = Observed(count: 1)
-        let times = try crew.paired(iterations: 20_000) {
-            _ = try asking[$0].sender.send(query: "shop.price", payload: nil, sender: asking[$0])
+        let times = try workers.paired(iterations: 20_000) {
+            _ = try callers[$0].sender.send(query: "shop.price", payload: nil, sender: callers[$0])
         } reference: { _ in
             observed.post()
         }
-        return figure("hub query, policy-checked", crew, observed, times, budget: "–")
+        return benchmarkResult("hub query, policy-checked", workers, observed, times, budget: "–")
     }
 
-    private static func event(_ crew: Crew, _ asking: Asking, _ answering: Answering, sinks: Int) throws -> Figure {
-        let publisher = try asking.sender.publisher(forEvent: "shop.sold", payload: nil, subscriber: asking)
+    private static func event(_ workers: Workers, _ caller: CallingPlugin, _ answering: AnsweringPlugin, sinks: Int)
+        throws -> BenchmarkResult
+    {
+        let publisher = try caller.sender.publisher(forEvent: "shop.sold", payload: nil, subscriber: caller)
         let subscriptions = (0..<sinks).map { _ in publisher.sink { _ in } }
         let observed = Observed(count: sinks)
         let output = EventOutput.success(["productID": "pro"])
-        let times = try crew.paired(iterations: sinks == 1 ? 20_000 : 1000) { _ in
+        let times = try workers.paired(iterations: sinks == 1 ? 20_000 : 1000) { _ in
             answering.sold.send(output)
         } reference: { _ in
             observed.post()
         }
         withExtendedLifetime(subscriptions) {}
         let name = "hub event to \(sinks) \(sinks == 1 ? "sink" : "sinks")"
-        return figure(name, crew, observed, times, budget: sinks == 100 ? "≤ 0.15 ×" : "–")
+        return benchmarkResult(name, workers, observed, times, budget: sinks == 100 ? "≤ 0.15 ×" : "–")
     }
 
-    /// Each member sends an event of its own and reads it before it sends the next.
-    private static func sequence(_ crew: Crew, _ asking: [Asking]) async throws -> Figure {
+    /// Each worker sends an event of its own, and reads it before it sends the next.
+    private static func sequence(_ workers: Workers, _ callers: [CallingPlugin]) async throws -> BenchmarkResult {
         let observed = Observed(count: 1)
         let output = EventOutput.success(["productID": "pro"])
-        let subjects = (0..<crew.size).map { _ in EventSubject() }
-        let times = try await crew.paired(iterations: 20_000) { member, times in
-            var outputs = subjects[member].publisher.makeAsyncIterator()
+        let subjects = (0..<workers.size).map { _ in EventSubject() }
+        let times = try await workers.paired(iterations: 20_000) { worker, times in
+            var outputs = subjects[worker].publisher.makeAsyncIterator()
             for _ in 0..<times {
-                subjects[member].send(output)
+                subjects[worker].send(output)
                 _ = await outputs.next()
             }
         } reference: { _ in
             observed.post()
         }
-        return figure("hub event through AsyncSequence, sent and read", crew, observed, times, budget: "–")
+        return benchmarkResult("hub event through AsyncSequence, sent and read", workers, observed, times, budget: "–")
     }
 
-    private static func figure(
-        _ name: String, _ crew: Crew, _ observed: Observed, _ times: (operation: Double, reference: Double),
+    private static func benchmarkResult(
+        _ name: String, _ workers: Workers, _ observed: Observed, _ times: (operation: Double, reference: Double),
         budget: String
-    ) -> Figure {
+    ) -> BenchmarkResult {
         let observers = observed.count == 1 ? "one observer" : "\(observed.count) observers"
-        return Figure(
-            name: "\(name), \(crew.description)", reference: "NotificationCenter.post, \(observers)",
+        return BenchmarkResult(
+            name: "\(name), \(workers.description)", reference: "NotificationCenter.post, \(observers)",
             nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: budget)
     }
 
     private enum Opaque {
-        /// Changeable, so that nobody who calls it can know what it does. Unsafe: it never is changed, so any thread
-        /// may read it.
+        /// A variable, so that the compiler cannot inline it. Unsafe: it is never changed, so any thread may read it.
         nonisolated(unsafe) static var body: (JSONObject) -> Void = { _ in }
 
         @inline(never) static func ignore(_ payload: JSONObject) { body(payload) }
     }
 
-    /// Observers of one notification that do as little as the sinks.
+    /// Observers of one notification. They do as little as the sinks.
     private final class Observed: @unchecked Sendable {
-        // Sendable: posting is what notification centres do from any thread; nothing else changes after `init`.
+        // Sendable: any thread may post to a notification center, and nothing else changes after `init`.
         private let center = NotificationCenter()
         private let name = Notification.Name("shop.buy")
         private let tokens: [any NSObjectProtocol]
@@ -123,7 +124,7 @@ enum HubBenchmark {
         func post() { center.post(name: name, object: nil) }
     }
 
-    private final class Asking: PluginProtocol {
+    private final class CallingPlugin: PluginProtocol {
         let sender: any MessageSending
         let policy: Policy
 
@@ -135,7 +136,7 @@ enum HubBenchmark {
         }
     }
 
-    private final class Answering: PluginProtocol {
+    private final class AnsweringPlugin: PluginProtocol {
         let sold = EventSubject()
         private let price: JSONObject = ["price": 4.99]
         let policy = Policy(

@@ -9,28 +9,28 @@ import Primitives
     import FoundationNetworking
 #endif
 
-/// What being watched costs: the same call through a plain transport and through an interceptor with no, one and eight
-/// florets that record, in process and over loopback, and through URLSession with and without the protocol; and the
-/// memory it takes to record for long.
+/// The cost of interception: the same call through a plain transport and through an interceptor with no, one and eight
+/// florets that record. Measured in process, over loopback, and through URLSession with and without the protocol. Also
+/// measures the memory of a long recording.
 enum InterceptionBenchmark {
-    private static let crowds = [0, 1, 8]
+    private static let floretCounts = [0, 1, 8]
 
-    static func run() async throws -> [Figure] {
-        var figures: [Figure] = []
-        for count in crowds { figures.append(try await inProcess(count)) }
-        figures += try await overLoopback()
-        return figures + [try await memory()]
+    static func run() async throws -> [BenchmarkResult] {
+        var results: [BenchmarkResult] = []
+        for count in floretCounts { results.append(try await inProcess(count)) }
+        results += try await overLoopback()
+        return results + [try await memory()]
     }
 
-    /// A floret that looks at every record and gives it back.
-    private final class Looking: InterceptableFloret {
+    /// A floret that reads every record and returns it unchanged.
+    private final class ReadingFloret: InterceptableFloret {
         var enabled: Bool {
             get { true }
             set {}
         }
     }
 
-    /// Answers at once with 200 bytes.
+    /// A transport that responds at once with 200 bytes.
     private struct Constant: HTTPTransport {
         let response = HTTPResponse(
             status: 200, headers: ["Content-Type": "application/json", "ETag": "\"1\""],
@@ -39,8 +39,8 @@ enum InterceptionBenchmark {
         func send(_ request: HTTPRequest) async throws -> HTTPResponse { response }
     }
 
-    private static func watched(_ transport: any HTTPTransport, by count: Int) -> any HTTPTransport {
-        let interceptor = Interceptor((0..<count).map { _ in Looking() })
+    private static func intercepted(_ transport: any HTTPTransport, by count: Int) -> any HTTPTransport {
+        let interceptor = Interceptor((0..<count).map { _ in ReadingFloret() })
         interceptor.run()
         return interceptor.transport(wrapping: transport)
     }
@@ -55,9 +55,9 @@ enum InterceptionBenchmark {
             headers: ["Accept": "application/json", "Authorization": "Bearer key", "User-Agent": "bench"])
     }
 
-    private static func inProcess(_ count: Int) async throws -> Figure {
+    private static func inProcess(_ count: Int) async throws -> BenchmarkResult {
         let (plain, request) = (Constant(), request("http://127.0.0.1/v1/customers/anna?fields=all"))
-        let transport = watched(plain, by: count)
+        let transport = intercepted(plain, by: count)
         let times = try await paired(rounds: 10, iterations: 10_000) {
             _ = try await transport.send(request)
         } reference: {
@@ -66,23 +66,23 @@ enum InterceptionBenchmark {
         let begin = processorTime()
         for _ in 0..<10_000 { _ = try await transport.send(request) }
         let spent = (processorTime() - begin) / 10_000
-        return figure(
+        return benchmarkResult(
             name("call in process", count), "the same call through the plain transport", times,
             budget: count == 1 ? "≤ 5 µs added" : "–", more: [("processorMicroseconds", rounded(spent / 1000))])
     }
 
-    /// A call that the compiler cannot leave out.
+    /// A call that the compiler cannot remove.
     @inline(never)
     private static func send(_ request: HTTPRequest, through transport: any HTTPTransport) async throws -> HTTPResponse
     {
         try await transport.send(request)
     }
 
-    private static func figure(
+    private static func benchmarkResult(
         _ name: String, _ reference: String, _ times: (operation: Double, reference: Double), budget: String = "–",
         more: [(String, JSONValue)] = []
-    ) -> Figure {
-        Figure(
+    ) -> BenchmarkResult {
+        BenchmarkResult(
             name: name, reference: reference, nanoseconds: times.operation, referenceNanoseconds: times.reference,
             budget: budget,
             more: [("addedMicroseconds", rounded((times.operation - times.reference) / 1000))] + more)
@@ -90,7 +90,7 @@ enum InterceptionBenchmark {
 
     // MARK: - Over loopback
 
-    private static func overLoopback() async throws -> [Figure] {
+    private static func overLoopback() async throws -> [BenchmarkResult] {
         let bodies = [
             "/small": [UInt8](repeating: 0x20, count: 200), "/large": [UInt8](repeating: 0x20, count: 10_000_000),
         ]
@@ -99,23 +99,23 @@ enum InterceptionBenchmark {
                 .ready(HTTPResponse(status: 200, body: .bytes(bodies[request.path] ?? [])))
             })
         let url = try listener.start().url
-        var figures: [Figure] = []
+        var results: [BenchmarkResult] = []
         for (path, size, iterations) in [("/small", "200 bytes", 1000), ("/large", "10 MB", 10)] {
-            for count in crowds {
-                figures.append(
+            for count in floretCounts {
+                results.append(
                     try await throughCurl(url + path, count, "GET over loopback, \(size)", bodies[path], iterations))
             }
         }
-        figures.append(try await throughURLSession(url + "/small"))
+        results.append(try await throughURLSession(url + "/small"))
         await listener.stop()
-        return figures
+        return results
     }
 
     private static func throughCurl(
         _ url: String, _ count: Int, _ what: String, _ body: [UInt8]?, _ iterations: Int
-    ) async throws -> Figure {
+    ) async throws -> BenchmarkResult {
         let (plain, request) = (CurlTransport(), request(url))
-        let transport = watched(plain, by: count)
+        let transport = intercepted(plain, by: count)
         func read(_ transport: any HTTPTransport) async throws {
             let bytes = try await transport.send(request).body.collect(upTo: .max)
             guard bytes.count == body?.count else { throw BenchmarkFailure("\(bytes.count) bytes came over loopback") }
@@ -125,12 +125,12 @@ enum InterceptionBenchmark {
         } reference: {
             try await read(plain)
         }
-        return figure(name(what, count), "the same through the plain CurlTransport", times)
+        return benchmarkResult(name(what, count), "the same through the plain CurlTransport", times)
     }
 
-    private static func throughURLSession(_ address: String) async throws -> Figure {
+    private static func throughURLSession(_ address: String) async throws -> BenchmarkResult {
         guard let url = URL(string: address) else { throw BenchmarkFailure("no URL") }
-        let interceptor = Interceptor([Looking()])
+        let interceptor = Interceptor([ReadingFloret()])
         interceptor.run()
         let configuration = URLSessionConfiguration.ephemeral
         interceptor.install(in: configuration)
@@ -145,17 +145,17 @@ enum InterceptionBenchmark {
             try await read(plain)
         }
         withExtendedLifetime(interceptor) {}
-        return figure(
+        return benchmarkResult(
             name("GET over loopback, 200 bytes, through URLSession", 1), "the same through a plain URLSession", times)
     }
 
     // MARK: - Memory
 
-    private static func memory() async throws -> Figure {
+    private static func memory() async throws -> BenchmarkResult {
         let storage = MemoryRecordStorage(capacity: RecordCapacity(records: 1000))
         var configuration = Interceptor.Configuration.standard
         configuration.storage = storage
-        let interceptor = Interceptor([Looking()], configuration: configuration)
+        let interceptor = Interceptor([ReadingFloret()], configuration: configuration)
         interceptor.run()
         let transport = interceptor.transport(wrapping: Constant())
         let clock = ContinuousClock()
@@ -167,7 +167,7 @@ enum InterceptionBenchmark {
         let first = try await record(0..<10_000)
         let early = residentMegabytes()
         let last = try await record(10_000..<100_000)
-        return Figure(
+        return BenchmarkResult(
             name: "a request recorded into a full ring of 1 000, 10 001st to 100 000th",
             reference: "the first 10 000", nanoseconds: last, referenceNanoseconds: first, budget: "memory stays flat",
             more: [

@@ -5,16 +5,16 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// How long an app waits at its launch for what its customer may use, and what that takes in memory: from the files of
-/// the earlier run, without a network, beside Foundation reading the same two files.
+/// The time and the memory that a store needs at launch to know what the customer may use. It reads the files of an
+/// earlier run, without a network, beside Foundation that reads the same two files.
 enum LaunchBenchmark {
-    static func run() async throws -> [Figure] {
-        var figures: [Figure] = []
-        for size in [10, 1000, 100_000] { figures.append(try await launch(with: size)) }
-        return figures
+    static func run() async throws -> [BenchmarkResult] {
+        var results: [BenchmarkResult] = []
+        for size in [10, 1000, 100_000] { results.append(try await launch(with: size)) }
+        return results
     }
 
-    private static func launch(with size: Int) async throws -> Figure {
+    private static func launch(with size: Int) async throws -> BenchmarkResult {
         let folder = NSTemporaryDirectory() + "souk-launch-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -25,12 +25,12 @@ enum LaunchBenchmark {
 
         var (ours, theirs) = ([Double](), [Double]())
         let clock = ContinuousClock()
-        Memory.forgetPeak()
+        Memory.resetPeak()
         let before = Memory.resident
         var peak = 0.0
         for round in 0...(size > 1000 ? 9 : 31) {
             let begin = clock.now
-            let store = try Store(configuration: configuration(list, folder, Away()))
+            let store = try Store(configuration: configuration(list, folder, UnreachableServer()))
             let allowed = store.allowedProducts.count
             let time = clock.now - begin
             await store.close()
@@ -39,13 +39,13 @@ enum LaunchBenchmark {
             let reference = try clock.measure {
                 for file in [list] + state { try read(file) }
             }
-            // The first finds nothing in the caches of the system.
+            // The first round is not counted, because the caches of the system are empty.
             if round > 0 {
                 ours.append(time.nanoseconds)
                 theirs.append(reference.nanoseconds)
             }
         }
-        return Figure(
+        return BenchmarkResult(
             name: "launch of a store from its files, \(size) products",
             reference: "JSONSerialization of the same files",
             nanoseconds: median(ours), referenceNanoseconds: median(theirs),
@@ -53,7 +53,7 @@ enum LaunchBenchmark {
             more: [("megabytesBefore", rounded(before)), ("megabytesPeak", rounded(peak))])
     }
 
-    /// A subscription, and products that are for its subscribers.
+    /// A subscription, and products for its subscribers.
     private static func products(_ size: Int) -> JSONValue {
         let subscription: JSONValue = ["identifier": "com.example.shop.pro", "productType": "renewableSubscription"]
         let others = (1..<size).map { number -> JSONValue in
@@ -69,7 +69,7 @@ enum LaunchBenchmark {
         -> StoreConfiguration
     {
         var configuration = StoreConfiguration(productListPath: list)
-        configuration.connection = NoStore()
+        configuration.connection = UnreachableStore()
         configuration.validator = server
         configuration.storage = try FileSecureStorage(
             configuration: .init(directory: folder + "/state", maximumBytes: 64 << 20))
@@ -78,9 +78,9 @@ enum LaunchBenchmark {
         return configuration
     }
 
-    /// Subscribed, and acquired everything.
+    /// An earlier run of the app, in which the customer subscribed and acquired all products.
     private static func earlierRun(_ list: String, _ folder: String) async throws {
-        let store = try Store(configuration: configuration(list, folder, Subscribed()))
+        let store = try Store(configuration: configuration(list, folder, SubscribedServer()))
         try await store.validateReceipt()
         try await store.acquireAllEnabledProducts()
         await store.close()
@@ -88,14 +88,14 @@ enum LaunchBenchmark {
 
     private static func read(_ file: String) throws {
         var data = try Data(contentsOf: URL(fileURLWithPath: file))
-        // The storage's own head, of a text and a digest, is no JSON.
+        // The files of the storage begin with a header and a digest, which are not JSON.
         if file.hasSuffix(".value") { data = data.dropFirst(6 + 32) }
         _ = try JSONSerialization.jsonObject(with: Data(data))
     }
 }
 
-/// A server that nobody can reach.
-private struct Away: ReceiptValidator {
+/// A server that cannot be reached.
+private struct UnreachableServer: ReceiptValidator {
     func validate(_: [StoreTransaction], for _: CustomerID) async throws -> TransactionValidation {
         throw PurchaseError(.unreachable)
     }
@@ -103,8 +103,8 @@ private struct Away: ReceiptValidator {
     func customer(_: CustomerID) async throws -> Customer { throw PurchaseError(.unreachable) }
 }
 
-/// A server whose customers are subscribed.
-private struct Subscribed: ReceiptValidator {
+/// A server at which every customer has a subscription.
+private struct SubscribedServer: ReceiptValidator {
     func validate(_: [StoreTransaction], for customer: CustomerID) async throws -> TransactionValidation {
         TransactionValidation(customer: try await self.customer(customer), acknowledged: [])
     }
@@ -122,7 +122,7 @@ private struct Subscribed: ReceiptValidator {
 }
 
 /// A store that cannot be reached.
-private struct NoStore: StoreConnection {
+private struct UnreachableStore: StoreConnection {
     private static let failure = StoreFailure(code: .unreachable, reason: "There is no store here.")
 
     var updates: AsyncStream<StoreUpdate> { AsyncStream { $0.finish() } }

@@ -8,7 +8,7 @@ import Foundation
     import Darwin
 #endif
 
-/// One keep-alive connection on loopback that sends the same request again and again: a load that costs little itself.
+/// A client with one keep-alive connection on loopback, which repeats a request at little cost of its own.
 final class LoadClient {
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -35,7 +35,7 @@ final class LoadClient {
 
     deinit { close(descriptor) }
 
-    /// Nanoseconds until every connection has had all its requests answered.
+    /// Returns the nanoseconds until all requests of all connections are complete.
     static func together(port: Int, _ requests: [[[UInt8]]]) async throws -> Double {
         let clock = ContinuousClock()
         let start = clock.now
@@ -58,7 +58,7 @@ final class LoadClient {
         return (clock.now - start).nanoseconds
     }
 
-    /// Sends one request and reads its whole answer. Throws unless it is a success.
+    /// Sends one request and reads the whole response. Throws unless it is a success.
     func exchange(_ request: [UInt8]) throws {
         guard request.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, 0) }) == request.count else {
             throw BenchmarkFailure("the connection broke while sending")
@@ -69,18 +69,18 @@ final class LoadClient {
             let count = buffer.withUnsafeMutableBytes {
                 recv(descriptor, $0.baseAddress! + received, $0.count - received, 0)
             }
-            guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of an answer") }
+            guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of a response") }
             received += count
             if expected == Int.max, let length = try lengthOfAnswer(received) { expected = length }
         }
     }
 
-    /// Header and body, once the header is complete.
+    /// Returns the length of header and body; `nil` while the header is incomplete.
     private func lengthOfAnswer(_ received: Int) throws -> Int? {
         let text = buffer[..<received]
         guard let end = text.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let header = String(decoding: text[..<end.lowerBound], as: UTF8.self).lowercased()
-        guard header.hasPrefix("http/1.1 2") else { throw BenchmarkFailure("answered: \(header.prefix(40))") }
+        guard header.hasPrefix("http/1.1 2") else { throw BenchmarkFailure("the response is \(header.prefix(40))") }
         guard let field = header.range(of: "content-length: ") else { return end.upperBound }
         return end.upperBound + (Int(header[field.upperBound...].prefix(while: \.isNumber)) ?? 0)
     }

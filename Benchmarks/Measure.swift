@@ -9,14 +9,14 @@ import Primitives
     import Darwin
 #endif
 
-/// One figure beside its reference, measured in the same run.
-struct Figure {
+/// A measurement and its reference, from the same run.
+struct BenchmarkResult {
     let name: String
     let reference: String
-    /// Nanoseconds an operation; the median of the rounds.
+    /// The nanoseconds of one operation: the median of the rounds.
     let nanoseconds: Double
     let referenceNanoseconds: Double
-    /// What the design allows, as text.
+    /// The limit that the design sets, as text.
     let budget: String
     var more: [(String, JSONValue)] = []
 
@@ -34,28 +34,28 @@ struct Figure {
 
 func rounded(_ value: Double) -> JSONValue { .number((value * 1000).rounded() / 1000) }
 
-/// Runs `operation` and its reference in turn, so that a machine that changes its speed changes both, and gives the
-/// medians in nanoseconds an operation.
+/// Alternates `operation` and its reference, so that a change of the machine's speed affects both. Returns the median
+/// nanoseconds of one operation.
 func paired(
     rounds: Int = 15, iterations: Int, _ operation: () throws -> Void, reference: () throws -> Void
 ) rethrows -> (operation: Double, reference: Double) {
-    var figures: [(Double, Double)] = []
+    var measurements: [(Double, Double)] = []
     let clock = ContinuousClock()
     for round in 0...rounds {
         let first = try clock.measure { for _ in 0..<iterations { try operation() } }
         let second = try clock.measure { for _ in 0..<iterations { try reference() } }
         if round > 0 {
-            figures.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
+            measurements.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
         }
     }
-    return (median(figures.map(\.0)), median(figures.map(\.1)))
+    return (median(measurements.map(\.0)), median(measurements.map(\.1)))
 }
 
-/// As the other `paired`, for what waits.
+/// Does the same for asynchronous operations.
 func paired(
     rounds: Int = 15, iterations: Int, _ operation: () async throws -> Void, reference: () async throws -> Void
 ) async throws -> (operation: Double, reference: Double) {
-    var figures: [(Double, Double)] = []
+    var measurements: [(Double, Double)] = []
     let clock = ContinuousClock()
     for round in 0...rounds {
         let begin = clock.now
@@ -64,18 +64,18 @@ func paired(
         for _ in 0..<iterations { try await reference() }
         guard round > 0 else { continue }
         let (first, second) = (middle - begin, clock.now - middle)
-        figures.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
+        measurements.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
     }
-    return (median(figures.map(\.0)), median(figures.map(\.1)))
+    return (median(measurements.map(\.0)), median(measurements.map(\.1)))
 }
 
-/// Memory of this process that is not paged out.
+/// Returns the resident memory of this process.
 func residentMegabytes() -> Int {
     let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
     return ((pages?.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())) >> 20
 }
 
-/// What this process has spent on processors so far, in nanoseconds.
+/// Returns the processor time of this process so far, in nanoseconds.
 func processorTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -6,25 +6,25 @@ import Primitives
 import Purchases
 import StoreModel
 
-/// What the purchase client adds to its plugins: everybody's paid features, from the plugins' memories and from a backend
-/// on loopback that answers at once.
+/// The cost of the purchase client over its plugins: it merges the paid features of all plugins, from memory and from a
+/// backend on loopback that responds at once.
 enum MergedReadBenchmark {
     private static let features = 4
 
-    static func run() async throws -> [Figure] {
+    static func run() async throws -> [BenchmarkResult] {
         let backend = HTTPListener(
             handler: AnyHTTPHandler { _ in
                 .ready(HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: answer))
             })
         let url = try backend.start().url
-        var figures: [Figure] = []
+        var results: [BenchmarkResult] = []
         for count in [1, 3, 10] {
-            figures.append(try await fromMemory(count, url))
-            figures.append(try await withStorage(count, url))
-            figures.append(try await overLoopback(count, url))
+            results.append(try await fromMemory(count, url))
+            results.append(try await withStorage(count, url))
+            results.append(try await overLoopback(count, url))
         }
         await backend.stop()
-        return figures
+        return results
     }
 
     private static let answer: HTTPBody = .json([
@@ -34,7 +34,7 @@ enum MergedReadBenchmark {
             })
     ])
 
-    private static func fromMemory(_ count: Int, _ url: String) async throws -> Figure {
+    private static func fromMemory(_ count: Int, _ url: String) async throws -> BenchmarkResult {
         let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
         let client = try await client(plugins)
         let (merged, separate) = try await paired(iterations: 400) {
@@ -43,14 +43,14 @@ enum MergedReadBenchmark {
             for plugin in plugins { try check(try await plugin.getPaidFeatures()) }
         }
         await client.close()
-        return Figure(
+        return BenchmarkResult(
             name: "merged read from memory, \(plugins.count) plugin\(count == 1 ? "" : "s")",
-            reference: "the same plugins one after the other, nothing merged", nanoseconds: merged,
+            reference: "the same plugins one after another, not merged", nanoseconds: merged,
             referenceNanoseconds: separate, budget: "–")
     }
 
-    /// A storage holds already what the plugins say, so there is nothing to write.
-    private static func withStorage(_ count: Int, _ url: String) async throws -> Figure {
+    /// The storage already has the plugins' answers, so nothing is written.
+    private static func withStorage(_ count: Int, _ url: String) async throws -> BenchmarkResult {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
@@ -63,12 +63,12 @@ enum MergedReadBenchmark {
         }
         await keeping.close()
         await client.close()
-        return Figure(
+        return BenchmarkResult(
             name: "merged read with a storage, \(count) plugin\(count == 1 ? "" : "s")",
             reference: "the same without a storage", nanoseconds: kept, referenceNanoseconds: bare, budget: "–")
     }
 
-    private static func overLoopback(_ count: Int, _ url: String) async throws -> Figure {
+    private static func overLoopback(_ count: Int, _ url: String) async throws -> BenchmarkResult {
         let plugins = plugins(count, url, freshness: .none)
         let client = try await client(plugins)
         let transports = (0..<count).map { _ in CurlTransport() }
@@ -90,9 +90,9 @@ enum MergedReadBenchmark {
             }
         }
         await client.close()
-        return Figure(
+        return BenchmarkResult(
             name: "merged read over loopback, \(count) plugin\(count == 1 ? "" : "s")",
-            reference: "as many requests at once, nothing read of the answers", nanoseconds: merged,
+            reference: "the same number of concurrent requests, responses not parsed", nanoseconds: merged,
             referenceNanoseconds: bare, budget: "–")
     }
 

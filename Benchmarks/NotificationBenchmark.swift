@@ -6,13 +6,14 @@ import HTTPListener
 import Primitives
 import StoreModel
 
-/// A month passes for subscribers of the simulator, and the app's server is told of each renewal: found, written down,
-/// signed, sent over HTTP, and the answer written down. Beside it the same POST by the same transport, with no store.
+/// A month passes for the simulator's subscribers, and the app's server gets a notification about each renewal. The
+/// renewal is computed, stored, signed and sent over HTTP, and the response is stored. The reference is the same POST
+/// by the same transport without a store.
 enum NotificationBenchmark {
     private static let subscribers = 1000
     private static let lanes = 8
 
-    static func run() async throws -> [Figure] {
+    static func run() async throws -> [BenchmarkResult] {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -34,7 +35,7 @@ enum NotificationBenchmark {
             let clock = ContinuousClock()
             let before = received.withLock { $0.count }
             let told = try await clock.measure {
-                // They began on a 31st: every 31 days have one renewal.
+                // All subscriptions began on the 31st, so every 31 days have one renewal.
                 try await store.advance(.init(period: .days(31)))
                 try await store.deliverNotifications()
             }
@@ -53,7 +54,7 @@ enum NotificationBenchmark {
         let each = median(times.map(\.told)) / Double(subscribers)
         let reference = median(times.map(\.posted)) / Double(subscribers)
         return [
-            Figure(
+            BenchmarkResult(
                 name: "notification of a renewal, \(lanes) lanes", reference: "the same POST, \(lanes) at a time",
                 nanoseconds: each, referenceNanoseconds: reference, budget: "none",
                 more: [
@@ -64,7 +65,7 @@ enum NotificationBenchmark {
         ]
     }
 
-    /// As many posts as there are subscribers.
+    /// Sends one POST for each subscriber.
     private static func post(_ size: Int, to url: String, over transport: any HTTPTransport) async throws {
         let body = HTTPBody.bytes([UInt8](repeating: 0x20, count: size))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -72,7 +73,7 @@ enum NotificationBenchmark {
                 group.addTask {
                     for _ in 0..<subscribers / lanes {
                         let answer = try await transport.send(HTTPRequest(method: .post, url: url, body: body))
-                        guard answer.isSuccess else { throw BenchmarkFailure("a post was answered \(answer.status)") }
+                        guard answer.isSuccess else { throw BenchmarkFailure("a post got status \(answer.status)") }
                     }
                 }
             }

@@ -8,16 +8,16 @@ import Foundation
     import Darwin
 #endif
 
-/// Many keep-alive connections driven by one thread, each with one request on its way: a load that says how long every
-/// single answer took.
+/// A load of many keep-alive connections on one thread, each with one request in progress. It records the latency of
+/// each response.
 struct PollingLoad {
-    /// Nanoseconds.
+    /// The result, in nanoseconds.
     struct Outcome {
-        /// The whole time, divided by the number of requests.
+        /// The total time divided by the number of requests.
         var each: Double
         var p50: Double
         var p99: Double
-        /// What this process, server and client, spent on processors for each request.
+        /// The processor time of this process, server and client, for each request.
         var processor: Double
     }
 
@@ -27,23 +27,23 @@ struct PollingLoad {
         let descriptor: Int32
         var sentAt = 0.0
         var received: [UInt8] = []
-        /// Header and body of the answer, once known.
+        /// The length of header and body of the response, once known.
         var expected = Int.max
     }
 
     private var connections: [Connection] = []
-    private var isNeverAsleep = false
+    private var isSpinning = false
     private var buffer = [UInt8](repeating: 0, count: bufferSize)
     private var latencies: [Double] = []
 
-    /// Sends `count` requests over `connections` connections. Throws unless every answer is a success.
+    /// Sends `count` requests over `connections` connections. Throws unless every response is a success.
     ///
     /// - Parameters:
-    ///   - isNeverAsleep: keeps a processor busy while nothing is answered. Else a server that is slower than its client
-    ///     pays for waking it with each answer, and a faster one never.
+    ///   - isSpinning: polls without sleeping. Otherwise a server that is slower than its client must wake it with each
+    ///     response, and a faster server never does.
     ///   - request: the bytes of the n-th request.
     static func run(
-        port: Int, connections: Int, count: Int, isNeverAsleep: Bool = false,
+        port: Int, connections: Int, count: Int, isSpinning: Bool = false,
         request: @escaping @Sendable (Int) -> [UInt8]
     ) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
@@ -51,7 +51,7 @@ struct PollingLoad {
                 continuation.resume(
                     with: Result {
                         var load = PollingLoad()
-                        load.isNeverAsleep = isNeverAsleep
+                        load.isSpinning = isSpinning
                         defer { for connection in load.connections { close(connection.descriptor) } }
                         for _ in 0..<connections { load.connections.append(try Self.connect(port)) }
                         return try load.drive(count, request)
@@ -97,9 +97,9 @@ struct PollingLoad {
             sent += 1
         }
         while latencies.count < count {
-            guard poll(&polled, nfds_t(polled.count), isNeverAsleep ? 0 : 10_000) > 0 else {
+            guard poll(&polled, nfds_t(polled.count), isSpinning ? 0 : 10_000) > 0 else {
                 guard Self.now() - lastAnswer < 1e10 else {
-                    throw BenchmarkFailure("nothing was answered for ten seconds")
+                    throw BenchmarkFailure("there was no response for ten seconds")
                 }
                 continue
             }
@@ -129,10 +129,10 @@ struct PollingLoad {
         }
     }
 
-    /// Reads what is there. Returns whether the answer is complete.
+    /// Reads the available bytes. Returns whether the response is complete.
     private mutating func receive(at place: Int) throws -> Bool {
         let count = buffer.withUnsafeMutableBytes { recv(connections[place].descriptor, $0.baseAddress, $0.count, 0) }
-        guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of an answer") }
+        guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of a response") }
         connections[place].received.append(contentsOf: buffer[..<count])
         if connections[place].expected == .max, let length = try Self.length(of: connections[place].received) {
             connections[place].expected = length
@@ -144,12 +144,12 @@ struct PollingLoad {
         return true
     }
 
-    /// Header and body, once the header is complete.
+    /// Returns the length of header and body; `nil` while the header is incomplete.
     private static func length(of answer: [UInt8]) throws -> Int? {
         try answer.withUnsafeBytes { bytes in
             guard let end = find("\r\n\r\n", in: bytes) else { return nil }
             guard bytes.count > 9, bytes[9] == UInt8(ascii: "2") else {
-                throw BenchmarkFailure("answered: \(String(decoding: bytes.prefix(400), as: UTF8.self))")
+                throw BenchmarkFailure("the response is \(String(decoding: bytes.prefix(400), as: UTF8.self))")
             }
             let header = UnsafeRawBufferPointer(rebasing: bytes[..<end])
             guard let field = find("\r\nContent-Length: ", in: header) else { return end + 4 }

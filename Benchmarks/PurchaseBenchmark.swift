@@ -5,12 +5,11 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// How long the device itself takes for a purchase: a store that sells at once and a server that acknowledges at once
-/// leave only the SDK's own work.
+/// The time that the SDK itself needs for a purchase. The store sells at once, and the server acknowledges at once.
 enum PurchaseBenchmark {
     private static let product = ProductID(unchecked: "com.example.shop.coins")
 
-    static func run() async throws -> [Figure] {
+    static func run() async throws -> [BenchmarkResult] {
         let folder = NSTemporaryDirectory() + "souk-purchases-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -45,10 +44,10 @@ enum PurchaseBenchmark {
         await queue.shutDown()
         let reference = "the same payment by PaymentQueue alone"
         return [
-            Figure(
+            BenchmarkResult(
                 name: "purchase by Store", reference: reference, nanoseconds: direct, referenceNanoseconds: queued,
                 budget: "–"),
-            Figure(
+            BenchmarkResult(
                 name: "purchase by PurchaseClient", reference: reference, nanoseconds: merged,
                 referenceNanoseconds: queuedAgain, budget: "–"),
         ]
@@ -57,7 +56,7 @@ enum PurchaseBenchmark {
     private static func configuration(_ list: String) -> StoreConfiguration {
         var configuration = StoreConfiguration(productListPath: list)
         configuration.connection = SellingStore(product)
-        configuration.validator = Acknowledging()
+        configuration.validator = AcknowledgingServer()
         configuration.storage = MemoryStorage()
         configuration.storageName = list
         configuration.customer = "ada"
@@ -109,7 +108,7 @@ private final class SellingStore: StoreConnection {
 }
 
 /// A server that acknowledges at once.
-private struct Acknowledging: ReceiptValidator {
+private struct AcknowledgingServer: ReceiptValidator {
     func validate(
         _ transactions: [StoreTransaction], for customer: CustomerID
     ) async throws -> TransactionValidation {

@@ -1,8 +1,8 @@
 import COpenSSL
 import Foundation
 
-/// A store whose certificates and signatures are RSA of 2048 bits, as Apple's are: root, intermediate and leaf with
-/// Apple's marks, and receipts signed by `CMS_sign`.
+/// A store with certificates and signatures of 2048-bit RSA, as Apple's: root, intermediate and leaf with Apple's
+/// marker extensions, and receipts signed by `CMS_sign`.
 struct RSAReceiptStore {
     let root: [UInt8]
     private let leaf: [UInt8]
@@ -13,7 +13,7 @@ struct RSAReceiptStore {
     private let rootCertificate: OpaquePointer
 
     init() throws {
-        let failure = BenchmarkFailure("OpenSSL makes no certificates")
+        let failure = BenchmarkFailure("OpenSSL cannot create certificates")
         guard let rootKey = souk_generate_rsa_key(2048), let intermediateKey = souk_generate_rsa_key(2048),
             let leafKey = souk_generate_rsa_key(2048),
             let root = Self.certificate("Root", key: rootKey, issuer: nil, signer: rootKey, authority: true),
@@ -31,7 +31,7 @@ struct RSAReceiptStore {
         self.leaf = Self.der { i2d_X509(leaf, $0) }
     }
 
-    /// A receipt of this content.
+    /// Returns a receipt with this content.
     func sign(_ content: [UInt8]) throws -> [UInt8] {
         var others: [OpaquePointer?] = [intermediateCertificate, rootCertificate]
         let stack = souk_x509_stack(&others, 2)
@@ -42,10 +42,11 @@ struct RSAReceiptStore {
             defer { BIO_free(input) }
             return CMS_sign(leafCertificate, leafKey, stack, input, flags)
         }
-        guard let container else { throw BenchmarkFailure("OpenSSL signs no receipt") }
+        guard let container else { throw BenchmarkFailure("OpenSSL cannot sign the receipt") }
         defer { CMS_ContentInfo_free(container) }
         var receipt = Self.der { i2d_CMS_ContentInfo(container, $0) }
-        // OpenSSL orders certificates by their bytes, which no signature covers; a store has the leaf first.
+        // OpenSSL orders the certificates by their bytes, and no signature covers the order. A store has the leaf
+        // first.
         let certificates = leaf + intermediate + root
         let starts = [leaf, intermediate, root].compactMap { Self.place(of: $0, in: receipt) }
         guard starts.count == 3, let start = starts.min() else { throw BenchmarkFailure("certificates are missing") }

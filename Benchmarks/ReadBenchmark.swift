@@ -9,10 +9,10 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// Reads over HTTP, each beside a constant answer of the same size from the same listener: of one customer, and of one
-/// transaction at the simulated App Store.
+/// Reads over HTTP of one customer, and of one transaction at the simulated App Store. The reference is a constant
+/// response of the same size from the same listener.
 enum ReadBenchmark {
-    static func run(customers: Int = 1000, connections: Int = 4) async throws -> Figure {
+    static func run(customers: Int = 1000, connections: Int = 4) async throws -> BenchmarkResult {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -23,22 +23,23 @@ enum ReadBenchmark {
         configuration.trustAnchors = [TrustAnchor(chain.root)]
         let service = try await EntitlementService(configuration: configuration)
         guard let key = try await service.createMissingKeys().first?.publicKey else {
-            throw BenchmarkFailure("the server made no key")
+            throw BenchmarkFailure("the server created no API key")
         }
         try await fill(service, JWSSigner(chain), key: key, customers: customers)
         let sample = await service.respond(to: read(of: 0, key: key)).response()
         let size = sample.body.buffered?.count ?? 0
-        let figure = try await measure(
+        let result = try await measure(
             "customer read over HTTP, \(customers) customers", service,
             (0..<customers).map { Self.bytes("/v1/customers/customer-\($0)", key) }, connections: connections,
             size: size,
             budget: "≥ 0.6 × the requests per second")
         await database.close()
-        return figure
+        return result
     }
 
-    /// One transaction of the simulator's App Store Server API, signed when it is read, beside the same constant answer.
-    static func serverAPI(subscribers: Int = 1000, connections: Int = 4) async throws -> Figure {
+    /// Reads one transaction of the simulator's App Store Server API, which signs it at each read. The reference is the
+    /// same constant response.
+    static func serverAPI(subscribers: Int = 1000, connections: Int = 4) async throws -> BenchmarkResult {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -60,13 +61,13 @@ enum ReadBenchmark {
             headers: ["Authorization": "Bearer \(token)"])
         let answer = await store.handler.respond(to: sample).response()
         guard answer.status == 200, requests.count == subscribers else {
-            throw BenchmarkFailure("a transaction was answered \(answer.status)")
+            throw BenchmarkFailure("a transaction got status \(answer.status)")
         }
-        let figure = try await measure(
+        let result = try await measure(
             "App Store Server API, transaction info", store.handler, requests, connections: connections,
             size: answer.body.buffered?.count ?? 0, budget: "none")
         await store.close()
-        return figure
+        return result
     }
 
     private static func fill(
@@ -96,7 +97,7 @@ enum ReadBenchmark {
                         headers: ["Authorization": "Bearer \(key)"], json: ["signedTransaction": .string(jws)])
                     let answer = await service.respond(to: request).response()
                     guard answer.status == 200 else {
-                        throw BenchmarkFailure("a purchase was answered \(answer.status)")
+                        throw BenchmarkFailure("a purchase got status \(answer.status)")
                     }
                 }
                 if number % 100 == 99 { try await group.waitForAll() }
@@ -111,7 +112,7 @@ enum ReadBenchmark {
 
     private static func measure(
         _ name: String, _ handler: any HTTPHandler, _ requests: [[UInt8]], connections: Int, size: Int, budget: String
-    ) async throws -> Figure {
+    ) async throws -> BenchmarkResult {
         let server = HTTPListener(handler: handler)
         let constant = HTTPListener(handler: Constant(size: size))
         let (port, otherPort) = (try server.start().port, try constant.start().port)
@@ -125,7 +126,7 @@ enum ReadBenchmark {
         await server.stop()
         await constant.stop()
         let (read, reference) = (median(times.map(\.read)), median(times.map(\.constant)))
-        return Figure(
+        return BenchmarkResult(
             name: name, reference: "constant answer of the same listener", nanoseconds: read,
             referenceNanoseconds: reference, budget: budget,
             more: [
@@ -140,7 +141,7 @@ enum ReadBenchmark {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
     }
 
-    /// Nanoseconds a request, with `connections` threads that each wait for their answer.
+    /// Returns the nanoseconds of one request, with `connections` threads that each wait for their response.
     private static func load(_ port: Int, _ requests: [[UInt8]], _ connections: Int) async throws -> Double {
         let each = 4000
         let elapsed = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -169,7 +170,7 @@ enum ReadBenchmark {
     }
 }
 
-/// Answers every request with the same bytes.
+/// A handler that returns the same bytes for every request.
 private struct Constant: HTTPHandler {
     let response: HTTPResponse
 

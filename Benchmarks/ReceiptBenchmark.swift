@@ -4,25 +4,26 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Reading and verifying receipts whose certificates were seen before, beside OpenSSL's `CMS_verify` of the same bytes: of
-/// a store with Apple's kind of keys (RSA), and of a simulator's (ECDSA), whose one signature costs more than all else.
+/// Reads and verifies receipts whose certificates were verified before, beside OpenSSL's `CMS_verify` of the same
+/// bytes. One receipt has keys of Apple's kind (RSA), the other those of a simulator (ECDSA), where the one signature
+/// costs more than everything else.
 enum ReceiptBenchmark {
     private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
 
-    static func run() throws -> [Figure] {
+    static func run() throws -> [BenchmarkResult] {
         let store = try RSAReceiptStore()
         let chain = try SigningChain.generate()
-        var figures: [Figure] = []
+        var results: [BenchmarkResult] = []
         for (purchases, budget) in [(4, "≤ 0.1 ×"), (187, "≤ 0.3 ×")] {
             let simulated = try ReceiptSigner(chain).sign(receipt(purchases: purchases))
             let content = try UnverifiedReceipt(unverified: simulated).unverifiedPayloadBytes
             let signed = try store.sign(Array(content))
-            figures += try verification("RSA", purchases, signed, root: store.root, budget: budget)
-            figures += try verification("ECDSA", purchases, simulated, root: chain.root.der, budget: "–")
-            if purchases == 4 { figures.append(try cold(purchases, signed, root: store.root)) }
-            figures.append(try decoding(purchases, signed, root: store.root))
+            results += try verification("RSA", purchases, signed, root: store.root, budget: budget)
+            results += try verification("ECDSA", purchases, simulated, root: chain.root.der, budget: "–")
+            if purchases == 4 { results.append(try cold(purchases, signed, root: store.root)) }
+            results.append(try decoding(purchases, signed, root: store.root))
         }
-        return figures
+        return results
     }
 
     private static func configuration(root: [UInt8]) throws -> ReceiptVerifier.Configuration {
@@ -33,25 +34,26 @@ enum ReceiptBenchmark {
 
     private static func verification(
         _ kind: String, _ purchases: Int, _ receipt: [UInt8], root: [UInt8], budget: String
-    ) throws -> [Figure] {
+    ) throws -> [BenchmarkResult] {
         let verifier = ReceiptVerifier(configuration: try configuration(root: root))
         let judges = try (0..<2).map { _ in try OpenSSLReceipts(root: root, at: creationDate) }
-        // Each thread has its own bytes, as each request has: what they shared would be counted by both.
+        // Each thread has its own bytes, as each request has. With shared bytes, both threads would change one
+        // reference count.
         let receipts = (0..<2).map { _ in receipt.withUnsafeBufferPointer { Array($0) } }
-        return try Crew.figures(
+        return try Workers.results(
             "receipt verify, leaf seen before, \(kind), \(purchases) purchases", reference: "OpenSSL CMS_verify",
             budget: budget, iterations: 64, more: [("bytes", .number(receipt.count))]
-        ) { member in
-            _ = try verifier.verify(receipts[member])
-        } against: { member in
-            guard judges[member].accepts(receipts[member]) else {
+        ) { worker in
+            _ = try verifier.verify(receipts[worker])
+        } against: { worker in
+            guard judges[worker].accepts(receipts[worker]) else {
                 throw BenchmarkFailure("OpenSSL refuses the receipt")
             }
         }
     }
 
-    /// A verifier that has seen nothing: three certificates are read and two of their signatures checked besides.
-    private static func cold(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> Figure {
+    /// A verifier with an empty cache, which also reads three certificates and checks two of their signatures.
+    private static func cold(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> BenchmarkResult {
         let configuration = try configuration(root: root)
         let judge = try OpenSSLReceipts(root: root, at: creationDate)
         let times = try paired(iterations: 32) {
@@ -59,24 +61,24 @@ enum ReceiptBenchmark {
         } reference: {
             guard judge.accepts(receipt) else { throw BenchmarkFailure("OpenSSL refuses the receipt") }
         }
-        return Figure(
+        return BenchmarkResult(
             name: "receipt verify, cold, RSA, \(purchases) purchases", reference: "OpenSSL CMS_verify",
             nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
     }
 
-    private static func decoding(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> Figure {
+    private static func decoding(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> BenchmarkResult {
         let judge = try OpenSSLReceipts(root: root, at: creationDate)
         let times = try paired(iterations: 64) {
             _ = try UnverifiedReceipt(unverified: receipt).unverifiedReceipt
         } reference: {
             guard judge.reads(receipt) else { throw BenchmarkFailure("OpenSSL cannot read the receipt") }
         }
-        return Figure(
+        return BenchmarkResult(
             name: "receipt decode only, \(purchases) purchases", reference: "OpenSSL d2i_CMS_ContentInfo",
             nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
     }
 
-    /// With the attributes Apple's receipts have.
+    /// Returns a receipt with the attributes of Apple's receipts.
     private static func receipt(purchases: Int) -> AppReceipt {
         let empty = [1709, 1714, 1715, 1716, 1717, 1718].map { ReceiptAttribute(type: $0, text: "") }
         let others =
@@ -101,9 +103,9 @@ enum ReceiptBenchmark {
     }
 }
 
-/// `CMS_verify` as a program would call it: the store is made once, the receipt read each time.
+/// `CMS_verify` as a program would use it: the certificate store is created once, the receipt is read each time.
 private final class OpenSSLReceipts: @unchecked Sendable {
-    // Sendable: each thread has its own.
+    // Sendable: each thread has its own instance.
     private let store: OpaquePointer
 
     init(root: [UInt8], at date: Date) throws {
@@ -112,7 +114,7 @@ private final class OpenSSLReceipts: @unchecked Sendable {
             return d2i_X509(nil, &cursor, bytes.count)
         }
         guard let store = X509_STORE_new(), let parameters = X509_STORE_get0_param(store) else {
-            throw BenchmarkFailure("OpenSSL makes no store")
+            throw BenchmarkFailure("OpenSSL cannot create a certificate store")
         }
         X509_STORE_add_cert(store, certificate)
         X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_ANY)

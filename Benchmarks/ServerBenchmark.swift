@@ -16,34 +16,34 @@ import StoreModel
     import Darwin
 #endif
 
-/// The entitlement server over HTTP with 32 connections: reads of 10³ and 10⁶ customers beside a constant answer of the
-/// same listener, signed reads, durable purchases and notifications beside one sync of a file each, the time to start.
-/// `SOUK_BENCH_SHORT` leaves out the million.
+/// The entitlement server over HTTP with 32 connections. Measures reads of 10³ and 10⁶ customers beside a constant
+/// response of the same listener, signed reads, durable purchases and notifications beside one file sync each, and the
+/// start. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
 enum ServerBenchmark {
     private static let connections = 32
     private static let rounds = 5
 
-    static func run() async throws -> [Figure] {
+    static func run() async throws -> [BenchmarkResult] {
         let isShort = ProcessInfo.processInfo.environment["SOUK_BENCH_SHORT"] != nil
-        var figures: [Figure] = []
+        var results: [BenchmarkResult] = []
         for count in isShort ? [1000] : [1000, 1_000_000] {
             let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let ledger = try await FilledLedger.make(count, in: folder)
-            figures.append(try await start(of: ledger, count))
-            figures += try await reads(of: ledger, count)
-            if count == 1000 { figures += try await writes(to: ledger) }
+            results.append(try await start(of: ledger, count))
+            results += try await reads(of: ledger, count)
+            if count == 1000 { results += try await writes(to: ledger) }
         }
-        return figures
+        return results
     }
 
     // MARK: - Reads
 
-    private static func reads(of ledger: FilledLedger, _ count: Int) async throws -> [Figure] {
+    private static func reads(of ledger: FilledLedger, _ count: Int) async throws -> [BenchmarkResult] {
         let database = try SQLiteDatabase(path: ledger.path)
         var configuration = FilledLedger.configuration(database, ledger.chain)
         configuration.signingKeys = [AnswerSigningKey(try Ed25519.PrivateKey(raw: [UInt8](1...32)))]
-        // What souk serve takes of a machine with 16 GiB: room for all of them.
+        // The memory that `souk serve` uses on a machine with 16 GiB; it holds all customers.
         configuration.answerMemory = 2 << 30
         let service = try await EntitlementService(configuration: configuration)
         let sample = await service.respond(
@@ -51,8 +51,8 @@ enum ServerBenchmark {
                 method: .get, url: "/v1/customers/\(FilledLedger.name(1))",
                 headers: ["Authorization": "Bearer \(ledger.publicKey)"])
         ).response()
-        guard sample.status == 200 else { throw BenchmarkFailure("a customer was answered \(sample.status)") }
-        var figures = [
+        guard sample.status == 200 else { throw BenchmarkFailure("a customer got status \(sample.status)") }
+        var results = [
             try await compare(
                 "customer read, \(count) customers", service, sample, among: count, budget: "≥ 0.6 ×, p99 < 2 ms"
             ) {
@@ -60,7 +60,7 @@ enum ServerBenchmark {
             }
         ]
         if count == 1000 {
-            figures.append(
+            results.append(
                 try await compare(
                     "signed customer read, \(count) customers", service, sample, among: count, budget: "none"
                 ) {
@@ -68,11 +68,11 @@ enum ServerBenchmark {
                 })
         }
         await database.close()
-        return figures
+        return results
     }
 
-    /// Any of them, as likely as all others.
-    static func somebody(_ number: Int, among count: Int) -> Int {
+    /// Returns the number of a customer; all are equally likely.
+    static func customerNumber(_ number: Int, among count: Int) -> Int {
         var mixed = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
         mixed ^= mixed >> 29
         return Int((mixed &* 0xBF58_476D_1CE4_E5B9) >> 20) % count
@@ -82,12 +82,13 @@ enum ServerBenchmark {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
     }
 
-    /// - Parameter hasProcessor: whether a processor is left for who asks. Where the database runs beside the server, none is.
+    /// - Parameter hasProcessor: whether a processor is free for the client; none is if the database runs beside the
+    ///   server.
     static func compare(
         _ name: String, _ service: EntitlementService, _ sample: HTTPResponse, among customers: Int,
         budget: String, hasProcessor: Bool = true, request: @escaping @Sendable (Int) -> [UInt8]
-    ) async throws -> Figure {
-        // One core for the server, one for who asks: a thread more would only take turns with them.
+    ) async throws -> BenchmarkResult {
+        // One core for the server and one for the client: more threads would compete for them.
         var one = HTTPListener.Configuration()
         one.threads = 1
         let (server, constant) = (
@@ -99,25 +100,25 @@ enum ServerBenchmark {
         func load(_ port: Int, _ count: Int, of customer: @escaping @Sendable (Int) -> Int) async throws
             -> PollingLoad.Outcome
         {
-            try await PollingLoad.run(port: port, connections: connections, count: count, isNeverAsleep: hasProcessor) {
+            try await PollingLoad.run(port: port, connections: connections, count: count, isSpinning: hasProcessor) {
                 request(customer($0))
             }
         }
-        // From the database, since nobody was asked for before.
+        // These reads come from the database, because the cache is empty.
         let first = try await load(port, customers) { $0 }
         var outcomes: [(read: PollingLoad.Outcome, constant: PollingLoad.Outcome)] = []
         for round in 0...rounds {
-            let anybody: @Sendable (Int) -> Int = { somebody(round * each + $0, among: customers) }
-            let one = try await load(port, each, of: anybody)
-            let two = try await load(otherPort, each, of: anybody)
+            let randomCustomer: @Sendable (Int) -> Int = { customerNumber(round * each + $0, among: customers) }
+            let one = try await load(port, each, of: randomCustomer)
+            let two = try await load(otherPort, each, of: randomCustomer)
             if round > 0 { outcomes.append((one, two)) }
         }
         let resident = residentMegabytes()
         await server.stop()
         await constant.stop()
         let (read, reference) = (median(outcomes.map(\.read.each)), median(outcomes.map(\.constant.each)))
-        return Figure(
-            name: name, reference: "the same answer from the same listener, not looked for", nanoseconds: read,
+        return BenchmarkResult(
+            name: name, reference: "the same response from the same listener, without a look-up", nanoseconds: read,
             referenceNanoseconds: reference, budget: budget,
             more: [
                 ("requestsPerSecond", .number((1e9 / read).rounded())),
@@ -137,7 +138,7 @@ enum ServerBenchmark {
 
     // MARK: - Writes
 
-    private static func writes(to ledger: FilledLedger) async throws -> [Figure] {
+    private static func writes(to ledger: FilledLedger) async throws -> [BenchmarkResult] {
         let database = try SQLiteDatabase(path: ledger.path)
         let service = try await EntitlementService(
             configuration: FilledLedger.configuration(database, ledger.chain))
@@ -153,7 +154,7 @@ enum ServerBenchmark {
                 post(
                     "/v1/customers/buyer-\(number)/transactions", ledger.publicKey,
                     ["signedTransaction": .string(signed)]))
-            let told = try signer.sign(
+            let notification = try signer.sign(
                 ResponseBodyV2DecodedPayload {
                     $0.notificationType = .subscribed
                     $0.notificationUUID = UUID().uuidString.lowercased()
@@ -166,15 +167,15 @@ enum ServerBenchmark {
                     $0.signedDate = Date()
                 })
             notifications.append(
-                post("/v1/notifications/app-store", nil, ["signedPayload": .string(told)]))
+                post("/v1/notifications/app-store", nil, ["signedPayload": .string(notification)]))
         }
-        let figures = [
+        let results = [
             try await compare("verified purchase, durable", purchases, count, port, ledger.folder, "≥ 1 ×"),
             try await compare("notification, durable", notifications, count, port, ledger.folder, "none"),
         ]
         await listener.stop()
         await database.close()
-        return figures
+        return results
     }
 
     static func post(_ path: String, _ key: String?, _ body: JSONValue) -> [UInt8] {
@@ -188,7 +189,7 @@ enum ServerBenchmark {
 
     private static func compare(
         _ name: String, _ requests: [[UInt8]], _ count: Int, _ port: Int, _ folder: String, _ budget: String
-    ) async throws -> Figure {
+    ) async throws -> BenchmarkResult {
         var outcomes: [(write: PollingLoad.Outcome, sync: Double)] = []
         for round in 0...rounds {
             let written = try await PollingLoad.run(port: port, connections: connections, count: count) {
@@ -198,7 +199,7 @@ enum ServerBenchmark {
             if round > 0 { outcomes.append((written, synced)) }
         }
         let (write, sync) = (median(outcomes.map(\.write.each)), median(outcomes.map(\.sync)))
-        return Figure(
+        return BenchmarkResult(
             name: name, reference: "4 KiB appended to a file and synced", nanoseconds: write,
             referenceNanoseconds: sync, budget: budget,
             more: [
@@ -212,7 +213,7 @@ enum ServerBenchmark {
             ])
     }
 
-    /// Nanoseconds for each append that is synced before the next.
+    /// Returns the nanoseconds of an append that is synced before the next.
     private static func syncs(_ count: Int, in folder: String) throws -> Double {
         let descriptor = open(folder + "/synced", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw BenchmarkFailure("no file to sync: errno \(errno)") }
@@ -233,7 +234,7 @@ enum ServerBenchmark {
 
     // MARK: - Starting
 
-    private static func start(of ledger: FilledLedger, _ count: Int) async throws -> Figure {
+    private static func start(of ledger: FilledLedger, _ count: Int) async throws -> BenchmarkResult {
         var times: [(server: Double, file: Double)] = []
         for round in 0...rounds {
             let clock = ContinuousClock()
@@ -250,7 +251,7 @@ enum ServerBenchmark {
             if round > 0 { times.append(((ready - begun).nanoseconds, (opened - begun).nanoseconds)) }
         }
         let size = try FileManager.default.attributesOfItem(atPath: ledger.path)[.size] as? Int ?? 0
-        return Figure(
+        return BenchmarkResult(
             name: "start of a server, \(count) customers", reference: "opening its database",
             nanoseconds: median(times.map(\.server)), referenceNanoseconds: median(times.map(\.file)), budget: "none",
             more: [("databaseMegabytes", .number(size >> 20))])

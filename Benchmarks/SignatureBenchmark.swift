@@ -5,9 +5,10 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Verification of a signed transaction, warm and cold, beside OpenSSL's own P-256 verification of the same signature.
+/// Verifies a signed transaction, with and without a cached certificate chain, beside OpenSSL's P-256 verification of
+/// the same signature.
 enum SignatureBenchmark {
-    static func run() throws -> [Figure] {
+    static func run() throws -> [BenchmarkResult] {
         let chain = try SigningChain.generate()
         let signer = JWSSigner(chain)
         let documents = try (0..<64).map { number in
@@ -46,51 +47,53 @@ enum SignatureBenchmark {
     private static func known(
         _ name: String, _ budget: String, _ documents: [String], _ chain: SigningChain, documentCacheCapacity: Int,
         _ judges: [P256Judge]
-    ) throws -> [Figure] {
+    ) throws -> [BenchmarkResult] {
         var configuration = configuration(chain)
         configuration.documentCacheCapacity = documentCacheCapacity
         let verifier = SignedDataVerifier(configuration: configuration)
-        let turns = [Turn(of: documents), Turn(of: documents)]
-        return try Crew.figures(
+        let turns = [DocumentCycle(of: documents), DocumentCycle(of: documents)]
+        return try Workers.results(
             name, reference: "OpenSSL P-256 verify", budget: budget, iterations: 256,
             more: [("bytes", .number(documents[0].utf8.count))]
-        ) { member in
-            _ = try verifier.transaction(turns[member].next())
-        } against: { member in
-            judges[member].verifyNext()
+        ) { worker in
+            _ = try verifier.transaction(turns[worker].next())
+        } against: { worker in
+            judges[worker].verifyNext()
         }
     }
 
-    /// A verifier that has seen nothing: three certificates parsed, two of their signatures and the document's checked.
-    private static func cold(_ documents: [String], _ chain: SigningChain, _ judge: P256Judge) throws -> Figure {
+    /// A verifier with an empty cache: it parses three certificates, and checks two of their signatures and that of the
+    /// document.
+    private static func cold(_ documents: [String], _ chain: SigningChain, _ judge: P256Judge) throws -> BenchmarkResult
+    {
         let configuration = configuration(chain)
-        let turn = Turn(of: documents)
+        let turn = DocumentCycle(of: documents)
         let times = try paired(iterations: 32) {
             _ = try SignedDataVerifier(configuration: configuration).transaction(turn.next())
         } reference: {
             judge.verifyNext()
         }
-        return Figure(
+        return BenchmarkResult(
             name: "JWS verify, cold", reference: "OpenSSL P-256 verify", nanoseconds: times.operation,
             referenceNanoseconds: times.reference, budget: "–")
     }
 
-    private static func decoding(_ documents: [String], _ judge: P256Judge) throws -> Figure {
-        let turn = Turn(of: documents)
+    private static func decoding(_ documents: [String], _ judge: P256Judge) throws -> BenchmarkResult {
+        let turn = DocumentCycle(of: documents)
         let times = try paired(iterations: 64) {
             _ = try UnverifiedJWS(unverified: turn.next())
         } reference: {
             judge.verifyNext()
         }
-        return Figure(
+        return BenchmarkResult(
             name: "JWS decoded with its certificates, not verified", reference: "OpenSSL P-256 verify",
             nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
     }
 }
 
-/// One document after the other, from the first again after the last.
-private final class Turn: @unchecked Sendable {
-    // Sendable: each thread has its own.
+/// Returns the documents in turn, from the first again after the last.
+private final class DocumentCycle: @unchecked Sendable {
+    // Sendable: each thread has its own instance.
     private let documents: [String]
     private var position = 0
 
@@ -102,9 +105,9 @@ private final class Turn: @unchecked Sendable {
     }
 }
 
-/// OpenSSL on its own, with everything made ready before: SHA-256 of the signed text, then the signature.
+/// OpenSSL alone, with everything prepared: SHA-256 of the signed text, then the signature.
 private final class P256Judge: @unchecked Sendable {
-    // Sendable: each thread has its own.
+    // Sendable: each thread has its own instance.
     private let key: OpaquePointer
     private let context: OpaquePointer
     private let pieces: [(message: [UInt8], signature: [UInt8])]
@@ -117,7 +120,7 @@ private final class P256Judge: @unchecked Sendable {
             return d2i_PUBKEY(nil, &cursor, bytes.count)
         }
         guard let key, let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_verify_init(context) == 1
-        else { throw BenchmarkFailure("OpenSSL does not take the key") }
+        else { throw BenchmarkFailure("OpenSSL rejects the key") }
         (self.key, self.context) = (key, context)
         pieces = try documents.map { document in
             let dot = document.lastIndex(of: ".") ?? document.startIndex
@@ -141,7 +144,7 @@ private final class P256Judge: @unchecked Sendable {
         precondition(EVP_PKEY_verify(context, piece.signature, piece.signature.count, digest, 32) == 1)
     }
 
-    /// The two integers in DER (RFC 3279 section 2.2.3), as OpenSSL wants them.
+    /// Returns the two integers in DER (RFC 3279 section 2.2.3), as OpenSSL requires.
     private static func der(_ raw: [UInt8]) -> [UInt8] {
         let integers = [raw.prefix(32), raw.suffix(32)].flatMap { half -> [UInt8] in
             var digits = Array(half.drop { $0 == 0 })

@@ -13,8 +13,8 @@ import StoreModel
     import Darwin
 #endif
 
-/// The App Store simulator: purchases through HTTP, a year of renewals, the time to open a store. `SOUK_BENCH_SHORT`
-/// leaves out the largest store.
+/// The App Store simulator: purchases over HTTP, a year of renewals, and the time to open a store. `SOUK_BENCH_SHORT`
+/// skips the largest store.
 enum StoreBenchmark {
     private static let catalogue = #"""
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -45,14 +45,14 @@ enum StoreBenchmark {
 
     // MARK: - Purchases
 
-    /// One customer after another buys through HTTP; what is answered is on the disk.
-    static func purchases() async throws -> [Figure] {
-        var figures: [Figure] = []
-        for connections in [1, 8] { figures.append(try await purchases(over: connections)) }
-        return figures
+    /// Customers buy over HTTP, one after another. Each response is durable.
+    static func purchases() async throws -> [BenchmarkResult] {
+        var results: [BenchmarkResult] = []
+        for connections in [1, 8] { results.append(try await purchases(over: connections)) }
+        return results
     }
 
-    private static func purchases(over connections: Int) async throws -> Figure {
+    private static func purchases(over connections: Int) async throws -> BenchmarkResult {
         try await inFolder { folder in
             let store = try await SimulatedAppStore.open(try configuration(folder + "/store"))
             let listener = HTTPListener(handler: store.handler)
@@ -76,7 +76,7 @@ enum StoreBenchmark {
             await listener.stop()
             await store.close()
             let (purchase, sync) = (median(times.map(\.purchase)), median(times.map(\.sync)))
-            return Figure(
+            return BenchmarkResult(
                 name: "purchase over HTTP, \(connections) connection\(connections == 1 ? "" : "s")",
                 reference: "4 KiB written and fdatasync, one after the other", nanoseconds: purchase,
                 referenceNanoseconds: sync, budget: connections == 1 ? "≤ 6 × the reference" : "≥ 1000 a second",
@@ -94,7 +94,7 @@ enum StoreBenchmark {
             (head + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body).utf8)
     }
 
-    /// Nanoseconds to append 4 KiB to a file and have it on the disk.
+    /// Returns the nanoseconds to append 4 KiB to a file and sync it.
     private static func syncs(_ count: Int, in folder: String) throws -> Double {
         let descriptor = open(folder + "/reference", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw BenchmarkFailure("no file in \(folder)") }
@@ -107,7 +107,7 @@ enum StoreBenchmark {
                 #else
                     let isSynced = write(descriptor, page, page.count) == page.count && fdatasync(descriptor) == 0
                 #endif
-                guard isSynced else { throw BenchmarkFailure("the disk did not take a page") }
+                guard isSynced else { throw BenchmarkFailure("a page could not be written and synced") }
             }
         }
         return elapsed.nanoseconds / Double(count)
@@ -115,27 +115,27 @@ enum StoreBenchmark {
 
     // MARK: - Renewals
 
-    /// A year passes, then everything that was sold is computed and one in a thousand signed; and how long the store took
-    /// to open.
-    static func renewals() async throws -> [Figure] {
+    /// A year passes. Then all transactions are computed, and one in a thousand is signed. Also measures the time to
+    /// open the store.
+    static func renewals() async throws -> [BenchmarkResult] {
         let empty = try await opening(nil)
-        var figures = [
-            opened("opening a store", "with nothing in it", empty, beside: empty, "≤ 0.5 s")
+        var results = [
+            opened("opening a store", "without accounts", empty, beside: empty, "≤ 0.5 s")
         ]
         for size in sizes {
             let (renewal, open) = try await year(of: size)
-            figures.append(renewal)
-            figures.append(
+            results.append(renewal)
+            results.append(
                 opened("opening a store", "with \(size) subscriptions", open, beside: empty, "≤ 2 × the reference"))
         }
-        return figures
+        return results
     }
 
     private static func opened(_ what: String, _ which: String, _ time: Double, beside empty: Double, _ budget: String)
-        -> Figure
+        -> BenchmarkResult
     {
-        Figure(
-            name: "\(what) \(which)", reference: "a store with nothing in it", nanoseconds: time,
+        BenchmarkResult(
+            name: "\(what) \(which)", reference: "a store without accounts", nanoseconds: time,
             referenceNanoseconds: empty, budget: budget)
     }
 
@@ -152,7 +152,7 @@ enum StoreBenchmark {
         return median(Array(times.dropFirst()))
     }
 
-    private static func year(of size: Int) async throws -> (renewals: Figure, opening: Double) {
+    private static func year(of size: Int) async throws -> (renewals: BenchmarkResult, opening: Double) {
         try await inFolder { folder in
             var store = try await SimulatedAppStore.open(try configuration(folder))
             try await store.populate(size, subscribingTo: "monthly")
@@ -161,13 +161,13 @@ enum StoreBenchmark {
             store = try await SimulatedAppStore.open(try configuration(folder))
             let clock = ContinuousClock()
             let before = Memory.resident
-            Memory.forgetPeak()
+            Memory.resetPeak()
             let start = clock.now
             try await store.advance(.init(period: .years(1)))
             let advanced = clock.now - start
             let signing = 1000
             var read = (transactions: 0, signed: 0)
-            // A small store again and again, so that there is something to measure.
+            // A small store is measured several times, so that the time is long enough.
             let repetitions = max(1, 20_000 / size)
             let elapsed = try clock.measure {
                 for _ in 0..<repetitions { read = try store.readEverything(signingEach: signing) }
@@ -180,7 +180,7 @@ enum StoreBenchmark {
             let renewals = Double(12 * size * repetitions)
             let each = elapsed.nanoseconds / renewals
             return (
-                Figure(
+                BenchmarkResult(
                     name: "renewal in virtual time, \(size) subscriptions", reference: "what the budget allows",
                     nanoseconds: each, referenceNanoseconds: 10_000, budget: "≥ 100000 a second, flat memory",
                     more: [
@@ -193,13 +193,13 @@ enum StoreBenchmark {
     }
 }
 
-/// What this process has in memory, in megabytes; 0 where the system does not say.
+/// The memory of this process in megabytes; 0 if the system does not report it.
 enum Memory {
     static var resident: Double { value(of: "VmRSS:") }
     static var peak: Double { value(of: "VmHWM:") }
 
-    /// The peak is counted from now on.
-    static func forgetPeak() {
+    /// Resets the peak.
+    static func resetPeak() {
         let file = open("/proc/self/clear_refs", O_WRONLY)
         guard file >= 0 else { return }
         defer { close(file) }

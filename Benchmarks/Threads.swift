@@ -2,84 +2,86 @@ import CAllocations
 import Foundation
 import Primitives
 
-/// Work that one or two threads, or tasks, do at once.
-struct Crew {
+/// One or two threads or tasks that do the same work concurrently.
+struct Workers {
     let size: Int
 
-    static let all = [Crew(size: 1), Crew(size: 2)]
+    static let all = [Workers(size: 1), Workers(size: 2)]
 
     var description: String { size == 1 ? "one thread" : "\(size) threads" }
 
-    /// As `paired(rounds:iterations:_:reference:)` with each side done by the whole crew, each member doing all of
-    /// `iterations`; so on a machine with a processor for each, more members should not take longer. The closures get the
-    /// member's number.
+    /// Like `paired(rounds:iterations:_:reference:)`, with each side done by all workers. Each worker does all
+    /// `iterations`, so with a processor for each, more workers do not take longer. The closures get the worker's
+    /// number.
     func paired(
         rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (Int) throws -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
     ) throws -> (operation: Double, reference: Double) {
-        var figures: [(Double, Double)] = []
+        var results: [(Double, Double)] = []
         for round in 0...rounds {
             let first = try elapsed(iterations, operation)
             let second = try elapsed(iterations, reference)
-            if round > 0 { figures.append((first, second)) }
+            if round > 0 { results.append((first, second)) }
         }
-        return (median(figures.map(\.0)), median(figures.map(\.1)))
+        return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
-    /// As the other, for an operation that is itself asynchronous and does its own repeating.
+    /// Does the same for an asynchronous operation that repeats itself.
     func paired(
-        rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (_ member: Int, _ times: Int) async -> Void,
+        rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (_ worker: Int, _ times: Int) async -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
     ) async throws -> (operation: Double, reference: Double) {
-        var figures: [(Double, Double)] = []
+        var results: [(Double, Double)] = []
         let clock = ContinuousClock()
         for round in 0...rounds {
             let first = await clock.measure {
                 await withTaskGroup(of: Void.self) { group in
-                    for member in 0..<size { group.addTask { await operation(member, iterations) } }
+                    for worker in 0..<size { group.addTask { await operation(worker, iterations) } }
                 }
             }
             let second = try elapsed(iterations, reference)
-            if round > 0 { figures.append((first.nanoseconds / Double(iterations), second)) }
+            if round > 0 { results.append((first.nanoseconds / Double(iterations), second)) }
         }
-        return (median(figures.map(\.0)), median(figures.map(\.1)))
+        return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
-    /// Two figures, of one thread and of two, all four sides measured in turn: time, what the heap was asked for by one
-    /// call, and how much more two threads do than one, beside what they do more of plain arithmetic.
-    static func figures(
+    /// Returns two results, of one thread and of two, whose four sides alternate. They include the heap allocations of
+    /// one call, and how much more work two threads do than one, beside the same ratio of plain arithmetic.
+    static func results(
         _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
         more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,
         against referenceOperation: @escaping @Sendable (Int) throws -> Void
-    ) throws -> [Figure] {
+    ) throws -> [BenchmarkResult] {
         var times: [[Double]] = [[], [], [], []]
         var arithmetic: [Double] = []
         for round in 0...rounds {
             var longest = 0.0
-            for (number, crew) in all.enumerated() {
-                let first = try crew.elapsed(iterations, inThreads: true, operation)
-                let second = try crew.elapsed(iterations, inThreads: true, referenceOperation)
+            for (number, workers) in all.enumerated() {
+                let first = try workers.elapsed(iterations, inThreads: true, operation)
+                let second = try workers.elapsed(iterations, inThreads: true, referenceOperation)
                 longest = max(longest, first * Double(iterations))
                 guard round > 0 else { continue }
                 times[2 * number].append(first)
                 times[2 * number + 1].append(second)
             }
-            // As long as the operation: short work of new threads finds a processor where long work has to share.
+            // As long as the operation: short work on new threads finds a free processor where long work has to share
+            // one.
             let count = max(1, Int(longest / Arithmetic.nanoseconds))
             let alone = try all[0].elapsed(count, inThreads: true) { _ in Arithmetic.work() }
             let together = try all[1].elapsed(count, inThreads: true) { _ in Arithmetic.work() }
             if round > 0 { arithmetic.append(2 * alone / together) }
         }
-        // Of each round by itself: a machine that is slow for a while is slow for both.
+        // The ratio is computed for each round, because a machine that is slow for a while slows both sides.
         let scaling = (0...1).map { side in
             median(zip(times[side], times[side + 2]).map { one, two in 2 * one / two })
         }
         let heap = try Heap.perCall({ try operation(0) }, reference: { try referenceOperation(0) })
-        return all.enumerated().map { number, crew in
-            Figure(
-                name: "\(name), \(crew.description)", reference: reference, nanoseconds: median(times[2 * number]),
-                referenceNanoseconds: median(times[2 * number + 1]), budget: crew.size == 1 ? budget : "scaling ≥ 1.7",
-                more: crew.size == 1
+        return all.enumerated().map { number, workers in
+            BenchmarkResult(
+                name: "\(name), \(workers.description)", reference: reference, nanoseconds: median(times[2 * number]),
+                referenceNanoseconds: median(times[2 * number + 1]),
+                budget: workers.size == 1 ? budget : "scaling ≥ 1.7",
+                more: workers.size == 1
                     ? more + heap
                     : [
                         ("scaling", rounded(scaling[0])), ("referenceScaling", rounded(scaling[1])),
@@ -88,7 +90,8 @@ struct Crew {
         }
     }
 
-    /// Nanoseconds an iteration of the slowest member. One member alone works on the caller's thread unless told not to.
+    /// Returns the nanoseconds of one iteration of the slowest worker. A single worker uses the caller's thread unless
+    /// `inThreads` is true.
     private func elapsed(
         _ iterations: Int, inThreads: Bool = false, _ body: @escaping @Sendable (Int) throws -> Void
     ) throws -> Double {
@@ -101,11 +104,11 @@ struct Crew {
         let start = DispatchSemaphore(value: 0)
         let done = DispatchSemaphore(value: 0)
         let outcomes = Locked<[Result<Duration, any Error>]>([])
-        for member in 0..<size {
+        for worker in 0..<size {
             Thread {
                 ready.signal()
                 start.wait()
-                let outcome = Result { try clock.measure { for _ in 0..<iterations { try body(member) } } }
+                let outcome = Result { try clock.measure { for _ in 0..<iterations { try body(worker) } } }
                 outcomes.withLock { $0.append(outcome) }
                 done.signal()
             }.start()
@@ -118,12 +121,12 @@ struct Crew {
     }
 }
 
-/// Work that shares nothing with anybody: how much more two threads of it do says what processors were free.
+/// Work without shared data. The speed-up by a second thread shows how many processors were free.
 private enum Arithmetic {
-    /// Changeable, so that nobody can know what it does. Unsafe: it never is changed, so any thread may read it.
+    /// A variable, so that the compiler cannot inline it. Unsafe: it is never changed, so any thread may read it.
     nonisolated(unsafe) static var step: (UInt64) -> UInt64 = { $0 &* 6_364_136_223_846_793_005 &+ 1 }
 
-    /// What `work` takes, about.
+    /// The approximate nanoseconds of `work`.
     static let nanoseconds: Double = {
         let clock = ContinuousClock()
         return median((0..<25).map { _ in clock.measure { work() }.nanoseconds })
@@ -137,7 +140,7 @@ private enum Arithmetic {
     }
 }
 
-/// What one call asks the heap for, freed or not; the median of calls that have everything they remember.
+/// The heap allocations of one call, whether freed or not: the median of calls with filled caches.
 enum Heap {
     static func perCall(
         _ operation: () throws -> Void, reference: () throws -> Void
