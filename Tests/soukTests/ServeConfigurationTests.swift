@@ -83,10 +83,10 @@ import Testing
     @Test func `what is wrong in a file is named with its place`() async throws {
         let cases: [(JSONValue, String)] = [
             (["bundleID": "com.example.one"], "/bundleID: there is no such setting"),
-            (["bundleId": ["com.example.one"], "port": true], "/port: this is a string or a number"),
+            (["bundleId": ["com.example.one"], "port": true], "/port: this should be a string or a number"),
             (["apps": [["bundleId": "com.example.one", "port": 1]]], "/apps/0/port: there is no such setting"),
-            (["apps": [["features": "x"]]], "/apps/0/bundleId: this is a string"),
-            (["webhooks": [["name": "crm"]]], "/webhooks/0/bundleId: this is a string"),
+            (["apps": [["features": "x"]]], "/apps/0/bundleId: this should be a string"),
+            (["webhooks": [["name": "crm"]]], "/webhooks/0/bundleId: this should be a string"),
             (["bundleId": "com.example.one", "rateLimit": "fast"], "--rate-limit is N or N:BURST"),
             (["bundleId": "com.example.one", "transferMode": "keep"], "--transfer-mode is transfer,"),
             ([], "this should be a JSON object"),

@@ -1,14 +1,14 @@
 import Primitives
 
-/// Changes to a catalogue. Each returns a catalogue that is read again from the changed file, and so refuses what
-/// `lint` refuses.
+/// Changes to a catalogue. Each function returns a catalogue that is read again from the changed file, so an invalid
+/// change is rejected as `lint` would.
 extension Catalogue {
     /// Creates a catalogue from a document, written as Xcode would write it.
     ///
     /// - Parameters:
     ///   - document: The content of a StoreKit configuration file.
     ///   - file: The name of the file in error messages.
-    /// - Throws: An error that names everything wrong in the document, if it cannot be used.
+    /// - Throws: An error that lists all errors of the document, if it cannot be used.
     public init(document: JSONValue, file: String) throws {
         try self.init(parsing: JSONText(xcode: document).bytes, file: file)
     }

@@ -10,7 +10,7 @@ import StoreModel
 ///     catalogue.encoded() == bytes                         // true, for every file
 ///
 /// The catalogue keeps the bytes of the file. Unknown fields stay where they are and are otherwise ignored, and a
-/// change (`changingSettings`, `replacing`) touches no more of the file than it has to.
+/// change (`changingSettings`, `replacing`) leaves the rest of the file as it is.
 public struct Catalogue: Sendable, Equatable {
     /// The file as a JSON value. It keeps the order, unknown fields and the text of numbers.
     public let document: JSONValue
@@ -64,7 +64,7 @@ public struct Catalogue: Sendable, Equatable {
     /// - Parameters:
     ///   - bytes: The content of a StoreKit configuration file.
     ///   - file: The name of the file in error messages.
-    /// - Throws: An error that names everything wrong in the file, if it cannot be used.
+    /// - Throws: An error that lists all errors of the file, if it cannot be used.
     public init(parsing bytes: [UInt8], file: String) throws {
         var reader = CatalogueReader(file: file)
         guard let catalogue = reader.read(bytes) else { throw CatalogueError(findings: reader.findings) }
@@ -117,7 +117,7 @@ public struct Catalogue: Sendable, Equatable {
         return items.map { $0.storeProduct(in: storefront, writer) }
     }
 
-    /// Returns whether two catalogues have equal documents, in whatever way their files are written.
+    /// Returns whether two catalogues have equal documents. The formatting of their files does not matter.
     ///
     /// - Parameters:
     ///   - left: A catalogue.
@@ -130,7 +130,7 @@ public struct Catalogue: Sendable, Equatable {
 
 extension Catalogue {
     /// The app's product list, in the order of the catalogue. It is the JSON of the SDK's `StoreConfiguration`, which
-    /// has no word for products of an unknown type and leaves them out.
+    /// omits products of an unknown type because it cannot express them.
     public var productList: JSONValue {
         .array(
             items.compactMap { item in

@@ -8,7 +8,7 @@ package struct CatalogueItem: Sendable, Hashable {
     package var kind: ProductType
     package var price: Price
     package var referenceName: String?
-    /// Apple's number of the product, or the one that Xcode made up.
+    /// Apple's number of the product, or one that Xcode generated.
     package var internalID: String?
     package var localizations: [CatalogueText]
     package var isFamilyShareable: Bool

@@ -7,7 +7,7 @@ extension CatalogueReader {
     mutating func list(_ place: JSONPlace, _ name: String) -> [JSONPlace] {
         guard let member = place[name] else { return [] }
         guard let elements = member.elements else {
-            fail(.wrongShape, member.pointer, "\(name) is a list")
+            fail(.wrongShape, member.pointer, "\(name) should be a list")
             return []
         }
         return elements
@@ -15,11 +15,11 @@ extension CatalogueReader {
 
     mutating func text(_ place: JSONPlace, _ name: String) -> String? {
         guard let member = place[name] else { return nil }
-        if member.value.stringValue == nil { fail(.wrongShape, member.pointer, "\(name) is a string") }
+        if member.value.stringValue == nil { fail(.wrongShape, member.pointer, "\(name) should be a string") }
         return member.value.stringValue
     }
 
-    /// Reads a text that names something. It must be in Unicode's form NFC, so that it has one spelling.
+    /// Reads a string that is a name. It must be in Unicode's form NFC, so that it has one spelling.
     mutating func name(_ place: JSONPlace, _ name: String) -> String? {
         guard let text = text(place, name) else { return nil }
         if text.isInNormalFormC { return text }
@@ -32,7 +32,7 @@ extension CatalogueReader {
     mutating func flag(_ place: JSONPlace, _ name: String) -> Bool? {
         guard let member = place[name] else { return nil }
         if member.value.boolValue == nil {
-            warn(.wrongShape, member.pointer, "\(name) is true or false; it is ignored")
+            warn(.wrongShape, member.pointer, "\(name) should be true or false; it is ignored")
         }
         return member.value.boolValue
     }
@@ -40,7 +40,7 @@ extension CatalogueReader {
     mutating func count(_ place: JSONPlace, _ name: String) -> Int? {
         guard let member = place[name] else { return nil }
         guard let value = member.value.intValue, (1...1000).contains(value) else {
-            fail(.badCount, member.pointer, "\(name) is a whole number from 1 to 1000")
+            fail(.badCount, member.pointer, "\(name) should be a whole number from 1 to 1000")
             return nil
         }
         return value
@@ -54,7 +54,9 @@ extension CatalogueReader {
             return nil
         }
         guard let period = SubscriptionPeriod(iso8601: text) else {
-            fail(.badPeriod, "\(place.pointer)/\(name)", "\"\(text)\" is no period; write one such as P1W, P1M or P1Y")
+            fail(
+                .badPeriod, "\(place.pointer)/\(name)", "\"\(text)\" is not a period; write one such as P1W, P1M or P1Y"
+            )
             return nil
         }
         guard period.isSold else {
@@ -66,7 +68,7 @@ extension CatalogueReader {
         return period
     }
 
-    /// Reads a decimal text from 0 to 1,000,000 with at most three decimals, which are the store's milliunits.
+    /// Reads a decimal string from 0 to 1,000,000 with at most three decimals, which are the store's milliunits.
     mutating func price(_ place: JSONPlace, _ name: String = "displayPrice", of owner: String) -> Price? {
         let pointer = "\(place.pointer)/\(name)"
         guard let member = place[name] else {
@@ -80,19 +82,20 @@ extension CatalogueReader {
         else {
             fail(
                 .badPrice, pointer,
-                "\(member.value) is no price; write a decimal text such as \"4.99\", with at most three decimals")
+                "\(member.value) is not a price; write a decimal string such as \"4.99\", with at most three decimals")
             return nil
         }
         return Price(amount: amount, currency: storefront.currency)
     }
 
-    /// Reads names in several languages. Leaves out an entry without a locale.
+    /// Reads names in several languages. Ignores an entry without a locale.
     mutating func texts(_ place: JSONPlace) -> [CatalogueText] {
         var texts: [CatalogueText] = []
         for entry in list(place, "localizations") {
             guard let locale = text(entry, "locale") else {
                 warn(
-                    .missingField, "\(entry.pointer)/locale", "the locale of these names is missing; they are left out")
+                    .missingField, "\(entry.pointer)/locale",
+                    "the locale of these names is missing; the names are ignored")
                 continue
             }
             texts.append(

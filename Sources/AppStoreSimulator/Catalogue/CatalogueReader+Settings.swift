@@ -2,11 +2,11 @@ import Primitives
 import StoreModel
 
 /// Reads the `settings` of a catalogue. A setting that cannot be read is a warning, except the storefront, which
-/// decides about the currency of every price.
+/// determines the currency of every price.
 extension CatalogueReader {
     mutating func readSettings(_ root: JSONPlace) {
         guard let place = root["settings"] else { return }
-        guard place.isObject else { return fail(.wrongShape, place.pointer, "the settings are a JSON object") }
+        guard place.isObject else { return fail(.wrongShape, place.pointer, "the settings should be a JSON object") }
         readStorefront(place)
         settings.asksToBuy = flag(place, "_askToBuyEnabled") ?? false
         settings.interruptsPurchases = flag(place, "_billingIssuesEnabled") ?? false
@@ -40,7 +40,7 @@ extension CatalogueReader {
     private mutating func readTimeRate(_ place: JSONPlace) {
         guard let member = place["_timeRate"] else { return }
         guard let number = member.value.intValue else {
-            return warn(.unknownTimeRate, member.pointer, "_timeRate is a whole number; time is real")
+            return warn(.unknownTimeRate, member.pointer, "_timeRate should be a whole number; time is real")
         }
         settings.timeRate = .init(rawValue: number)
         if !settings.timeRate.isKnown {
@@ -51,19 +51,19 @@ extension CatalogueReader {
     private mutating func readTransactionError(_ place: JSONPlace) {
         guard let member = place["_storeKitError"] else { return }
         guard let number = member.value.intValue else {
-            return warn(.unknownError, member.pointer, "_storeKitError is a whole number; the error is unknown")
+            return warn(.unknownError, member.pointer, "_storeKitError should be a whole number; the error is unknown")
         }
         let error = CatalogueSettings.TransactionError(rawValue: number)
         settings.transactionError = error
         if !CatalogueSettings.TransactionError.all.contains(error) {
-            warn(.unknownError, member.pointer, "Xcode makes no transaction fail with the error \(number)")
+            warn(.unknownError, member.pointer, "Xcode offers no error \(number) for transactions")
         }
     }
 
     private mutating func readErrors(_ place: JSONPlace) {
         guard let member = place["_storeKitErrors"] else { return }
         guard let elements = member.elements else {
-            return warn(.wrongShape, member.pointer, "_storeKitErrors is a list; it is ignored")
+            return warn(.wrongShape, member.pointer, "_storeKitErrors should be a list; it is ignored")
         }
         var seen: Set<CatalogueSettings.SimulatedFailure.API> = []
         for entry in elements {
@@ -73,7 +73,7 @@ extension CatalogueReader {
             }
             let api = CatalogueSettings.SimulatedFailure.API(rawValue: name)
             if !CatalogueSettings.SimulatedFailure.API.all.contains(api) {
-                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) is no API that can be made to fail; it is ignored")
+                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) is not an API that can fail; it is ignored")
             } else if !seen.insert(api).inserted {
                 warn(
                     .unknownAPI, "\(entry.pointer)/name",
@@ -87,7 +87,8 @@ extension CatalogueReader {
     private mutating func choice(_ entry: JSONPlace) -> CatalogueSettings.SimulatedFailure.Choice? {
         guard let current = entry["current"] else { return nil }
         guard let family = current["type"]?.value.stringValue, let index = current["index"]?.value.intValue else {
-            warn(.wrongShape, current.pointer, "the chosen error has a type and an index; it is read as unknown")
+            warn(
+                .wrongShape, current.pointer, "the chosen error should have a type and an index; it is read as unknown")
             return nil
         }
         return .init(family: family, index: index)

@@ -7,7 +7,7 @@ extension CatalogueReader {
         var seen: [String: String] = [:]
         for place in places {
             guard place.isObject else {
-                fail(.wrongShape, place.pointer, "a subscription group is a JSON object")
+                fail(.wrongShape, place.pointer, "a subscription group should be a JSON object")
                 continue
             }
             guard let id = name(place, "id"), !id.isEmpty else {
@@ -94,7 +94,7 @@ extension CatalogueReader {
         let listed = list(place, "introductoryOffers").compactMap { entry -> CatalogueOffer? in
             guard let read = offer(entry, named: .none) else { return nil }
             if !plans.insert(read.billingPlan).inserted {
-                warn(.duplicateOffer, entry.pointer, "there is one introductory offer already for this way of billing")
+                warn(.duplicateOffer, entry.pointer, "this billing plan already has an introductory offer")
             }
             return read
         }
@@ -129,13 +129,13 @@ extension CatalogueReader {
         return offers
     }
 
-    /// Reads the eligible customers: all, if the file does not say.
+    /// Reads the eligible customers. Without the member, all are eligible.
     private mutating func eligibility(_ place: JSONPlace) -> Set<OfferCode.Customer> {
         guard place["eligibility"] != nil else { return OfferCode.Customer.all }
         var customers: Set<OfferCode.Customer> = []
         for entry in list(place, "eligibility") {
             guard let word = entry.value.stringValue else {
-                fail(.wrongShape, entry.pointer, "a kind of customer is a string: new, existing or expired")
+                fail(.wrongShape, entry.pointer, "a kind of customer should be a string: new, existing or expired")
                 continue
             }
             let customer = OfferCode.Customer(rawValue: word)
@@ -176,12 +176,12 @@ extension CatalogueReader {
         }
     }
 
-    /// The origin of an offer's identifier. Closed.
+    /// The origin of an offer's identifier. The set is closed.
     private enum Naming { case none, required, byReference }
 
     private mutating func offer(_ place: JSONPlace, named naming: Naming) -> CatalogueOffer? {
         guard place.isObject else {
-            fail(.wrongShape, place.pointer, "an offer is a JSON object")
+            fail(.wrongShape, place.pointer, "an offer should be a JSON object")
             return nil
         }
         let reference = naming == .byReference ? name(place, "referenceName") : text(place, "referenceName")
@@ -205,7 +205,9 @@ extension CatalogueReader {
             return nil
         }
         guard let mode = Self.paymentModes[word] else {
-            warn(.unknownPaymentMode, "\(place.pointer)/paymentMode", "the offer is left out: unknown mode \(word)")
+            warn(
+                .unknownPaymentMode, "\(place.pointer)/paymentMode",
+                "the offer is ignored: its mode \(word) is not known")
             return nil
         }
         let isFree = mode == .freeTrial
@@ -224,13 +226,13 @@ extension CatalogueReader {
         "free": .freeTrial, "payAsYouGo": .payAsYouGo, "payUpFront": .payUpFront,
     ]
 
-    // MARK: - Ways of billing
+    // MARK: - Billing plans
 
     private mutating func planKind(_ place: JSONPlace) -> BillingPlan.Kind {
         guard let word = text(place, "billingPlanType") else { return .upFront }
         let kind = BillingPlan.Kind(rawValue: word)
         if kind != .upFront, kind != .monthly {
-            warn(.unknownBillingPlan, "\(place.pointer)/billingPlanType", "the way of billing \(word) is not known")
+            warn(.unknownBillingPlan, "\(place.pointer)/billingPlanType", "the billing plan \(word) is not known")
         }
         return kind
     }
@@ -238,7 +240,7 @@ extension CatalogueReader {
     private mutating func billingPlans(_ place: JSONPlace, _ full: Price?) -> [BillingPlan] {
         list(place, "billingPlans").compactMap { entry in
             guard entry.isObject else {
-                fail(.wrongShape, entry.pointer, "a way of billing is a JSON object")
+                fail(.wrongShape, entry.pointer, "a billing plan should be a JSON object")
                 return nil
             }
             let kind = planKind(entry)
@@ -246,7 +248,7 @@ extension CatalogueReader {
             let commitment =
                 entry["commitmentDisplayPrice"] == nil
                 ? nil : price(entry, "commitmentDisplayPrice", of: "the commitment")
-            guard let price = price(entry, of: "the way of billing") else { return nil }
+            guard let price = price(entry, of: "the billing plan") else { return nil }
             if kind == .upFront, isEnabled, let full, price != full {
                 warn(
                     .planPrice, "\(entry.pointer)/displayPrice",

@@ -30,7 +30,7 @@ struct CatalogueReader {
     /// Returns the catalogue, or `nil` if a finding is an error.
     mutating func read(_ bytes: [UInt8]) -> Catalogue? {
         guard bytes.count <= Self.byteLimit else {
-            fail(.tooLarge, "", "a catalogue has at most \(Self.byteLimit) bytes, this one has \(bytes.count)")
+            fail(.tooLarge, "", "a catalogue can have at most \(Self.byteLimit) bytes; this one has \(bytes.count)")
             return nil
         }
         let document: JSONValue
@@ -42,7 +42,7 @@ struct CatalogueReader {
         }
         let root = JSONPlace(value: document, pointer: "")
         guard root.isObject else {
-            fail(.wrongShape, "", "a StoreKit configuration file is a JSON object")
+            fail(.wrongShape, "", "a StoreKit configuration file should be a JSON object")
             return nil
         }
         readVersion(root)
@@ -52,13 +52,15 @@ struct CatalogueReader {
         readOffersKey(root)
         let sections = ["products", "nonRenewingSubscriptions", "subscriptionGroups"]
         if sections.allSatisfy({ root[$0] == nil }) {
-            fail(.wrongShape, "", "none of \(sections.joined(separator: ", ")) is there; is this a .storekit file?")
+            fail(
+                .wrongShape, "", "\(sections.joined(separator: ", ")) are all missing; this may not be a .storekit file"
+            )
         }
         for place in list(root, "products") { readProduct(place, expected: nil) }
         for place in list(root, "nonRenewingSubscriptions") { readProduct(place, expected: .nonRenewingSubscription) }
         readGroups(list(root, "subscriptionGroups"))
         if !items.contains(where: Catalogue.isSold), !hasErrors {
-            warn(.noProducts, "", "the catalogue sells nothing")
+            warn(.noProducts, "", "the catalogue has no products")
         }
         guard !hasErrors else { return nil }
         return Catalogue(self, document: document, source: bytes)
@@ -78,8 +80,7 @@ struct CatalogueReader {
             .init(severity: .warning, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
     }
 
-    /// Makes a reason readable. It quotes the file, which can contain very long texts and control characters of
-    /// terminals.
+    /// Shortens a reason and removes control characters, because it quotes the file.
     private static func readable(_ reason: String) -> String {
         let isControl = CharacterSet.controlCharacters.contains
         let scalars = reason.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }
@@ -107,7 +108,7 @@ struct CatalogueReader {
     private mutating func readPolicies(_ root: JSONPlace) {
         guard let place = root["appPolicies"] else { return }
         guard place.isObject else {
-            return warn(.wrongShape, place.pointer, "the app's policies are a JSON object; they are ignored")
+            return warn(.wrongShape, place.pointer, "the app's policies should be a JSON object; they are ignored")
         }
         policies.licenceAgreement = place["eula"]?.value.stringValue ?? ""
         for entry in place["policies"]?.elements ?? [] {
@@ -123,7 +124,8 @@ struct CatalogueReader {
         guard let place = root["subscriptionOffersKeyPair"] else { return }
         guard let id = place["id"]?.value.stringValue, let key = place["privateKey"]?.value.stringValue else {
             return warn(
-                .wrongShape, place.pointer, "a key for promotional offers has an id and a privateKey; it is ignored")
+                .wrongShape, place.pointer,
+                "a key for promotional offers should have an id and a privateKey; it is ignored")
         }
         offersKey = OffersKey(id: id, privateKey: key)
     }
@@ -177,7 +179,7 @@ struct CatalogueReader {
     /// Reads the identifier of a product, which is unique in the file.
     mutating func productID(_ place: JSONPlace) -> ProductID? {
         guard place.isObject else {
-            fail(.wrongShape, place.pointer, "a product is a JSON object")
+            fail(.wrongShape, place.pointer, "a product should be a JSON object")
             return nil
         }
         let pointer = "\(place.pointer)/productID"

@@ -190,7 +190,7 @@ struct JSONText {
 
     // MARK: - Style
 
-    /// The style of this document, as far as it can be derived.
+    /// The style of this document; defaults where the document does not show it.
     private var style: Style {
         var style = Style.xcode
         guard let lineEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) else {

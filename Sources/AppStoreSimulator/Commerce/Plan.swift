@@ -14,7 +14,7 @@ struct Plan: Sendable, Hashable {
 
 /// An offer at which periods were sold, or will be.
 struct AppliedOffer: Sendable, Hashable {
-    /// Closed: the kinds of offers of the App Store. Raw values are Apple's `offerType`.
+    /// The kinds of offers of the App Store. Raw values are Apple's `offerType`. The set is closed.
     enum Kind: Int, Sendable { case introductory = 1, promotional, code, winBack }
 
     var kind: Kind

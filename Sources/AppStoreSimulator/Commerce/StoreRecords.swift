@@ -39,7 +39,8 @@ struct Order: Sendable, Hashable {
 
 /// An order that waits for an approval, or for the end of an interruption.
 struct HeldOrder: Sendable, Hashable {
-    /// Closed: the reason to wait: a parent's approval, or an action of the customer that the purchase needs first.
+    /// The reason to wait: a parent's approval, or an action of the customer that the purchase needs first. The set is
+    /// closed.
     enum Reason: String, Sendable { case approval, interruption }
 
     var number: Int64
@@ -81,7 +82,7 @@ struct TransactionRecord: Sendable, Hashable {
 
 /// An update for an account's devices about an action. Renewals, which follow from time alone, have none.
 struct UpdateRecord: Sendable, Hashable {
-    /// Closed: the states that this store reports. Raw values are those of the HTTP API.
+    /// The states that this store reports. Raw values are those of the HTTP API. The set is closed.
     enum State: String, Sendable { case purchased, deferred, failed, revoked }
 
     var accountID: Int64

@@ -34,9 +34,9 @@ extension StoreRules {
             ?? item.price
     }
 
-    /// Closed: the instant at which another plan of the group begins. An upgrade, and a plan of the same level and
-    /// length, begin at once. A downgrade, a plan of the same level and another length, and the same plan begin at the
-    /// renewal.
+    /// The instant at which another plan of the group begins. An upgrade, and a plan of the same level and length,
+    /// begin at once. A downgrade, a plan of the same level and another length, and the same plan begin at the renewal.
+    /// The set is closed.
     private enum Change { case atOnce, atRenewal }
 
     private func change(from state: SubscriptionState, to item: CatalogueItem) -> Change? {

@@ -73,7 +73,7 @@ struct Share: Sendable, Hashable {
 
 /// The revocation of a transaction, and its reversal.
 struct Revocation: Sendable, Hashable {
-    /// Closed: how much of the price is refunded. Raw values are Apple's `revocationType`.
+    /// How much of the price is refunded. Raw values are Apple's `revocationType`. The set is closed.
     enum Kind: String, Sendable {
         case refundFull = "REFUND_FULL"
         case refundProrated = "REFUND_PRORATED"
@@ -95,5 +95,5 @@ struct Revocation: Sendable, Hashable {
     func isInForce(at instant: Date) -> Bool { at <= instant && reversedAt.map { instant < $0 } ?? true }
 }
 
-/// Closed: the reason why a subscription of this store ended. Raw values are Apple's `expirationIntent`.
+/// The reason why a subscription of this store ended. Raw values are Apple's `expirationIntent`. The set is closed.
 enum ExpirationIntent: Int, Sendable { case cancelled = 1, billingError, priceIncrease, productUnavailable }

@@ -44,8 +44,8 @@ extension SubscriptionState {
         return nil
     }
 
-    /// Returns the first `limit` transactions sold after `start` and until `end`, oldest first, without those whose
-    /// number `isLeftOut`. Transactions sold at the same instant as the last one are included.
+    /// Returns the first `limit` transactions sold after `start` and until `end`, oldest first, without those for whose
+    /// number `isLeftOut` is true. Transactions sold at the same instant as the last one are included.
     ///
     /// Computes only the returned and the excluded transactions.
     func transactions(

@@ -6,12 +6,12 @@ import StoreModel
 ///     let faults = InjectedFaults(["errors.purchase": "networkError", "latency.purchase": 0.5])
 ///     faults.answer(to: .purchase)      // 0.5 seconds, then StoreFailure unreachable
 public struct InjectedFaults: Sendable, Hashable {
-    /// An API that a device calls. Closed. Raw values are the names in settings.
+    /// An API that a device calls. The set is closed. Raw values are the names in settings.
     public enum API: String, Sendable, CaseIterable {
         case signIn, device, loadProducts, purchase, updates, finish, appStoreSync, receipt, offerCodeRedeem, messages
     }
 
-    /// An error that Xcode can inject, by Apple's name (`StoreKitError`, `Product.PurchaseError`). Closed.
+    /// An error that Xcode can inject, by Apple's name (`StoreKitError`, `Product.PurchaseError`). The set is closed.
     public enum Kind: String, Sendable, CaseIterable {
         case unknown, userCancelled, networkError, systemError, notAvailableInStorefront, notEntitled
         case invalidQuantity, productUnavailable, purchaseNotAllowed, ineligibleForOffer, invalidOfferIdentifier,

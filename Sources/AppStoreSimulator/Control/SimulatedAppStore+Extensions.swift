@@ -10,7 +10,7 @@ struct RenewalExtension: Sendable, Hashable {
     var effectiveDate: Date
 }
 
-/// The reason to refuse an extension. Closed. Apple has an error for each.
+/// The reason to refuse an extension. The set is closed. Apple has an error for each.
 enum ExtensionRefusal: Error, Hashable {
     /// The subscription does not exist.
     case unknown

@@ -11,7 +11,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// A description in a phrase.
     public let summary: String
 
-    /// The kind of a setting's value. Closed.
+    /// The kind of a setting's value. The set is closed.
     package enum Kind: Sendable, Hashable {
         /// A truth value.
         case flag

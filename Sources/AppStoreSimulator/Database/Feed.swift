@@ -15,7 +15,7 @@ struct Feed: Sendable {
         var failure: StoreFailure?
     }
 
-    /// The states of `StoreWire.Update`, which are the raw values. Closed.
+    /// The states of `StoreWire.Update`, which are the raw values. The set is closed.
     enum State: String, Sendable { case purchased, deferred, failed, revoked, renewalChanged }
 
     /// The updates, oldest first.

@@ -57,7 +57,7 @@ struct StoreDocument: Sendable, Encodable, WireModel {
 }
 
 extension OpenAPIDocument.Tag {
-    static let store = Self("store", "the API for devices, which StoreKit is for an app")
+    static let store = Self("store", "the API for devices, which has the role of StoreKit")
     static let control = Self("control", "the control API for testers")
     static let documents = Self("documents", "about the store")
 }

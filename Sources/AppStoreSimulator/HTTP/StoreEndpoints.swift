@@ -23,7 +23,7 @@ enum StoreEndpoints {
     /// The path parameters: a description of each, and the error for an unknown value.
     static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
         "account": ("the name of an account", .unknownAccount),
-        "device": ("a device, as signing in named it", .unknownDevice),
+        "device": ("the id of a device, from signIn", .unknownDevice),
         "transaction": ("the number of a transaction or of a pending order", .unknownTransaction),
         "family": ("the name of a family", .unknownFamily),
         "member": ("the name of an account", .unknownAccount),

@@ -10,7 +10,7 @@ struct StoreIndex: Sendable, Encodable, WireModel {
         .required("links", .array(links)),
     ])
     private static let links = WireSchema.object([
-        .required("path", .text), .required("summary", .text.described("what is there")),
+        .required("path", .text), .required("summary", .text.described("the content of the path")),
     ])
 
     var name = "App Store simulator"
@@ -19,11 +19,11 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     var links = Self.parts
 
     private static let parts: [IndexPage.Link] = [
-        .init(path: "/openapi.yaml", summary: "The API of the store and of its control, as OpenAPI 3.1"),
+        .init(path: "/openapi.yaml", summary: "The device API and the control API, as OpenAPI 3.1"),
         .init(path: "/openapi.json", summary: "The same as JSON"),
-        .init(path: "/control/v1/products", summary: "What the store sells"),
+        .init(path: "/control/v1/products", summary: "The products"),
         .init(path: "/control/v1/accounts", summary: "The accounts"),
-        .init(path: "/control/v1/clock", summary: "The store's time"),
+        .init(path: "/control/v1/clock", summary: "The virtual time"),
         .init(path: "/control/v1/settings", summary: "The settings"),
     ]
 

@@ -31,7 +31,7 @@ extension Scenario.Report {
         package var seconds: Double
     }
 
-    /// Closed: the outcomes of a step.
+    /// The outcomes of a step. The set is closed.
     package enum Outcome: Sendable, Hashable {
         case held
         case failed([Difference])
@@ -50,7 +50,7 @@ extension Scenario.Report {
 
     /// A line of a difference, as in `diff`.
     package struct Line: Sendable, Hashable {
-        /// Closed: a line is expected, actual, or both.
+        /// A line is expected, actual, or both. The set is closed.
         package enum Side: String, Sendable, Hashable {
             case same = " "
             case expected = "-"

@@ -125,12 +125,12 @@ struct ScenarioCall: Sendable {
         let (method, path) = (place["method"], try place.require("path"))
         let text = try path.text(1...2000)
         guard text.hasPrefix("/inApps/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw path.finding("this is a path of Apple's such as /inApps/v1/subscriptions/{first}")
+            throw path.finding("this should be a path of Apple's API, such as /inApps/v1/subscriptions/{first}")
         }
         let methods = ["GET", "POST", "PUT", "DELETE"]
         let word = method.map { $0.value.stringValue ?? "" } ?? "GET"
         guard methods.contains(word) else {
-            throw place.member("method").finding("this is one of \(methods.joined(separator: ", "))")
+            throw place.member("method").finding("this should be one of \(methods.joined(separator: ", "))")
         }
         return try ScenarioCall(server: .init(word), text, place["body"]?.value, names: names, at: path)
     }
@@ -142,12 +142,12 @@ struct ScenarioCall: Sendable {
         let text = try transaction.text(1...64)
         try check(text, at: transaction, names)
         guard let count = days.value.intValue, (1...90).contains(count) else {
-            throw days.finding("this is a number of days from 1 to 90")
+            throw days.finding("this should be a number of days from 1 to 90")
         }
         let reason = place["reason"]
         let code = reason == nil ? 0 : reason?.value.intValue
         guard let code, (0...3).contains(code) else {
-            throw place.member("reason").finding("this is Apple's extendReasonCode, 0 to 3")
+            throw place.member("reason").finding("this should be Apple's extendReasonCode, 0 to 3")
         }
         return try ScenarioCall(
             server: .put, "/inApps/v1/subscriptions/extend/" + (names.contains(text) ? "{\(text)}" : text),

@@ -50,7 +50,7 @@ struct ScenarioExpectation: Sendable {
         }
         var (subjects, used): ([Subject], Set<String>) = ([], [])
         var newNames = names
-        for (name, expected) in try place.object(or: "what is expected is a JSON object")
+        for (name, expected) in try place.object(or: "the expectation should be a JSON object")
         where !Self.qualifiers.contains(name) {
             let here = place.member(name)
             let source: Source

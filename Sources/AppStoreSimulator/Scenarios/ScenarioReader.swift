@@ -28,7 +28,7 @@ struct ScenarioReader {
     private func document(_ bytes: [UInt8]) throws -> JSONPlace {
         let root: JSONPlace
         guard bytes.count <= Self.byteLimit else {
-            throw ScenarioFinding(pointer: "", reason: "a scenario has at most \(Self.byteLimit) bytes")
+            throw ScenarioFinding(pointer: "", reason: "a scenario can have at most \(Self.byteLimit) bytes")
         }
         do {
             root = JSONPlace(value: try JSONValue(parsing: bytes), pointer: "")
@@ -46,7 +46,7 @@ struct ScenarioReader {
         let start = try root["start"]?.date() ?? Self.start
         let seed = try root["seed"].map { place in
             guard let seed = place.value.intValue, seed >= 0 else {
-                throw place.finding("the seed is a whole number from 0 on")
+                throw place.finding("the seed should be a whole number, 0 or more")
             }
             return UInt64(seed)
         }
@@ -83,7 +83,7 @@ struct ScenarioReader {
             bytes = try ScenarioFile.read(name, limit: CatalogueReader.byteLimit, for: file, at: place.pointer)
             prefix = ""
         } else {
-            _ = try place.object(or: "a catalogue is the path of a .storekit file, or such a file's JSON")
+            _ = try place.object(or: "a catalogue should be the path of a .storekit file, or the JSON of one")
             (bytes, name, prefix) = (place.value.encoded(), file, place.pointer)
         }
         do {
@@ -96,9 +96,9 @@ struct ScenarioReader {
     }
 
     private func steps(_ place: JSONPlace) throws -> [ScenarioStep] {
-        guard let elements = place.elements else { throw place.finding("the steps are a list") }
+        guard let elements = place.elements else { throw place.finding("the steps should be a list") }
         guard (1...Self.stepLimit).contains(elements.count) else {
-            throw place.finding("a scenario has 1 to \(Self.stepLimit) steps")
+            throw place.finding("a scenario should have 1 to \(Self.stepLimit) steps")
         }
         var names: Set<String> = []
         var steps: [ScenarioStep] = []
@@ -127,14 +127,14 @@ extension JSONPlace {
         return member
     }
 
-    func object(or rule: String = "this is a JSON object") throws -> JSONMembers {
+    func object(or rule: String = "this should be a JSON object") throws -> JSONMembers {
         guard case .object(let members) = value else { throw finding(rule) }
         return members
     }
 
     /// Throws for a member that is not in `known`.
     func checkMembers(_ known: [String], of what: String) throws {
-        for name in try object(or: "\(what) is a JSON object").keys where !known.contains(name) {
+        for name in try object(or: "\(what) should be a JSON object").keys where !known.contains(name) {
             throw member(name).finding(
                 "\(what) has no member \"\(name)\"; it has \(known.joined(separator: ", "))")
         }
@@ -142,14 +142,14 @@ extension JSONPlace {
 
     func text(_ length: ClosedRange<Int>) throws -> String {
         guard let text = value.stringValue, length.contains(text.count) else {
-            throw finding("this is a string of \(length.lowerBound) to \(length.upperBound) characters")
+            throw finding("this should be a string of \(length.lowerBound) to \(length.upperBound) characters")
         }
         return text
     }
 
     func date() throws -> Date {
         guard let date = value.stringValue.flatMap(RFC3339.date) else {
-            throw finding("this is an instant such as \"2026-11-20T14:40:00Z\"")
+            throw finding("this should be an instant such as \"2026-11-20T14:40:00Z\"")
         }
         return date
     }

@@ -60,7 +60,7 @@ extension ScenarioReceiver.Script {
     init(_ place: JSONPlace) throws {
         let places = place.elements ?? [place]
         guard (1...Self.limit).contains(places.count) else {
-            throw place.finding("these are 1 to \(Self.limit) answers")
+            throw place.finding("there should be 1 to \(Self.limit) answers")
         }
         var answers: [ScenarioReceiver.Answer] = []
         for place in places {

@@ -76,7 +76,7 @@ struct ScenarioShape {
             }
         } else if case .object(let properties) = schema["properties"] {
             for (name, value) in try place.object(
-                or: "this is an object with \(properties.keys.joined(separator: ", "))")
+                or: "this should be an object with \(properties.keys.joined(separator: ", "))")
             {
                 let here = place.member(name)
                 if name == "as", properties["transactionID"] != nil {
@@ -99,7 +99,7 @@ struct ScenarioShape {
     /// Checks the expected members of a signed document's payload, under Apple's names. Objects in it,
     /// such as `data` of a notification, can contain further signed documents.
     private static func check(_ place: JSONPlace, _ content: PayloadSchema) throws {
-        for (name, value) in try place.object(or: "this is an object with members of the signed payload") {
+        for (name, value) in try place.object(or: "this should be an object with members of the signed payload") {
             let here = place.member(name)
             if let inner = SignedContent.schemas[name], case .object = value {
                 try check(here, inner)
@@ -124,16 +124,18 @@ enum ListRule {
     /// Returns the expected elements of a list or of its rules. Throws for an unknown rule.
     static func elements(_ place: JSONPlace) throws -> [JSONPlace] {
         if let elements = place.elements { return elements }
-        let rule = "this is a list, or an object with \(words.joined(separator: ", "))"
+        let rule = "this should be a list, or an object with \(words.joined(separator: ", "))"
         var elements: [JSONPlace] = []
         guard case .object(let members) = place.value, !members.isEmpty else { throw place.finding(rule) }
         for name in members.keys {
             let here = place.member(name)
             guard words.contains(name) else { throw here.finding(rule) }
             if name == "count" {
-                guard let count = here.value.intValue, count >= 0 else { throw here.finding("a count is 0 or more") }
+                guard let count = here.value.intValue, count >= 0 else {
+                    throw here.finding("a count should be 0 or more")
+                }
             } else {
-                guard let some = here.elements else { throw here.finding("this is a list") }
+                guard let some = here.elements else { throw here.finding("this should be a list") }
                 elements += some
             }
         }

@@ -35,11 +35,11 @@ struct ScenarioStep: Sendable {
 
     /// Reads a step. `names` are the names of earlier steps; the names of this one are added.
     init(_ place: JSONPlace, names: inout Set<String>) throws {
-        let members = try place.object(or: "a step is a JSON object")
+        let members = try place.object(or: "a step should be a JSON object")
         let words = members.keys.filter { !Self.members.contains($0) }
-        guard let word = words.first else { throw place.finding("a step has an action, or expects something") }
+        guard let word = words.first else { throw place.finding("a step needs an action or an expectation") }
         for other in words.dropFirst() {
-            throw place.member(other).finding("a step has one action, and this one has \(word) already")
+            throw place.member(other).finding("a step can have one action only; this one has \(word) already")
         }
         let here = place.member(word)
         guard let reader = ScenarioWords.all[word] else {
@@ -121,7 +121,7 @@ enum ScenarioWords {
         var place = place
         if let text = place.value.stringValue {
             guard let advance = StoreControlWire.Advance(text) else {
-                throw place.finding("this is a duration such as 90s, 6h, 40d or P1M, or an instant of RFC 3339")
+                throw place.finding("this should be a duration such as 90s, 6h, 40d or P1M, or an instant of RFC 3339")
             }
             place = JSONPlace(value: Self.json(advance), pointer: place.pointer)
         }
@@ -155,7 +155,7 @@ enum ScenarioWords {
         _ place: JSONPlace, _ names: Set<String>, _ decision: StoreControlWire.AskToBuy.Decision
     ) throws -> ScenarioCall {
         guard let transaction = place.value.stringValue else {
-            throw place.finding("this is the name that a step gave a purchase, or its number")
+            throw place.finding("this should be the name that a step gave a purchase, or its number")
         }
         try ScenarioCall.check(transaction, at: place, names)
         let members: JSONValue = ["transaction": .string(transaction), "decision": .string(decision.rawValue)]

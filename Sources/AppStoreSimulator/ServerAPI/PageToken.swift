@@ -16,7 +16,7 @@ struct PageTokens: Sendable {
     /// The identity of the list: its kind, its customer and its filters.
     let subject: String
 
-    /// Closed: the beginning of the list, or a position in it.
+    /// The beginning of the list, or a position in it. The set is closed.
     enum Place: Sendable, Equatable { case beginning, after(ListPosition) }
 
     func token(for place: Place) -> String {

@@ -5,7 +5,7 @@ import StoreModel
 
 /// The settings for the App Store Server API.
 struct ServerRules: Sendable, Hashable {
-    /// Closed: the rate limits that apply.
+    /// The rate limits that apply. The set is closed.
     enum RateLimit: String, Sendable, CaseIterable {
         case off
         /// A tenth of the limits of production.

@@ -1,7 +1,7 @@
 import SignedData
 
-/// The status in a response of `/verifyReceipt`. Closed: those of Apple's statuses that this store returns (Apple:
-/// status). All but `valid` are thrown.
+/// The status in a response of `/verifyReceipt`. Those of Apple's statuses that this store returns (Apple: status). All
+/// but `valid` are thrown. The set is closed.
 enum ReceiptStatus: Int, Error, CaseIterable {
     case valid = 0
     /// The request was not a POST.

@@ -50,9 +50,11 @@ struct ServeFile: Sendable {
 
     private static func entries(_ value: JSONValue?, at pointer: String) throws -> [Entry] {
         guard let value else { return [] }
-        guard let elements = value.arrayValue else { throw Misuse("\(pointer): this is a list of objects") }
+        guard let elements = value.arrayValue else { throw Misuse("\(pointer): this should be a list of objects") }
         return try elements.enumerated().map { index, element in
-            guard case .object(let members) = element else { throw Misuse("\(pointer)/\(index): this is an object") }
+            guard case .object(let members) = element else {
+                throw Misuse("\(pointer)/\(index): this should be an object")
+            }
             return Entry(members: members, pointer: "\(pointer)/\(index)")
         }
     }
@@ -68,7 +70,9 @@ struct ServeFile: Sendable {
         }
 
         func text(_ name: String) throws -> String {
-            guard let text = members[name]?.stringValue else { throw Misuse("\(pointer)/\(name): this is a string") }
+            guard let text = members[name]?.stringValue else {
+                throw Misuse("\(pointer)/\(name): this should be a string")
+            }
             return text
         }
 
@@ -78,7 +82,7 @@ struct ServeFile: Sendable {
 
         func secrets() throws -> [WebhookSecret] {
             guard let files = members["secretFiles"]?.arrayValue?.map(\.stringValue), !files.contains(nil) else {
-                throw Misuse("\(pointer)/secretFiles: this is a list of files, each with one secret")
+                throw Misuse("\(pointer)/secretFiles: this should be a list of files, each with one secret")
             }
             return try files.compactMap(\.self).map { file in
                 do { return try WebhookSecret(try InputFile.text(file)) } catch let error as EntitlementServerError {

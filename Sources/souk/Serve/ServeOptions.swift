@@ -81,7 +81,8 @@ enum ServeOptions {
             let texts = (option.repeats ? value.arrayValue ?? [value] : [value]).map(text)
             guard !texts.contains(nil) else {
                 throw Misuse(
-                    "\(pointer)/\(name): this is a string or a number\(option.repeats ? ", or a list of them" : "")")
+                    "\(pointer)/\(name): this should be a string or a number\(option.repeats ? ", or a list of them" : "")"
+                )
             }
             values[option.name] = texts.compactMap(\.self)
         }

@@ -11,7 +11,7 @@ struct ScenarioReaderTests {
     private static let expect = #"{"expect": {"accounts": []}}"#
 
     @Test(arguments: [
-        ("", "", "not JSON"), ("[]", "", "a scenario is a JSON object"),
+        ("", "", "not JSON"), ("[]", "", "a scenario should be a JSON object"),
         (#"{"name": 7}"#, "/name", "a string of 1 to 200"), (#"{"catalogue": "x"}"#, "/name", "name is missing"),
         (#"{"name": "a", "stepps": []}"#, "/stepps", "no member"), (#"{"name": "a"}"#, "/catalogue", "is missing"),
         (#"{"name": "a", "catalogue": 7, "steps": []}"#, "/catalogue", "path of a .storekit file"),
@@ -39,8 +39,8 @@ struct ScenarioReaderTests {
 
     @Test(arguments: [
         ("", "/steps", "1 to 1000 steps"), (#"{"createAccount": "anna"}"#, "/steps", "nothing is expected"),
-        ("7", "/steps/0", "a step is a JSON object"), ("{}", "/steps/0", "has an action"),
-        (#"{"note": "nothing"}"#, "/steps/0", "has an action"),
+        ("7", "/steps/0", "a step should be a JSON object"), ("{}", "/steps/0", "needs an action"),
+        (#"{"note": "nothing"}"#, "/steps/0", "needs an action"),
         (#"{"byu": {}}"#, "/steps/0/byu", "no action"),
         (#"{"transactions": {}}"#, "/steps/0/transactions", "no action"),
         (#"{"buy": {}, "cancel": {}}"#, "/steps/0/cancel", "has buy already"),
@@ -96,9 +96,9 @@ struct ScenarioReaderTests {
         (#"{"exportState": {}}"#, "/exportState", "cannot be expected"),
         (#"{"transactions": []}"#, "/transactions", "name the account"),
         (#"{"accounts": [], "account": "a"}"#, "/account", "depends on the account"),
-        (#"{"account": "a", "transactions": {}}"#, "/transactions", "this is a list"),
-        (#"{"account": "a", "transactions": 7}"#, "/transactions", "this is a list"),
-        (#"{"account": "a", "transactions": {"some": []}}"#, "/transactions/some", "this is a list"),
+        (#"{"account": "a", "transactions": {}}"#, "/transactions", "this should be a list"),
+        (#"{"account": "a", "transactions": 7}"#, "/transactions", "this should be a list"),
+        (#"{"account": "a", "transactions": {"some": []}}"#, "/transactions/some", "this should be a list"),
         (#"{"account": "a", "transactions": {"count": "1"}}"#, "/transactions/count", "a count"),
         (#"{"account": "a", "transactions": {"last": {}}}"#, "/transactions/last", "a list"),
         (#"{"account": "a", "transactions": [7]}"#, "/transactions/0", "an object"),

@@ -42,7 +42,7 @@ extension StoreEndpoints {
             StoreControlWire.Families(families: try call.store.families())
         },
         on(
-            .post, "/control/v1/families", "createFamily", "Create a family of its organizer",
+            .post, "/control/v1/families", "createFamily", "Create a family with its organizer",
             taking: StoreControlWire.NewFamily.self, status: 201,
             refusals: [.familyExists, .unknownAccount, .inAnotherFamily]
         ) { call, body in
@@ -51,7 +51,7 @@ extension StoreEndpoints {
         },
         on(
             .post, "/control/v1/families/{family}/members", "joinFamily",
-            "Add an account to a family, which shares from now on",
+            "Add an account to a family, and share purchases from now on",
             taking: StoreControlWire.AccountReference.self,
             refusals: [.unknownAccount, .inAnotherFamily, .familyFull]
         ) { call, body in try await call.store.join(try call.family, AccountName(unchecked: body.account)) },

@@ -6,11 +6,11 @@ import StoreModel
 extension StoreEndpoints {
     private static let device1 = "/store/v1/devices/{device}"
     private static let productIDs = OpenAPIDocument.Parameter(
-        "id", in: .query, .product, "only these products; without one all", repeats: true)
+        "id", in: .query, .product, "only these products; all by default", repeats: true)
     private static let wait = OpenAPIDocument.Parameter(
-        "wait", in: .query, .number(0...3600), "how many seconds to wait for news; the store waits at most 30")
+        "wait", in: .query, .number(0...3600), "the seconds to wait for a change, at most 30")
 
-    /// The API for devices, which StoreKit is for an app.
+    /// The API for devices: for an app, StoreKit has this role.
     static let device: [Endpoint<StoreHandler>] = [
         on(
             .post, "/store/v1/devices", "signIn", "Sign a device in to an account", taking: StoreWire.SignIn.self,
@@ -20,14 +20,14 @@ extension StoreEndpoints {
             try await call.store.state(of: try call.device)
         },
         on(
-            .get, device1 + "/products", "deviceProducts", "Products as the device's storefront sells them",
+            .get, device1 + "/products", "deviceProducts", "Get the products in the device's storefront",
             parameters: [productIDs]
         ) {
             call in
             try await call.store.products(call.productIDs, for: try call.device)
         },
         on(
-            .post, device1 + "/payments", "addPayment", "Take a payment; its outcome is among the updates",
+            .post, device1 + "/payments", "addPayment", "Add a payment; its outcome is one of the updates",
             taking: Payment.self
         ) { call, payment in
             try await call.store.add(payment, from: try call.device)
@@ -36,11 +36,13 @@ extension StoreEndpoints {
         on(
             .get, device1 + "/updates", "updates", "Get the updates after a cursor, oldest first",
             parameters: [
-                .init("after", in: .query, .text, "a cursor of an earlier answer; without it: what is unfinished"),
+                .init(
+                    "after", in: .query, .text,
+                    "the cursor of an earlier answer; without it, the unfinished transactions"),
                 wait,
                 .init(
                     "storefront", in: .query, .text,
-                    "the storefront's id as the device knows it; answered at once when it is another"),
+                    "the id of the storefront that the device knows; if it has changed, the answer comes at once"),
             ], refusals: [.invalidValue]
         ) { call in
             try await call.store.updates(
@@ -61,7 +63,8 @@ extension StoreEndpoints {
             StoreWire.Transactions(transactions: try call.store.ownedTransactions(of: try call.device))
         },
         on(
-            .post, device1 + "/offer-codes", "redeemOnDevice", "Redeem an offer code; its outcome is among the updates",
+            .post, device1 + "/offer-codes", "redeemOnDevice",
+            "Redeem an offer code; its outcome is one of the updates",
             taking: OfferCodeRedemption.self, maySell: true
         ) { call, redemption in
             try await call.store.redeem(redemption, from: try call.device)
@@ -79,7 +82,7 @@ extension StoreEndpoints {
             "Take a promoted purchase; only one device can", refusals: [.unknownPromotedPurchase]
         ) { call in try await call.store.takePromotedPurchase(of: try call.product, for: try call.device) },
         on(
-            .get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now",
+            .get, device1 + "/receipt", "deviceReceipt", "Get the present app receipt",
             refusals: [.tooManyTransactions]
         ) { call in
             try await call.store.applyInjectedFaults(to: .receipt)
@@ -97,14 +100,15 @@ extension StoreEndpoints {
 
     static let clock: [Endpoint<StoreHandler>] = [
         on(
-            .get, "/control/v1/clock", "clock", "Virtual time; a long poll when `after` is given",
+            .get, "/control/v1/clock", "clock", "Get the virtual time; with `after`, wait for a change",
             parameters: [
-                .init("after", in: .query, .integer(0...(1 << 53)), "wait until the revision is another one"),
+                .init("after", in: .query, .integer(0...(1 << 53)), "wait until the revision differs from this one"),
                 wait,
             ]
         ) { call in await call.store.clockState(after: call.integer("after"), wait: call.seconds("wait")) },
         on(
-            .post, "/control/v1/clock/advance", "advance", "Advance virtual time; everything due by then has happened",
+            .post, "/control/v1/clock/advance", "advance",
+            "Advance virtual time, and process everything that is due by then",
             taking: StoreControlWire.Advance.self, refusals: [.invalidValue]
         ) { call, body in try await call.store.advance(body) },
         on(

@@ -11,10 +11,10 @@ extension StoreEndpoints {
             .get, path, "notifications",
             "List the notifications for the app's server, oldest first, with their attempts",
             parameters: [
-                .init("account", in: .query, .name, "only what is about this account"),
-                .init("type", in: .query, .text, "only this of Apple's types: DID_RENEW, …"),
-                .init("after", in: .query, .integer(0...(1 << 53)), "only those of a higher number"),
-                .init("limit", in: .query, .integer(1...1000), "at most so many (100)"),
+                .init("account", in: .query, .name, "only notifications about this account"),
+                .init("type", in: .query, .text, "only notifications of this type of Apple's: DID_RENEW, …"),
+                .init("after", in: .query, .integer(0...(1 << 53)), "only notifications with a higher number"),
+                .init("limit", in: .query, .integer(1...1000), "the maximum number of notifications (100)"),
             ], refusals: [.unknownAccount]
         ) { call in
             StoreControlWire.Notifications(

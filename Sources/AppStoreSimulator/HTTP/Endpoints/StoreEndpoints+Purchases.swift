@@ -49,7 +49,7 @@ extension StoreEndpoints {
         },
         on(
             .get, "/control/v1/orders", "pendingOrders", "List the purchases that wait",
-            parameters: [.init("account", in: .query, .name, "only those of this account")],
+            parameters: [.init("account", in: .query, .name, "only purchases of this account")],
             refusals: [.unknownAccount]
         ) { call in
             StoreControlWire.PendingOrders(orders: try call.store.pendingOrders(of: call.identifier("account")))

@@ -50,7 +50,7 @@ extension StoreEndpoints {
     }
 
     static let documents: [Endpoint<StoreHandler>] = [
-        on(.get, "/", "index", "Get the store's index: its app and its APIs; a page for a browser") { call in
+        on(.get, "/", "index", "Get the app and the APIs of the store, as JSON or as a page for browsers") { call in
             StoreIndex(bundleID: call.store.configuration.bundleID)
         },
         on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreEndpoints.all) },

@@ -18,7 +18,7 @@ extension StoreControlWire.Advance: WireModel {
     static let schema = WireSchema.object(
         [
             .optional("period", .period), .optional("seconds", .number(0...6_307_200_000, above: true)),
-            .optional("to", .date.described("what the clock reads then; later than now")),
+            .optional("to", .date.described("the new time, later than the present one")),
         ], exactlyOne: ["period", "seconds", "to"])
 }
 
@@ -46,7 +46,7 @@ extension StoreControlWire.Account: WireModel {
     static let schemaName = "Account"
     static let schema = WireSchema.object(
         [.required("name", .name)] + StoreControlWire.AccountChange.members + [
-            .optional("family", .text.described("the family it belongs to; of an answer only"))
+            .optional("family", .text.described("the account's family; only in answers"))
         ])
 }
 
@@ -101,9 +101,9 @@ extension StoreControlWire.Buy: WireModel {
     static let schemaName = "Buy"
     static let schema = WireSchema.object([
         .required("productID", .product),
-        .optional("quantity", .integer(1...1_000_000).described("more than 10 are not sold at once")),
+        .optional("quantity", .integer(1...1_000_000).described("the store refuses more than 10 at once")),
         .optional("offerID", .text),
-        .optional("offerKind", .choice(["promotional", "winBack"]).described("promotional unless given")),
+        .optional("offerKind", .choice(["promotional", "winBack"]).described("promotional by default")),
         .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
     ])
 }
@@ -136,17 +136,18 @@ extension StoreControlWire.Resume: WireModel {
 extension StoreControlWire.RefundRequest: WireModel {
     static let schemaName = "RefundRequest"
     static let schema = WireSchema.object([
-        .optional("reason", .choice(Reason.self).described("other unless given"))
+        .optional("reason", .choice(Reason.self).described("other by default"))
     ])
 }
 
 extension StoreControlWire.Refund: WireModel {
     static let schemaName = "Refund"
     static let schema = WireSchema.object([
-        .optional("reason", .choice(Reason.self).described("other unless given")),
+        .optional("reason", .choice(Reason.self).described("other by default")),
         .optional(
             "percentage",
-            .number(0...100, above: true).described("of the price, rounded to three decimals; absent: all of it")),
+            .number(0...100, above: true).described(
+                "the refunded percentage, rounded to three decimals; the full price by default")),
     ])
 }
 
@@ -161,10 +162,10 @@ extension StoreControlWire.Transaction: WireModel {
         .required("transactionID", .name), .required("originalTransactionID", .name), .required("productID", .product),
         .required(
             "state", .choice(["purchased", "expired", "revoked", "deferred", "interrupted", "declined"])),
-        .required("signedTransaction", .text.described("empty of an order that nothing was sold for")),
+        .required("signedTransaction", .text.described("empty for an order without a sale")),
         .optional("signedRenewalInfo", .text), .optional("purchaseDate", .date), .optional("expiresDate", .date),
         .optional("revocationDate", .date),
-        .optional("orderID", .text.described("of what was paid for; the App Store Server API looks it up")),
+        .optional("orderID", .text.described("the id for Look Up Order ID; absent if nothing was paid")),
     ])
 }
 
@@ -172,8 +173,8 @@ extension StoreControlWire.Consumption: WireModel {
     static let schemaName = "Consumption"
     static let schema = WireSchema.object([
         .required("transactionID", .name), .optional("sentAt", .date),
-        .optional("version", .integer(1...2).described("of Apple's Send Consumption Information")),
-        .optional("information", .object.described("as it was sent")),
+        .optional("version", .integer(1...2).described("the version of Apple's Send Consumption Information")),
+        .optional("information", .object.described("the information, unchanged")),
     ])
 }
 
@@ -185,7 +186,7 @@ extension StoreControlWire.Transactions: WireModel {
 extension StoreControlWire.PendingOrder: WireModel {
     static let schemaName = "PendingOrder"
     static let schema = WireSchema.object([
-        .required("transactionID", .name.described("the number its transaction will have")),
+        .required("transactionID", .name.described("the id that its transaction will have")),
         .required("account", .name), .required("productID", .product), .required("quantity", .integer(1...10)),
         .required("state", .choice(["deferred", "interrupted"])), .required("orderedAt", .date),
     ])
@@ -199,7 +200,8 @@ extension StoreControlWire.PendingOrders: WireModel {
 extension StoreControlWire.Subscription: WireModel {
     static let schemaName = "Subscription"
     static let schema = WireSchema.object([
-        .required("originalTransactionID", .name), .required("transactionID", .name.described("the latest")),
+        .required("originalTransactionID", .name),
+        .required("transactionID", .name.described("the latest transaction")),
         .required("productID", .product), .required("groupID", .text), .required("status", .choice(Status.self)),
         .required("startedAt", .date), .required("expiresAt", .date), .required("autoRenews", .flag),
         .required("renewsTo", .product), .optional("gracePeriodUntil", .date), .optional("billingRetryUntil", .date),
@@ -220,7 +222,9 @@ extension StoreControlWire.NewPrice: WireModel {
     static let schemaName = "NewPrice"
     static let schema = WireSchema.object([
         .required("price", .price),
-        .optional("needsConsent", .flag.described("without it the subscription ends; true unless given")),
+        .optional(
+            "needsConsent",
+            .flag.described("whether a subscription ends without the customer's consent; true by default")),
     ])
 }
 

@@ -19,7 +19,7 @@ extension StoreWire.Device: WireModel {
 extension Storefront: WireModel {
     static let schemaName = "Storefront"
     static let schema = WireSchema.object([
-        .required("countryCode", .storefront), .required("id", .text.described("Apple's number of it")),
+        .required("countryCode", .storefront), .required("id", .text.described("Apple's number of the storefront")),
         .required("locale", .text), .required("currency", .text.described("ISO 4217")),
     ])
 }
@@ -27,11 +27,12 @@ extension Storefront: WireModel {
 extension Payment: WireModel {
     static let schemaName = "Payment"
     static let schema = WireSchema.object([
-        .required("id", .name.described("made by the caller; the same again buys nothing")),
+        .required("id", .name.described("chosen by the caller; a repeated id buys nothing")),
         .required("productID", .product),
-        .optional("quantity", .integer(1...1_000_000).described("more than 10 are not sold at once; 1 unless given")),
+        .optional(
+            "quantity", .integer(1...1_000_000).described("the store refuses more than 10 at once; 1 by default")),
         .optional("appAccountToken", .uuid), .optional("offer", .of(PaymentOffer.self)),
-        .optional("offerID", .text.described("in place of an unsigned promotional offer")),
+        .optional("offerID", .text.described("the id of a promotional offer without a signature")),
         .optional("introductoryOfferEligibility", .text.described("a JWS of the app's server")),
         .optional("simulatesAskToBuy", .flag),
     ])
@@ -68,7 +69,7 @@ extension StoreWire.Updates: WireModel {
     static let schemaName = "Updates"
     static let schema = WireSchema.object([
         .required("updates", .array(of: StoreWire.Update.self)),
-        .required("cursor", .text.described("what to ask after next time")),
+        .required("cursor", .text.described("the value of after for the next request")),
         .optional("storefront", .of(Storefront.self)), .optional("messages", .array(of: StoreMessage.self)),
         .optional("promotedPurchases", .array(of: PromotedPurchase.self)),
     ])
@@ -197,7 +198,7 @@ struct Nothing: Encodable, Sendable, WireModel {
 /// The state of a store, as `SimulatedAppStore.exportState` writes it.
 struct StoreState: Codable, Sendable, WireModel {
     static let schemaName = "StoreState"
-    static let schema = WireSchema.object.described("as GET /control/v1/state answers; its members are the store's own")
+    static let schema = WireSchema.object.described("the response of GET /control/v1/state; its members are internal")
 
     let value: JSONValue
 

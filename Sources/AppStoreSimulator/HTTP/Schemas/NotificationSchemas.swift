@@ -5,13 +5,14 @@ import StoreKitAdapter
 extension StoreControlWire.Notification: WireModel {
     static let schemaName = "Notification"
     static let schema = WireSchema.object([
-        .required("number", .integer.described("its place in the order of all; grows")), .required("uuid", .uuid),
-        .required("at", .date.described("when it happened, which is when it is signed")),
+        .required("number", .integer.described("the position among all notifications; it grows")),
+        .required("uuid", .uuid),
+        .required("at", .date.described("the time of the event and of the signature")),
         .required("type", .text.described("Apple's name")), .optional("subtype", .text), .optional("account", .text),
         .optional("productID", .product), .optional("transactionID", .name), .optional("originalTransactionID", .name),
-        .optional("signedPayload", .text.described("as it is sent; absent until the first time")),
+        .optional("signedPayload", .text.described("the payload that is sent; absent before the first attempt")),
         .required("attempts", .array(of: Attempt.self)),
-        .optional("due", .date.described("when it is sent next; absent when it is sent no more")),
+        .optional("due", .date.described("the time of the next attempt; absent if there is none")),
     ])
 }
 
@@ -19,7 +20,7 @@ extension StoreControlWire.Notification.Attempt: WireModel {
     static let schemaName = "Attempt"
     static let schema = WireSchema.object([
         .required("at", .date),
-        .optional("result", .text.described("Apple's sendAttemptResult; absent while it is under way")),
+        .optional("result", .text.described("Apple's sendAttemptResult; absent during the attempt")),
     ])
 }
 
@@ -33,7 +34,7 @@ extension StoreControlWire.Notifications: WireModel {
 extension StoreControlWire.Deliveries: WireModel {
     static let schemaName = "Deliveries"
     static let schema = WireSchema.object([
-        .required("waiting", .integer.described("how many are sent again later")),
-        .optional("next", .date.described("when the next of them is")),
+        .required("waiting", .integer.described("the number of notifications that are sent again later")),
+        .optional("next", .date.described("the time of the next attempt")),
     ])
 }
