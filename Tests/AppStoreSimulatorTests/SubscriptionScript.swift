@@ -5,7 +5,7 @@ import StoreModel
 
 /// A script of dated steps for one subscription, without a store.
 struct SubscriptionScript {
-    /// A step of a subscription or of its store. Closed.
+    /// A step of a subscription or of its store. The set is closed.
     enum Step {
         case buy(ProductID, offer: String? = nil, AppliedOffer.Kind? = nil)
         case cancel, resume(ProductID? = nil), renew, expire

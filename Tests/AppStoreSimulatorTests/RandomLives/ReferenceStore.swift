@@ -77,7 +77,7 @@ struct ReferenceStore {
         }
     }
 
-    /// Closed: the results of an order.
+    /// The results of an order. The set is closed.
     enum Outcome: Equatable {
         case sold(Int64)
         case had(Int64)

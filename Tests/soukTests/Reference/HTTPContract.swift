@@ -10,7 +10,7 @@ struct HTTPContract {
 
     private let document: JSONValue
 
-    /// Asks the program that listens at `url`.
+    /// Requests the document from the program that listens at `url`.
     init(url: String) async throws {
         let response = try await CurlTransport.platformDefault().send(
             HTTPRequest(method: .get, url: url + "/openapi.json"))
@@ -50,12 +50,12 @@ struct HTTPContract {
         }
     }
 
-    /// Headers that have a place of their own on the page, because most operations have them.
+    /// Headers with their own section on the page, because most operations have them.
     private static let commonHeaders: Set<String> = ["Souk-Environment", "Souk-Request-Id", "Retry-After"]
 
-    /// The row of each operation: a description by hand, then what is taken, answered and refused.
+    /// The row of each operation: a handwritten description, then its request, its response and its errors.
     ///
-    /// - Parameter common: the codes that the rows leave out.
+    /// - Parameter common: the codes that the rows omit.
     func operationRows(leavingOut common: Set<String>) -> [TableRow] {
         operations.map { operation in
             let who = document["components"]?["securitySchemes"].map { _ in Self.caller(of: operation.json) }

@@ -11,7 +11,7 @@ import Testing
         /// The data of the program, kept while the test runs.
         let folder: TemporaryFolder
 
-        /// The codes that rows of operations leave out.
+        /// The codes that the rows of operations omit.
         var common: Set<String> { Set(page.rows("common code").map { $0.cells[0] }) }
 
         mutating func compareOperations(_ columns: [String]) {

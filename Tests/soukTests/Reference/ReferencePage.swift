@@ -13,7 +13,7 @@ struct ReferencePage {
     private(set) var lines: [String]
     /// The differences from the program, one sentence each.
     private(set) var faults: [String] = []
-    /// Whether the page takes over what the program says.
+    /// Whether the page is rewritten with the program's values.
     private let isWriting = ProcessInfo.processInfo.environment["SOUK_WRITE_REFERENCE"] != nil
 
     init(_ name: String) throws {
@@ -22,7 +22,7 @@ struct ReferencePage {
             .components(separatedBy: "\n")
     }
 
-    /// Records the faults as issues. Writes the page first where that was asked for.
+    /// Records the faults as issues. Writes the page first, if requested.
     func conclude() throws {
         if isWriting {
             try lines.joined(separator: "\n").write(
@@ -35,7 +35,7 @@ struct ReferencePage {
 
     // MARK: - Tables
 
-    /// A row of a table: the place of its line, and its cells.
+    /// A row of a table: the index of its line, and its cells.
     struct Row {
         let line: Int
         var cells: [String]
@@ -64,7 +64,7 @@ struct ReferencePage {
     /// - Parameters:
     ///   - title: the title of the first column, whose cells are the names of the rows.
     ///   - columns: the titles of the other columns.
-    ///   - expected: what the program says, by the names of the rows. `nil` is a cell that is written by hand.
+    ///   - expected: the program's values, by the names of the rows. `nil` is a cell that is written by hand.
     mutating func compare(_ title: String, _ columns: [String], with expected: [(name: String, cells: [String?])]) {
         let known = Dictionary(expected.map { ($0.name, $0.cells) }) { first, _ in first }
         var written: Set<String> = []
