@@ -116,7 +116,7 @@ extension SimulatedAppStore {
                 || signal.isClosed || Task.isCancelled
             {
                 return StoreWire.Updates(
-                    updates: try feed.items.map { try update($0, for: device, at: feed.asked) },
+                    updates: try feed.items.map { try update($0, for: device, at: feed.requestedEnd) },
                     cursor: Cursor(at: feed.end, account: device.account.id).text, storefront: current,
                     messages: messages.isEmpty ? nil : messages,
                     promotedPurchases: promoted.isEmpty ? nil : promoted.map(\.purchase))
@@ -164,7 +164,7 @@ extension SimulatedAppStore {
             let feed = try Feed(
                 db, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
             // Also after many sales, so that the next feed skips them.
-            return !feed.hasOnlySales || feed.end < feed.asked
+            return !feed.hasOnlySales || feed.end < feed.requestedEnd
         }
         guard hasChanges else { return }
         try await database.write { sql in

@@ -493,7 +493,7 @@ struct SubscriptionStateTests {
         let raised = SubscriptionScript.date("2026-01-31T11:00:00Z")
         try subscription.happen(.increase("plain", milliunits: 6990, needsConsent: true), at: raised)
         let pending = try #require(subscription.state(at: raised))
-        #expect(pending.increase?.askedAt == raised && !pending.hasConsented && pending.changedAt == raised)
+        #expect(pending.increase?.consentRequestedAt == raised && !pending.hasConsented && pending.changedAt == raised)
         #expect(pending.nextSale().plan.price.milliunits == 6990)
         let agreed = max(SubscriptionScript.date(agreedAt), raised)
         try subscription.happen(.agree(true), at: agreed)

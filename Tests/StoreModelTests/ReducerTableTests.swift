@@ -30,7 +30,7 @@ import Testing
             "active subscription, renews as pro.yearly", "active subscription, shared by the family", "free trial",
             "free trial, renews", "payment failed, within the store's grace period",
             "payment failed, the store is still trying", "refunded or revoked by the store", "subscription expired",
-            "upgraded to another subscription", "bought", "shared by the family", "purchase expired",
+            "upgraded to another subscription", "bought", "shared by the family", "its time is over",
             "granted: support", "grant ended: support", "–",
         ]
         #expect(reasons == known)

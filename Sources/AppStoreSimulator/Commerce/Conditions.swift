@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// The settings of the whole store that decide about renewals, each with the instant from which it applies. A renewal
+/// The settings of the whole store that affect renewals, each with the instant from which it applies. A renewal
 /// is computed after it was due, so earlier values are kept.
 struct Conditions: Sendable, Hashable {
     struct Dated<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -55,17 +55,17 @@ struct Conditions: Sendable, Hashable {
         paymentsFail(at: instant) ? failingPayments.first { $0.at > instant && !$0.value }?.at : instant
     }
 
-    /// Returns the latest price since a subscriber of `plan` got theirs; `nil` if that is the same price. If one of
-    /// several increases needs consent, the result does.
+    /// Returns the increases since `plan` got its price, as one increase to the latest price; `nil` if the price is the
+    /// same. If one of them needs consent, the result does.
     func increase(for plan: Plan, at instant: Date) -> PendingIncrease? {
         guard !priceIncreases.isEmpty else { return nil }
-        let since = priceIncreases.filter {
+        let increases = priceIncreases.filter {
             $0.productID == plan.productID && $0.at <= instant && $0.at > plan.pricedAt
         }
-        guard let last = since.last, last.price.amount != plan.price.amount else { return nil }
+        guard let last = increases.last, last.price.amount != plan.price.amount else { return nil }
         return PendingIncrease(
             at: last.at, price: Price(amount: last.price.amount, currency: plan.price.currency),
-            askedAt: since.last(where: \.needsConsent)?.at)
+            consentRequestedAt: increases.last(where: \.needsConsent)?.at)
     }
 
     /// Returns a product's price for new subscribers; `nil` if it is the catalogue's.
@@ -78,19 +78,19 @@ struct Conditions: Sendable, Hashable {
     }
 }
 
-/// The higher price that a subscriber's next renewal meets.
+/// A price increase that applies to a subscriber's next renewal.
 struct PendingIncrease: Sendable, Hashable {
     /// The instant from which the price is known. `price` is in the subscriber's currency.
     var at: Date
     var price: Price
     /// The instant from which the customer's consent is requested; `nil` if it is not needed.
-    var askedAt: Date?
+    var consentRequestedAt: Date?
 
-    var needsConsent: Bool { askedAt != nil }
+    var needsConsent: Bool { consentRequestedAt != nil }
 
     /// Whether the renewal is sold to a customer who last consented at `consent`.
     func isAgreed(by consent: Date?) -> Bool {
-        guard let askedAt else { return true }
-        return consent.map { $0 >= askedAt } ?? false
+        guard let consentRequestedAt else { return true }
+        return consent.map { $0 >= consentRequestedAt } ?? false
     }
 }

@@ -31,10 +31,10 @@ struct Run: Sendable, Hashable {
     func id(of index: Int) -> Int64 { base + Int64(first + index) }
 
     /// Whether the sale has a transaction number left for another period.
-    var hasNumbers: Bool { max(first, offset) + count < Int(TransactionNumber.span) }
+    var hasNumbersLeft: Bool { max(first, offset) + count < Int(TransactionNumber.span) }
 
     /// Whether the offer has another period; true without an offer.
-    var hasRoom: Bool { offer.map { offset + count < $0.transactionCount } ?? true }
+    var offerHasPeriodsLeft: Bool { offer.map { offset + count < $0.transactionCount } ?? true }
 
     var end: Date { end(of: count - 1) }
 

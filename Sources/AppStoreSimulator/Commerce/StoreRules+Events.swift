@@ -79,7 +79,7 @@ extension StoreRules {
     private func reasonNotToRenew(_ state: SubscriptionState, _ sale: SubscriptionState.Upcoming, at now: Date)
         -> String?
     {
-        guard state.current.hasNumbers else { return "A sale has at most \(TransactionNumber.span) periods." }
+        guard state.current.hasNumbersLeft else { return "A sale has at most \(TransactionNumber.span) periods." }
         guard state.autoRenews else { return "Auto-renewal is off; resume the subscription first." }
         if state.failsToPay(at: now, under: conditions) {
             return

@@ -196,11 +196,11 @@ struct SubscriptionState: Sendable, Hashable {
             if renewal.plan.productID != run.plan.productID {
                 return Upcoming(plan: renewal.plan, offer: renewal.offer, isRequested: true)
             }
-            if let offer = renewal.offer, run.offer == nil || !run.hasRoom {
+            if let offer = renewal.offer, run.offer == nil || !run.offerHasPeriodsLeft {
                 return Upcoming(plan: run.plan, offer: offer, isRequested: true)
             }
         }
-        return Upcoming(plan: run.plan, offer: run.hasRoom ? run.offer : nil)
+        return Upcoming(plan: run.plan, offer: run.offerHasPeriodsLeft ? run.offer : nil)
     }
 
     /// A sale that is due. `run` is the current run, which gets one more period, or a new run without periods.
@@ -212,7 +212,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// Returns the sale that is due when `run` ends at `end`. Returns `nil` if there is none; the subscription then
     /// expires. A price increase does not change the price of an offer.
     private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> DueSale? {
-        guard run.hasNumbers else {
+        guard run.hasNumbersLeft else {
             _ = expire(.productUnavailable, at: end)
             return nil
         }
@@ -229,8 +229,8 @@ struct SubscriptionState: Sendable, Hashable {
             next.plan.price = increase.price
             next.plan.pricedAt = increase.at
         }
-        let isEqual = !next.isRequested && next.plan == run.plan && next.offer == run.offer
-        if isEqual, run.endsAt == nil { return DueSale(run: run, isRequested: false) }
+        let continuesRun = !next.isRequested && next.plan == run.plan && next.offer == run.offer
+        if continuesRun, run.endsAt == nil { return DueSale(run: run, isRequested: false) }
         var new = Run(
             base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
             count: 0, isRenewal: true)
@@ -238,7 +238,7 @@ struct SubscriptionState: Sendable, Hashable {
         if run.endsAt == nil, next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
             new.anchor = run.anchor
             new.offset = run.offset + run.count
-        } else if isEqual, run.offer != nil {
+        } else if continuesRun, run.offer != nil {
             new.offset = run.offset + run.count
             new.restart(at: end)
         }
@@ -288,7 +288,7 @@ struct SubscriptionState: Sendable, Hashable {
             return revoke(at: revocation.at)
         }
         if let recovery, recovery <= instant, recovery < stop {
-            sellLate(next, at: recovery, isInGrace: grace.map { recovery < $0 } ?? false)
+            sellOverduePeriod(next, at: recovery, isInGrace: grace.map { recovery < $0 } ?? false)
             return true
         }
         guard instant < stop else { return expire(.billingError, at: stop) }
@@ -308,15 +308,15 @@ struct SubscriptionState: Sendable, Hashable {
 
     /// Sells an overdue period at `date`. It keeps its dates if it is paid in the grace period and ends after `date`.
     /// Otherwise it starts at `date`.
-    private mutating func sellLate(_ next: DueSale, at date: Date, isInGrace: Bool) {
-        var late = next.run
-        late.first += late.count
-        late.offset += late.count
-        late.soldAt = date
-        late.isRenewal = true
-        late.count = 1
-        if !isInGrace || late.end <= date { late.restart(at: date) }
-        runs.append(late)
+    private mutating func sellOverduePeriod(_ next: DueSale, at date: Date, isInGrace: Bool) {
+        var overdue = next.run
+        overdue.first += overdue.count
+        overdue.offset += overdue.count
+        overdue.soldAt = date
+        overdue.isRenewal = true
+        overdue.count = 1
+        if !isInGrace || overdue.end <= date { overdue.restart(at: date) }
+        runs.append(overdue)
         isRequestedSold = isRequestedSold || next.isRequested
         changedAt = max(changedAt, date)
     }

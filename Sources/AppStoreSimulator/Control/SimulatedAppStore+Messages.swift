@@ -65,7 +65,9 @@ struct OpenMessage: Sendable {
     private static func reasons(_ state: SubscriptionState, _ catalogue: Catalogue) -> [(StoreMessage.Reason, Date)] {
         guard state.record.share == nil else { return [] }
         var reasons: [(StoreMessage.Reason, Date)] = []
-        if let asked = state.increase?.askedAt, !state.hasConsented { reasons.append((.priceIncreaseConsent, asked)) }
+        if let requested = state.increase?.consentRequestedAt, !state.hasConsented {
+            reasons.append((.priceIncreaseConsent, requested))
+        }
         if state.retryEnd != nil { reasons.append((.billingIssue, state.expiresDate)) }
         if state.status == .expired,
             catalogue[state.current.plan.productID]?.winBackOffers.contains(where: \.isEligible) == true

@@ -33,7 +33,7 @@ extension SimulatedAppStore {
                 case .renewalsFail: .bool(conditions.failingPayments.last?.value ?? false)
                 case .storefront: set[setting.name] ?? .string(configuration.catalogue.storefront.countryCode)
                 case .timeRate: .string(TimeRate(factor: virtualClock.anchor.rate).description)
-                default: set[setting.name] ?? setting.off
+                default: set[setting.name] ?? setting.defaultValue
                 }
             return StoreControlWire.Setting(name: setting.name, value: value)
         }

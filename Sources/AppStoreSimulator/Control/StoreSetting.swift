@@ -13,9 +13,9 @@ public struct StoreSetting: Sendable, Hashable {
 
     /// The kind of a setting's value. The set is closed.
     package enum Kind: Sendable, Hashable {
-        /// A truth value.
+        /// A Boolean value.
         case flag
-        /// One of some texts.
+        /// One of several strings.
         case choice([String])
         /// The country of a known storefront, as an ISO 3166-1 alpha-3 code.
         case storefront
@@ -23,7 +23,7 @@ public struct StoreSetting: Sendable, Hashable {
         case seconds
         /// An absolute http or https URL.
         case url
-        /// A text that is stored, listed and exported as its SHA-256 only.
+        /// A string that is stored, listed and exported as its SHA-256 only.
         case secret
         /// The number of an error of the App Store Server API.
         case serverError
@@ -124,8 +124,8 @@ public struct StoreSetting: Sendable, Hashable {
     /// Returns the setting called `name`.
     public static func named(_ name: String) -> StoreSetting? { byName[exactly: name] }
 
-    /// The value of the setting while it is not set.
-    var off: JSONValue {
+    /// The value of a setting that was not set.
+    var defaultValue: JSONValue {
         switch kind {
         case .flag: false
         case .seconds: 0
@@ -134,10 +134,10 @@ public struct StoreSetting: Sendable, Hashable {
         }
     }
 
-    /// Whether the setting has another value than `off`.
-    func isSet(in settings: [String: JSONValue]) -> Bool { settings[name].map { $0 != off } ?? false }
+    /// Whether the setting has another value than its default.
+    func isSet(in settings: [String: JSONValue]) -> Bool { settings[name].map { $0 != defaultValue } ?? false }
 
-    /// Converts a value to the form in which it is stored. Reads texts as people type them: `on`, `true`, `16d`, `0.5`.
+    /// Converts a value to the form in which it is stored. Reads strings as people type them: `on`, `true`, `16d`, `0.5`.
     ///
     /// - Parameter given: A value.
     /// - Returns: The stored form.
@@ -155,14 +155,14 @@ public struct StoreSetting: Sendable, Hashable {
         case .storefront:
             if let text = given.stringValue, Storefronts.storefront(text) != nil { return given }
         case .url:
-            if given == off { return off }
+            if given == defaultValue { return defaultValue }
             if let url = given.stringValue.flatMap(URL.init), url.host() != nil, url.absoluteString.utf8.count <= 2048,
                 ["http", "https"].contains(url.scheme?.lowercased())
             {
                 return given
             }
         case .serverError:
-            if given == off { return off }
+            if given == defaultValue { return defaultValue }
             if let number = given.intValue ?? given.stringValue.flatMap({ Int($0) }),
                 AppStoreServerAPI.ErrorCode.all.contains(.init(rawValue: number))
             {
@@ -172,7 +172,7 @@ public struct StoreSetting: Sendable, Hashable {
             let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
             if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
         case .secret:
-            if given == off || given == "" { return off }
+            if given == defaultValue || given == "" { return defaultValue }
             if let secret = given.stringValue.flatMap(SharedSecret.init) { return .string(secret.kept) }
         }
         throw SimulatorError(.invalidValue, "The setting \(name) takes \(rule).")

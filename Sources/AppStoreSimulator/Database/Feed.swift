@@ -23,13 +23,13 @@ struct Feed: Sendable {
     /// The instant up to which the feed is complete.
     private(set) var end: Date
     /// The end of the requested interval. The updates are signed as of this instant.
-    let asked: Date
-    /// The state of each of the account's subscriptions at `asked`.
+    let requestedEnd: Date
+    /// The state of each of the account's subscriptions at `requestedEnd`.
     private(set) var subscriptions: [SubscriptionState] = []
     /// The next instant at which time alone changes something for the account.
     private(set) var nextChange: Date?
     /// The index in `items` of each transaction, without the items of state `renewalChanged`.
-    private var places: [Int64: Int] = [:]
+    private var indices: [Int64: Int] = [:]
 
     /// Whether all items are sales. A sale is repeated until it is finished.
     var hasOnlySales: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
@@ -43,7 +43,7 @@ struct Feed: Sendable {
         throws
     {
         self.end = end
-        asked = end
+        requestedEnd = end
         let reported = max(start ?? device.seen, device.seen)
         let conditions = try db.conditions()
         let stored = try db.updates(for: device, after: reported, until: end)
@@ -82,7 +82,7 @@ struct Feed: Sendable {
     }
 
     private mutating func add(_ transaction: TransactionRecord, _ subscription: SubscriptionState?) {
-        places[transaction.id] = places[transaction.id] ?? items.count
+        indices[transaction.id] = indices[transaction.id] ?? items.count
         items.append(
             Item(
                 at: transaction.purchaseDate, productID: transaction.productID,
@@ -103,7 +103,7 @@ struct Feed: Sendable {
             )
             return
         }
-        if let index = places[id] {
+        if let index = indices[id] {
             // A repeated payment is answered at the instant at which it was repeated.
             if let payment {
                 items[index].payment = payment
@@ -116,7 +116,7 @@ struct Feed: Sendable {
         // A sale without a payment of this device is repeated until it is finished.
         let isSale = update.state == .purchased || transaction.revocation == nil
         if isSale, payment == nil, try db.isFinished(transaction) { return }
-        places[id] = items.count
+        indices[id] = items.count
         items.append(
             Item(
                 at: stored.at, payment: payment, productID: transaction.productID,

@@ -22,8 +22,8 @@ extension SimulatorDatabase {
     }
 
     /// Applies the settings of a new store's catalogue.
-    func save(_ asked: [String: JSONValue], at now: Date) throws {
-        for (name, value) in asked.sorted(by: { $0.key < $1.key }) {
+    func save(_ values: [String: JSONValue], at now: Date) throws {
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let setting = StoreSetting.named(name), setting != .timeRate, setting != .storefront else { continue }
             try apply(setting, value, at: now)
         }

@@ -34,8 +34,8 @@ extension SimulatorEvent {
         guard state.isActive else { return }
         let open = try db.shares(of: state.record.originalID).filter(isOpen)
         let isShared = isShareable(state.current.plan.productID)
-        let goesOn = !state.autoRenews || isShareable(state.nextSale().plan.productID)
-        let end = isShared ? (goesOn ? nil : state.expiresDate) : now
+        let continuesShared = !state.autoRenews || isShareable(state.nextSale().plan.productID)
+        let end = isShared ? (continuesShared ? nil : state.expiresDate) : now
         let missing = isShared ? others.filter { other in !open.contains { $0.accountID == other } } : []
         let changed = open.filter { $0.share?.until != end }
         guard !missing.isEmpty || !changed.isEmpty else { return }

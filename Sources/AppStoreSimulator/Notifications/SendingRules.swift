@@ -27,7 +27,7 @@ struct SendingRules: Sendable, Hashable {
 
 extension SendingRules {
     init(_ settings: [String: JSONValue]) {
-        func value(_ setting: StoreSetting) -> JSONValue { settings[setting.name] ?? setting.off }
+        func value(_ setting: StoreSetting) -> JSONValue { settings[setting.name] ?? setting.defaultValue }
         if StoreSetting.notificationsURL.isSet(in: settings) { url = value(.notificationsURL).stringValue }
         if value(.notificationRetries) == "sandbox" { schedule = .once }
         duplicates = value(.notificationDuplicates).boolValue ?? false

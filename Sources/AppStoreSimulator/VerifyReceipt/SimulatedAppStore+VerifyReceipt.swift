@@ -67,7 +67,8 @@ extension VerifyReceiptRequest {
     /// subscriptions.
     fileprivate func isAuthorized(for receipt: AppReceipt, _ settings: [String: JSONValue]) -> Bool {
         let kept = settings[StoreSetting.sharedSecret.name]
-        guard let kept, kept != StoreSetting.sharedSecret.off, let secret = kept.stringValue.flatMap(SharedSecret.init)
+        guard let kept, kept != StoreSetting.sharedSecret.defaultValue,
+            let secret = kept.stringValue.flatMap(SharedSecret.init)
         else { return true }
         if let password { return secret.matches(password) }
         return !receipt.inAppPurchases.contains { $0.productType == .autoRenewableSubscription }

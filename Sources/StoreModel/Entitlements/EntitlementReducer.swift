@@ -91,7 +91,7 @@ private struct SortedState {
             if purchase.revocationDate != nil {
                 "refunded or revoked by the store"
             } else if isOver {
-                "purchase expired"
+                "its time is over"
             } else if purchase.isFamilyShared {
                 "shared by the family"
             } else {

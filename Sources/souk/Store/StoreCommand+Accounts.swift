@@ -39,7 +39,7 @@ extension StoreCommand {
             client, arguments in
             let name = arguments.operands[0]
             return try await client.ask(
-                .post, "/accounts/\(name)/rescind-consent", saying: "the consent for \(name) is withdrawn")
+                .post, "/accounts/\(name)/rescind-consent", text: "the consent for \(name) is withdrawn")
         },
         action("account show NAME", "Show an account") { client, arguments in
             try await client.ask(
@@ -91,7 +91,7 @@ extension StoreCommand {
             ) { StoreText.table($0.devices) }
         },
         action("device sign-out DEVICE", "Sign out a device") { client, arguments in
-            try await client.ask(.delete, "/devices/\(arguments.operands[0])", saying: "signed out")
+            try await client.ask(.delete, "/devices/\(arguments.operands[0])", text: "signed out")
         },
         action("device switch DEVICE ACCOUNT", "Sign in a device to another account") { client, arguments in
             try await client.ask(

@@ -19,11 +19,11 @@ extension StoreCommand {
         action("product withdraw PRODUCT", "Stop selling a product; its subscriptions end with their period") {
             client, arguments in
             let product = arguments.operands[0]
-            return try await client.ask(.post, "/products/\(product)/withdraw", saying: "\(product) is withdrawn")
+            return try await client.ask(.post, "/products/\(product)/withdraw", text: "\(product) is withdrawn")
         },
         action("product offer PRODUCT", "Sell a withdrawn product again") { client, arguments in
             let product = arguments.operands[0]
-            return try await client.ask(.post, "/products/\(product)/offer", saying: "\(product) is sold again")
+            return try await client.ask(.post, "/products/\(product)/offer", text: "\(product) is sold again")
         },
         action(
             "price-increase PRODUCT PRICE", "Increase the price from the next renewal on",
@@ -91,7 +91,7 @@ extension StoreCommand {
             let promotion = StoreControlWire.Promotion(productID: product, offerID: arguments.text("offer"))
             return try await client.ask(
                 .post, "/accounts/\(arguments.operands[0])/promote", promotion,
-                saying: "the app can continue with \(product)")
+                text: "the app can continue with \(product)")
         },
         action("transactions ACCOUNT", "List the transactions of an account, newest last") { client, arguments in
             try await client.ask(

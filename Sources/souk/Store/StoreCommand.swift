@@ -87,8 +87,8 @@ struct StoreClient: Sendable {
 
     func ask(
         _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil,
-        saying words: TerminalText
-    ) async throws -> StoreReport { try await ask(method, path, body, as: JSONValue.self) { _ in words } }
+        text: TerminalText
+    ) async throws -> StoreReport { try await ask(method, path, body, as: JSONValue.self) { _ in text } }
 
     /// Sends a request whose response is a transaction, which is described in one line.
     func askForTransaction(
