@@ -11,7 +11,7 @@ enum BackupCommands {
         details: """
             FILE is the ledger at one instant: checked, durable and readable only by its owner when the command
             ends. It must not exist yet. It holds customers' data and the digests of API keys: protect it like the
-            ledger. It keeps customers who are erased later, and nothing of those erased before.
+            ledger. It still contains customers who are erased later, and nothing of those erased before.
             """
     ) { arguments in
         guard arguments.operands[0] != "-" else {
@@ -45,12 +45,12 @@ enum BackupCommands {
             FILE and its schema version are checked first. Refused while a server has the ledger open. The
             ledger is replaced at one instant and stays beside the new one, under the name that is printed.
 
-            Keys that were made or revoked, and customers who were erased, since the backup are read from the ledger that
-            is replaced: the keys are kept, and the customers are erased again. What was changed is printed. Where there
-            is no such ledger, or it is damaged, new or older than the backup, the backup may bring back what was
-            revoked and erased: --accept-revived is needed. A file that is no SQLite database is never replaced: move it away first.
+            The replaced ledger shows which keys were created or revoked since the backup, and which customers were erased:
+            the keys are kept, and the customers are erased again. The command prints these changes. If there is no
+            such ledger, or if it is damaged, new or older than the backup, the backup may bring back revoked keys and
+            erased customers: --accept-revived is needed. A file that is no SQLite database is never replaced: move it away first.
             All other changes since the backup are missing: fetch them from the App Store with souk sync.
-            The replaced ledger keeps customers who are erased later: delete it when you no longer need it.
+            The replaced ledger still contains customers who are erased later: delete it when you no longer need it.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)

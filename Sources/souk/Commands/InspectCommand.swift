@@ -18,8 +18,8 @@ enum InspectCommand {
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: its URL, and the address of the page. Requests that
-            are written on the page are sent by this process and recorded in the file, or for a HAR and without --records in
+            The first line of standard output is one JSON object: its URL, and the address of the page. This process sends the
+            requests that are written on the page, and records them in the file; for a HAR, or without --records, in
             memory. Records of other processes appear on the page. Stops on SIGTERM and SIGINT.
             """
     ) { arguments in

@@ -35,8 +35,8 @@ enum InterceptCommand {
         ],
         details: """
             The first line of standard output is one JSON object: its URL, and the address of the inspector.
-            Stops on SIGTERM and SIGINT. Where bodies take more than --body-memory, they are still passed on, uploads through
-            temporary files, and are recorded as cut. HTTP/1.1 on both sides; a WebSocket's handshake is refused with 501, other
+            Stops on SIGTERM and SIGINT. Bodies that exceed --body-memory are passed on completely, uploads through temporary
+            files, and recorded as truncated. HTTP/1.1 on both sides; a WebSocket's handshake is refused with 501, other
             upgrades are removed. Secrets are removed from records, never from the traffic. The file of florets
             is described in Documentation/Formats.md.
             """

@@ -15,7 +15,7 @@ enum LedgerCommands {
         details: """
             SQLite leaves copies of rows in free space, where the name of an erased customer can remain. souk serve rewrites
             a ledger of up to 256 MiB after an erasure. Run this command for a larger one, at a quiet time: writes
-            wait for about a second for each 100 MB, and more than 5 seconds are answered 503. Needs the same disk space
+            wait for about a second for each 100 MB, and get status 503 after 5 seconds. Needs the same disk space
             again while it runs. A server may be running.
             """
     ) { arguments in
@@ -48,7 +48,7 @@ enum LedgerCommands {
             Reads all facts, claims and customers: each fact must equal its signed payload, each purchase belong to the customers of
             its token and claims, each answer follow from its facts, each redemption be covered by purchases.
             Changes nothing; a server may be running. Exit 1 when something differs. Debts of customers who spent a
-            purchase more than once in older versions are listed, and are no difference.
+            purchase more than once in older versions are listed, and do not count as differences.
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()

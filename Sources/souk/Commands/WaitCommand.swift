@@ -13,7 +13,7 @@ enum WaitCommand {
             .init(name: "json", help: "print one JSON value: the service's first line"),
         ],
         details: """
-            FILE has the first line of a service. A script needs no fixed port and no sleep:
+            FILE contains the first line of a service. So a script needs neither a fixed port nor a sleep:
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
             A service answers when a request to it gets a response other than 503, whatever its status. Certificates

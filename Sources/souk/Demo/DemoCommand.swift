@@ -17,7 +17,7 @@ enum DemoCommand {
         ],
         details: """
             Starts an App Store simulator and an entitlement server as two processes and acts as an app would: it buys,
-            fetches content, lets time pass, kills the server, presents false data, restores on a second device, and checks each.
+            fetches content, lets time pass, kills the server, presents forged data, restores on a second device, and checks each.
             Exit 0 only if every check held.
             """
     ) { arguments in

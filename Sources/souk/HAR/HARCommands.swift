@@ -30,8 +30,8 @@ enum HARCommands {
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Passwords, tokens and other secrets are printed as [redacted], also if another program recorded them in the
-            clear. The file is not changed.
+            Passwords, tokens and other secrets are printed as [redacted], also if another program recorded them in
+            plain text. The file is not changed.
             """
     ) { arguments in
         let archive = try read(arguments.operands[0])
