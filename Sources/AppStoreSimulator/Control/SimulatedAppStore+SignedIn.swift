@@ -21,7 +21,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Signs a device out. It is then unknown, and its app has to sign in anew.
+    /// Signs a device out. It is then unknown, and its app has to sign in again.
     ///
     /// - Parameter device: The device.
     /// - Throws: `SimulatorError` (`unknownDevice`).

@@ -35,7 +35,7 @@ struct Feed: Sendable {
     var hasOnlySales: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
 
     /// Collects what happened after `start` and by `end`. Without a start, collects all unfinished transactions, and
-    /// what the device has not seen.
+    /// the updates that the device has not received.
     ///
     /// Of more than `limit` items it keeps the first, and never splits the items of one instant. It computes no more
     /// than that, however much time has passed.

@@ -22,7 +22,6 @@ struct StoreNotification: Sendable, Hashable {
 
 /// The notifications about the difference between two states of a subscription, whether an event or time made it.
 ///
-///
 /// Source: Apple, App Store Server Notifications, `notificationType` and `subtype`.
 extension SubscriptionState {
     /// Returns the notifications about one step from `before` to this state, in Apple's order.

@@ -11,7 +11,7 @@ struct StoreSigner: Sendable {
     private let catalogue: Catalogue
     private let signed = Locked<[Document: String]>([:])
 
-    /// A document whose signed form is reused while its contents are the same.
+    /// A document whose signed form is reused while its contents do not change.
     private enum Document: Hashable {
         case transaction(TransactionRecord, appTransactionID: String, DeviceStamp?)
         /// Renewal info that changes back is signed again, because readers use the later date.

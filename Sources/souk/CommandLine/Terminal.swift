@@ -48,7 +48,7 @@ enum Terminal {
     /// Writes one line to standard error. When it cannot be written, a command that would succeed ends with status 2.
     static func note(_ text: TerminalText) { write(error: text + "\n") }
 
-    /// Writes one line of a service's log to standard error. A service goes on without a log.
+    /// Writes one line of a service's log to standard error. If that fails, the service continues.
     static func log(_ text: TerminalText) { send(log: text.withoutUserInfo) }
 
     /// Writes one JSON value and a line end to standard error, as a service's log does.

@@ -19,7 +19,7 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
 
     private init(written: String) { self.written = written }
 
-    /// A text of several lines, whose line ends are kept.
+    /// Text of several lines. The line ends are kept.
     static func lines(_ text: String) -> TerminalText {
         TerminalText(
             written: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(

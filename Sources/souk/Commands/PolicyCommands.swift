@@ -27,7 +27,7 @@ enum PolicyCommands {
         let readable = files.indices.compactMap { index in
             (try? files[index].content.get()).map { (index: index, policy: $0) }
         }
-        // An invalid file may declare what others refer to, so the set counts as partial.
+        // An invalid file may declare messages that others refer to, so the set counts as partial.
         let placed = Policy.placedFindings(
             among: readable.map(\.policy), isPartialSet: isPartialSet || readable.count < files.count)
         return files.indices.flatMap { index in

@@ -66,7 +66,7 @@ final class ChildProcess: Sendable {
 
 /// Foundation's `Process`, with an asynchronous wait for its end.
 private final class RunningProcess: @unchecked Sendable {
-    // Sendable: `process` is configured and run in `init`; later only its identifier is read. `state` has what changes.
+    // Sendable: `process` is configured and run in `init`; later only its identifier is read. `state` has the mutable values.
     private struct State {
         var hasEnded = false
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -10,7 +10,7 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// The steps of the demonstration. Each returns a description of what it did and checked, or throws a `DemoFault`.
+/// The steps of the demonstration. Each returns a description of its actions and checks, or throws a `DemoFault`.
 struct DemoScenario {
     let world: DemoWorld
     let phone: DemoDevice

@@ -36,7 +36,7 @@ struct DemoReport: Sendable {
 
     var isFine: Bool { entries.allSatisfy(\.isFine) }
 
-    /// Runs `body`, which returns a description of what it did and checked. Returns whether the scenario can continue.
+    /// Runs `body`, which returns a description of its actions and checks. Returns whether the scenario can continue.
     mutating func run(_ step: DemoStep, _ body: () async throws -> String) async -> Bool {
         let entry: Entry
         do {
