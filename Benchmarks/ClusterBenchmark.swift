@@ -53,7 +53,7 @@ enum ClusterBenchmark {
     private static func lookups(of callers: Int, _ database: PostgresDatabase, _ url: String) async throws
         -> BenchmarkResult
     {
-        let bare = try BareLookups(url, connections, together: max(1, callers / connections), question + "$1", rows)
+        let bare = try BareLookups(url, connections, together: max(1, callers / connections), query + "$1", rows)
         var ours: [Double] = []
         var theirs: [Double] = []
         for _ in 0..<rounds {

@@ -24,7 +24,7 @@ struct LayerOrder {
     ///   - count: The number of plugins.
     ///   - calls: The pairs of a caller and a callee, which are different plugins.
     init(count: Int, calls: [(caller: Int, callee: Int)]) {
-        let pairs = Self.acyclic(count, uses)
+        let pairs = Self.acyclic(count, calls)
         var layerOf = Self.layers(count, pairs)
         Self.placeIsolatedPlugins(&layerOf, pairs)
         layers = Array(repeating: [], count: (layerOf.max() ?? -1) + 1)
