@@ -1,13 +1,13 @@
 import Foundation
 import Primitives
 
-/// A Swift value that has a form in Apple's JSON.
+/// A Swift value that Apple's JSON can contain.
 package protocol AppStorePayloadValue: Sendable {
-    /// The kind of its form in JSON.
+    /// The kind of JSON value that represents it.
     static var payloadKind: PayloadSchema.Kind { get }
     /// Creates a value from JSON, or returns `nil` if the JSON has another kind.
     init?(payloadValue: JSONValue)
-    /// The form in JSON.
+    /// The JSON value that represents it.
     var payloadValue: JSONValue { get }
 }
 
@@ -47,7 +47,7 @@ extension Bool: AppStorePayloadValue {
 extension Date: AppStorePayloadValue {
     package static var payloadKind: PayloadSchema.Kind { .date }
 
-    /// Milliseconds since 1970, of an instant that can be written on Souk's own wire.
+    /// Creates a date from milliseconds since 1970, or returns `nil` for a date that RFC 3339 cannot express.
     package init?(payloadValue: JSONValue) {
         guard let milliseconds = payloadValue.doubleValue else { return nil }
         self.init(timeIntervalSince1970: milliseconds / 1000)

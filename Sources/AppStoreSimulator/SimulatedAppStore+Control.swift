@@ -40,7 +40,7 @@ extension SimulatedAppStore {
     /// - Returns: The transactions.
     /// - Throws: `SimulatorError` (`unknownAccount`; `tooManyTransactions` for more than ``transactionLimit``).
     public func transactions(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
-        let sales = try read({ try $0.known(name) }) { db, account, now in
+        let sales = try read({ try $0.existingAccount(name) }) { db, account, now in
             try db.transactions(of: account.id, at: now).map {
                 Sale(transaction: $0, state: $1, account: account, now: now)
             }
@@ -54,7 +54,7 @@ extension SimulatedAppStore {
     /// - Returns: The transactions.
     /// - Throws: `SimulatorError` (`unknownAccount`).
     public func entitlements(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
-        let sales = try read({ try $0.known(name) }) { db, account, now in
+        let sales = try read({ try $0.existingAccount(name) }) { db, account, now in
             try db.entitlements(of: account.id, at: now).map {
                 Sale(transaction: $0, state: $1, account: account, now: now)
             }

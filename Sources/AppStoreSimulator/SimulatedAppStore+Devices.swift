@@ -15,14 +15,14 @@ extension SimulatedAppStore {
         try await applyInjectedFaults(to: .signIn)
         return try await database.write { [virtualClock, catalogues] sql in
             let db = SimulatorDatabase(sql)
-            let account = try db.known(name)
+            let account = try db.existingAccount(name)
             // A UUID of version 5 over the seed, so that equal stores have equal device ids.
             let number = try db.nextDevice()
             let id = UUID(namespace: .simulatedStore, name: "device \(try db.seed()) \(number)")
             let device = DeviceID(unchecked: id.uuidString.lowercased())
             try db.add(
                 device: device, number: number, account: account.id,
-                at: try db.beginning(for: account, virtualClock))
+                at: try db.startOfUpdates(for: account, virtualClock))
             return try db.describe(device, account, catalogues)
         }
     }
@@ -31,7 +31,7 @@ extension SimulatedAppStore {
     package func device(_ id: DeviceID) throws -> StoreWire.Device {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
-            return try db.describe(id, try db.known(id).account, catalogues)
+            return try db.describe(id, try db.existingDevice(id).account, catalogues)
         }
     }
 
@@ -53,7 +53,7 @@ extension SimulatedAppStore {
         try await applyInjectedFaults(to: .loadProducts)
         let country = try database.read { sql in
             let db = SimulatorDatabase(sql)
-            return try db.country(of: try db.known(device).account)
+            return try db.country(of: try db.existingDevice(device).account)
         }
         return try answer(ids, in: catalogues[country])
     }
@@ -92,9 +92,9 @@ extension SimulatedAppStore {
         if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            let (device, start, country, feed, answered, promoted) = try read({ try $0.known(id).account }) {
+            let (device, start, country, feed, answered, promoted) = try read({ try $0.existingDevice(id).account }) {
                 db, account, now in
-                let device = try db.known(id)
+                let device = try db.existingDevice(id)
                 let start = cursor.flatMap { $0.isOf(device.account, by: now) ? $0.at : nil }
                 return (
                     device, start, try db.country(of: device.account),
@@ -158,8 +158,8 @@ extension SimulatedAppStore {
 
     /// Stores the acknowledged instant. A device that loses its cursor continues there.
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
-        let hasChanges = try read({ try $0.known(id).account }) { db, _, now in
-            let device = try db.known(id)
+        let hasChanges = try read({ try $0.existingDevice(id).account }) { db, _, now in
+            let device = try db.existingDevice(id)
             guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
             let feed = try Feed(
                 db, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
@@ -194,7 +194,7 @@ extension SimulatedAppStore {
     ///   inject.
     public func finish(_ transaction: TransactionID, from id: DeviceID) async throws {
         try await applyInjectedFaults(to: .finish)
-        let (account, now) = try read({ try $0.known(id).account }) { ($1, $2) }
+        let (account, now) = try read({ try $0.existingDevice(id).account }) { ($1, $2) }
         try await database.write { sql in
             guard let number = Int64(transaction.rawValue),
                 try SimulatorDatabase(sql).finish(number, of: account.id, at: now)
@@ -221,8 +221,8 @@ extension SimulatedAppStore {
     /// - Returns: The transactions.
     /// - Throws: `SimulatorError` (`unknownDevice`).
     public func ownedTransactions(of id: DeviceID) throws -> [StoreTransaction] {
-        let (device, entitlements, now) = try read({ try $0.known(id).account }) { db, account, now in
-            (try db.known(id), try db.entitlements(of: account.id, at: now), now)
+        let (device, entitlements, now) = try read({ try $0.existingDevice(id).account }) { db, account, now in
+            (try db.existingDevice(id), try db.entitlements(of: account.id, at: now), now)
         }
         return try entitlements.map { record, state in
             try signer.storeTransaction(record, state, for: device, at: now, isFresh: true)
@@ -235,7 +235,9 @@ extension SimulatedAppStore {
     /// - Returns: A JWS of `AppTransaction`.
     /// - Throws: `SimulatorError` (`unknownDevice`).
     public func appTransaction(of id: DeviceID) throws -> String {
-        let (device, now) = try read({ try $0.known(id).account }) { db, _, now in (try db.known(id), now) }
+        let (device, now) = try read({ try $0.existingDevice(id).account }) { db, _, now in
+            (try db.existingDevice(id), now)
+        }
         return try signer.appTransaction(of: device, version: configuration.applicationVersion, at: now)
     }
 
@@ -244,14 +246,14 @@ extension SimulatedAppStore {
 }
 
 extension SimulatorDatabase {
-    func known(_ name: AccountName) throws -> Account {
+    func existingAccount(_ name: AccountName) throws -> Account {
         guard let account = try account(name) else {
             throw SimulatorError(.unknownAccount, "There is no account \(name); create it first.")
         }
         return account
     }
 
-    func known(_ id: DeviceID) throws -> Device {
+    func existingDevice(_ id: DeviceID) throws -> Device {
         guard let device = try device(id) else {
             throw SimulatorError(.unknownDevice, "There is no device \(id); sign in first.")
         }
@@ -264,9 +266,9 @@ extension SimulatorDatabase {
             storefront: catalogues[try country(of: account)].storefront, canMakePayments: account.canMakePayments)
     }
 
-    /// The instant from which a new device of the account receives updates. It is before the present instant, whose
-    /// events are new to the device.
-    func beginning(for account: Account, _ clock: AnchoredClock) throws -> Date {
+    /// The instant from which a new device of the account receives updates. It is before the current instant, because
+    /// the device must receive the events of that instant.
+    func startOfUpdates(for account: Account, _ clock: AnchoredClock) throws -> Date {
         max(account.lastEvent, Timestamps.before(try now(clock)))
     }
 }

@@ -11,8 +11,8 @@ extension SimulatedAppStore {
     /// - Returns: The receipt as PKCS #7 in DER.
     /// - Throws: `SimulatorError` (`unknownDevice`; `tooManyTransactions` for more than ``transactionLimit``).
     public func receipt(of id: DeviceID) async throws -> [UInt8] {
-        let (device, content) = try read({ try $0.known(id).account }) { db, account, now in
-            (try db.known(id), try ReceiptContent(db, account, at: now))
+        let (device, content) = try read({ try $0.existingDevice(id).account }) { db, account, now in
+            (try db.existingDevice(id), try ReceiptContent(db, account, at: now))
         }
         var receipt = content.receipt(of: configuration)
         receipt.opaqueValue = device.stamp?.opaqueValue ?? []

@@ -78,7 +78,7 @@ public final class SimulatedAppStore: Sendable {
         let summary = Summary(
             bundleID: configuration.bundleID, rootCertificate: SigningChain.rootFile(in: url).path,
             rootFingerprint: Hex.encode(chain.root.fingerprint),
-            serverAPI: try ServerAPIKey.open(in: folder, issuer: chain.root.fingerprint))
+            serverAPI: try ServerAPIKey.open(in: folder, rootFingerprint: chain.root.fingerprint))
         let database = try configuration.database ?? openDatabase(in: folder)
         do {
             try database.migrate(SimulatorSchema.migrations)

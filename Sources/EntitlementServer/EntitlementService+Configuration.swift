@@ -24,7 +24,8 @@ extension EntitlementService {
             public var transferMode = TransferMode.transfer
             /// Whether requests with the public key also need the token of the customer that they concern.
             public var requiresCustomerTokens = false
-            /// The products and prices that clients of Palta receive; `PricePointInternal(_:)` makes one of a product.
+            /// The price points for clients that use the formats of Palta (Documentation/Reference/HTTP.md).
+            /// `PricePointInternal(_:)` creates one from a product.
             public var pricePoints: [PricePointInternal] = []
             /// The rate limit of each API key of the app. `nil`, the default, means no limit, because all devices share
             /// the public key.
@@ -33,10 +34,10 @@ extension EntitlementService {
             /// secret key do not count.
             public var customerRateLimit: RateLimit? = .perCustomer
 
-            /// The clients of the App Store Server API, by environment. The server asks for the status of a
-            /// subscription that passed its end without a later fact. Environments without a client are not polled.
+            /// The clients of the App Store Server API, by environment. The server requests the status of a
+            /// subscription whose end has passed without a later fact. Environments without a client are not polled.
             ///
-            /// The validation of a receipt waits for these clients, as long as their retries take.
+            /// The validation of a receipt waits for these clients and their retries.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
 
             /// Creates an app whose other values are the defaults.
@@ -60,17 +61,17 @@ extension EntitlementService {
         /// A replica of a shared database. Customers are read from it when the request allows it or the database is
         /// unreachable. The service does not close it.
         public var standby: (any SQLDatabase)?
-        /// The greatest lag of the standby, in seconds, at which it is read.
+        /// The lag of the standby, in seconds, above which it is not read.
         public var standbyLag: TimeInterval = 10
         /// The apps that the server answers for.
         public var apps: [App]
         /// The environments whose facts are accepted. The first is used for requests that name none.
         public var environments: [StoreEnvironment]
-        /// Whether this start reactivates the app's rules (features, credits, transfer mode) if later ones replaced
-        /// them.
+        /// Whether the server activates its rules (features, credits, transfer mode) at the start even if later rules
+        /// replaced them in a shared database.
         ///
-        /// Otherwise servers that share a database keep the later rules, so that a server with an older file reverts
-        /// nothing. A server that does not share its database always uses its own rules.
+        /// With `false`, the later rules stay active, so that a server with an older file does not revert them. A
+        /// server that does not share its database always uses its own rules.
         public var activatesFormerRules = false
         /// The version of the program in the response to GET `/`, which leaves out `nil`.
         public var version: String?
@@ -86,9 +87,9 @@ extension EntitlementService {
         public var monotonicClock = MonotonicClock()
         /// The largest request body in bytes. 100 transactions of the usual size take a fifth of the default.
         public var maximumBody = 4 << 20
-        /// The memory for customers' answers, in bytes. An answer of the usual size takes some 1200, and reading it
-        /// from memory takes no query. Use 0 when other processes write to the database, because their writes are not
-        /// noticed.
+        /// The size of the in-memory cache of answers about customers, in bytes. A typical answer takes about 1200
+        /// bytes, and reading it from the cache takes no query. Use 0 if other processes write to the database, because
+        /// the cache does not notice their writes.
         public var answerMemory = 256 << 20
         /// Creates the id of a request. Each response has it as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
@@ -96,8 +97,8 @@ extension EntitlementService {
         /// unpredictable.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published,
-        /// so that clients know a key before it signs and as long as its signatures exist. Without keys nothing is
-        /// signed.
+        /// so that clients can learn a key before its first use and verify its signatures after its last. Without keys,
+        /// answers are not signed.
         public var signingKeys: [AnswerSigningKey] = []
         /// Whether the service answers GET `/metrics`. Use `false` if ``EntitlementService/metricsHandler`` is bound to
         /// a port of its own.
@@ -113,8 +114,8 @@ extension EntitlementService {
         /// The retention of events in seconds of the store's clock. Events that a webhook has not received are kept
         /// longer.
         public var eventRetention: TimeInterval = 30 * 86400
-        /// The number of seconds without an event after which a stream sends a comment, so that no client takes it for
-        /// broken.
+        /// The number of seconds without an event after which a stream sends a comment, so that clients do not consider
+        /// the connection broken.
         public var eventSilence: TimeInterval = 15
         /// Receives a record of each request that was refused or failed, and of all with ``logsEveryRequest``. Called
         /// on any thread.

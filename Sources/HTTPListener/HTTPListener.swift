@@ -15,13 +15,13 @@ import Primitives
 /// The handler receives the request target byte for byte; a target that is not UTF-8 is refused. In a header value,
 /// U+FFFD replaces bytes that are not UTF-8, so a value that identifies something must not contain it.
 ///
-/// The listener refuses a request that violates a limit or a rule with a problem (RFC 9457), before it calls the
+/// If a request violates a limit or a rule, the listener responds with a problem (RFC 9457) and does not call the
 /// handler. If the listener cannot parse a request at all, libmicrohttpd responds, in HTML and without
 /// `refusalHeaders`. This applies to a malformed request line, another HTTP version, a header line without a colon, a
 /// `Content-Length` that is not a 64-bit number, a malformed chunk, and headers more than twice as long as allowed.
 ///
 /// A response 304 should contain the `Content-Length` of the corresponding response 200. Without it, the connection
-/// ends.
+/// is closed.
 public final class HTTPListener: Sendable {
     /// The address of a running listener.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -147,8 +147,8 @@ extension HTTPListener {
         /// The greatest number of bytes that the listener reads and discards of a body that is too long, so that the
         /// client reads the response 413.
         public var maximumDiscardedBytes = 64 << 20
-        /// The time until the headers are complete. It starts with the connection, or when `idleTimeout` has passed on
-        /// an idle connection.
+        /// The time until the headers are complete. It is measured from the start of the connection, or from the end of
+        /// `idleTimeout` on an idle connection.
         public var headerTimeout: Duration = .seconds(10)
         /// The time from the end of the headers to the end of the body.
         public var bodyTimeout: Duration = .seconds(30)

@@ -4,8 +4,6 @@ import Testing
 
 /// An independent program that checks a result: Graphviz, or a Python script of `Tests/Judges` with its packages.
 package enum OutsideJudge {
-    package typealias Verdict = ChildProgram.Outcome
-
     /// The Python interpreter with the packages of the scripts; `make test` sets it in `SOUK_PYTHON`.
     package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
@@ -26,7 +24,7 @@ package enum OutsideJudge {
     /// Runs a script of `Tests/Judges` with a JSON value as its input.
     ///
     /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` if judges are skipped.
-    package static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
+    package static func judge(_ script: String, _ request: JSONValue) async throws -> ChildProgram.Outcome {
         guard !areSkipped else { throw Unmarked() }
         let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Tests/Judges")
@@ -38,7 +36,9 @@ package enum OutsideJudge {
     /// Runs a program to its end.
     ///
     /// - Throws: `POSIXError` when it cannot be started.
-    package static func run(_ program: String, _ arguments: [String], input: String) async throws -> Verdict {
+    package static func run(_ program: String, _ arguments: [String], input: String) async throws
+        -> ChildProgram.Outcome
+    {
         try await ChildProgram.run(program, arguments, input: .text(input))
     }
 }

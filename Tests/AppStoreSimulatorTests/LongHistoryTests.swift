@@ -58,7 +58,9 @@ struct LongHistoryTests {
             try await test.store.finish(first, from: device)
             try test.store.database.read { sql in
                 let db = SimulatorDatabase(sql)
-                let (account, now) = (try db.known("anna" as AccountName).id, try db.now(test.store.virtualClock))
+                let (account, now) = (
+                    try db.existingAccount("anna" as AccountName).id, try db.now(test.store.virtualClock)
+                )
                 #expect(try db.transactions(of: account, at: now, limit: 6).count == 6)
                 #expect(try db.unfinishedTransactions(of: account, at: now, limit: 5).count == 5)
                 #expect(throws: SimulatorError(.tooManyTransactions, "")) {

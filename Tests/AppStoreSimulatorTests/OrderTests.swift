@@ -121,7 +121,7 @@ struct OrderTests {
         try await TestStore.withScript { test in
             for name: AccountName in ["anna", "bob", "eve"] { try await test.store.createAccount(name) }
             for (name, asks) in [("bob", true), ("eve", false)] as [(AccountName, Bool)] {
-                try await test.store.recordEvent({ try $0.known(name) }) { event in
+                try await test.store.recordEvent({ try $0.existingAccount(name) }) { event in
                     var account = event.account
                     account.asksToBuy = asks
                     try event.db.save(account)

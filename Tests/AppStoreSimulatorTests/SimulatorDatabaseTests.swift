@@ -159,7 +159,7 @@ struct SimulatorDatabaseTests {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             await #expect(throws: Fault.self) {
-                try await test.store.recordEvent({ try $0.known("anna") }) { event in
+                try await test.store.recordEvent({ try $0.existingAccount("anna") }) { event in
                     _ = try event.sell(Order(accountID: event.account.id, productID: "coins"))
                     throw Fault()
                 }

@@ -44,7 +44,7 @@ struct StoreRoutesTests {
             #expect(WireSchema.problem.violation(json) == nil, "\(json)")
             let code = try #require(json["code"]?.stringValue)
             let declared = try #require(
-                StoreDocument.refusals(of: endpoint)[status], "\(endpoint.id) does not say \(status)")
+                StoreOpenAPIDocument.refusals(of: endpoint)[status], "\(endpoint.id) does not say \(status)")
             #expect(declared.contains(code) || declared.contains { $0.contains("StoreFailure") }, "\(code)")
         }
 

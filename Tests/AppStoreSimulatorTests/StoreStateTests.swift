@@ -204,7 +204,7 @@ struct StoreStateTests {
             try await test.buy("weekly")
             try await test.advance(.years(200))
             #expect(await test.store.clockState().now == Fixtures.date("2226-01-31T10:00:00Z"))
-            let states = try test.store.read({ try $0.known("anna" as AccountName) }) { db, account, now in
+            let states = try test.store.read({ try $0.existingAccount("anna" as AccountName) }) { db, account, now in
                 try db.states(of: account.id, at: now)
             }
             #expect(states.map(\.count) == [10_436])

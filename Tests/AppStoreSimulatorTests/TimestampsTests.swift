@@ -85,7 +85,7 @@ struct TimestampsTests {
     @Test func `documents signed just before, at and after an event have dates in that order`() async throws {
         try await TestStore.with { test in
             let bought = try await test.buy("pack")
-            let sale = try test.store.read({ try $0.known("anna") }) { db, account, now in
+            let sale = try test.store.read({ try $0.existingAccount("anna") }) { db, account, now in
                 Sale(
                     transaction: try #require(try db.purchase(Int64(bought.transactionID.rawValue) ?? 0, at: now)),
                     account: account, now: now)

@@ -71,7 +71,7 @@ import Testing
 
     @Test func `as many connections are promised as the system allows files, and what cannot be is said`() async throws
     {
-        func run(files: Int, _ options: String...) async throws -> OutsideJudge.Verdict {
+        func run(files: Int, _ options: String...) async throws -> ChildProgram.Outcome {
             let words = [SoukExecutable.path()] + arguments() + options + ["--stop-with-parent"]
             return try await OutsideJudge.run(
                 "/bin/sh", ["-c", "ulimit -n \(files); exec \"$@\"", "sh"] + words, input: "")

@@ -72,7 +72,7 @@ import Testing
             "token", "create", "--key", member("privateKey"), "--key-id", member("keyID"), "--issuer-id",
             member("issuerID"), "--bundle-id", "com.example.souk",
         ])
-        func curl(_ token: String) async throws -> OutsideJudge.Verdict {
+        func curl(_ token: String) async throws -> ChildProgram.Outcome {
             let program = try #require(OutsideJudge.path(of: "curl"))
             let url = "\(service.url)/inApps/v1/transactions/\(transaction)"
             return try await OutsideJudge.run(

@@ -21,8 +21,8 @@ extension AppStoreServerAPI {
         public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
         /// Whether the app delivered the purchase.
         public let deliveryStatus = PayloadField<DeliveryStatusV1>("deliveryStatus")
-        /// The customer as the app named them. Apple accepts an empty string, which reads as `nil` and stays in
-        /// `fields`.
+        /// The UUID with which the app named the customer. Apple accepts an empty string. For that, this is `nil`, and
+        /// `fields` has the string.
         public let appAccountToken = PayloadField<UUID>("appAccountToken")
         /// The age of the customer's account.
         public let accountTenure = PayloadField<AccountTenure>("accountTenure")

@@ -95,7 +95,7 @@ extension AppStoreServerAPI {
     package struct UpdateAppAccountTokenRequestFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(Self())
 
-        /// The customer as the app named them. A string that is no UUID reads as `nil` and stays in `fields`.
+        /// The UUID with which the app named the customer. For any other string, this is `nil`, and `fields` has it.
         package let appAccountToken = PayloadField<UUID>("appAccountToken")
     }
 }

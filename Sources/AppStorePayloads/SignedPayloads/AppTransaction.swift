@@ -19,19 +19,19 @@ public struct AppTransactionFields: AppStorePayloadFields {
     public let applicationVersion = PayloadField<String>("applicationVersion")
     /// The App Store's number of that version.
     public let versionExternalIdentifier = PayloadField<Int>("versionExternalIdentifier")
-    /// The date on which the store signed this.
+    /// The date on which the store signed the payload.
     public let receiptCreationDate = PayloadField<Date>("receiptCreationDate")
     /// The date on which the account first got the app.
     public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
     /// The version of the app that the account got first.
     public let originalApplicationVersion = PayloadField<String>("originalApplicationVersion")
-    /// A value that binds the app transaction to its device, base64.
+    /// A Base64 value that binds the app transaction to its device.
     public let deviceVerification = PayloadField<String>("deviceVerification")
     /// The nonce of `deviceVerification`.
     public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
     /// The date on which the app was ordered before its release.
     public let preorderDate = PayloadField<Date>("preorderDate")
-    /// The identifier of the download of the app by this account.
+    /// The identifier of the app transaction, which is this account's download of the app.
     public let appTransactionId = PayloadField<String>("appTransactionId")
     /// The platform on which the account first got the app.
     public let originalPlatform = PayloadField<AppStoreServerAPI.PurchasePlatform>("originalPlatform")

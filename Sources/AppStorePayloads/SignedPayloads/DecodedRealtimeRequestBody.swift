@@ -18,11 +18,11 @@ public struct DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
     public let productId = PayloadField<String>("productId")
     /// The language and region of the device, as `en-US`.
     public let userLocale = PayloadField<String>("userLocale")
-    /// The identifier of this request. A string that is no UUID reads as `nil` and stays in `fields`.
+    /// The identifier of this request. For a string that is not a UUID, this is `nil`, and `fields` has it.
     public let requestIdentifier = PayloadField<UUID>("requestIdentifier")
     /// The environment of the store that signed.
     public let environment = PayloadField<AppStoreEnvironment>("environment")
-    /// The date on which the store signed this.
+    /// The date on which the store signed the payload.
     public let signedDate = PayloadField<Date>("signedDate")
 }
 

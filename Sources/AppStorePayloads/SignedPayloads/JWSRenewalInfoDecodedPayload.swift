@@ -34,7 +34,7 @@ public struct JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
     /// The length of the offer, as an ISO 8601 duration.
     public let offerPeriod = PayloadField<String>("offerPeriod")
-    /// The date on which the store signed this.
+    /// The date on which the store signed the payload.
     public let signedDate = PayloadField<Date>("signedDate")
     /// The environment of the store that signed.
     public let environment = PayloadField<AppStoreEnvironment>("environment")
@@ -48,9 +48,9 @@ public struct JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let currency = PayloadField<String>("currency")
     /// The win-back offers that this customer may take, best first.
     public let eligibleWinBackOfferIds = PayloadField<[String]>("eligibleWinBackOfferIds")
-    /// The identifier of the download of the app by this account.
+    /// The identifier of the app transaction, which is this account's download of the app.
     public let appTransactionId = PayloadField<String>("appTransactionId")
-    /// The customer as the app named them. A string that is no UUID reads as `nil` and stays in `fields`.
+    /// The UUID with which the app named the customer. For any other string, this is `nil`, and `fields` has it.
     public let appAccountToken = PayloadField<UUID>("appAccountToken")
     /// The details of a purchase through the Advanced Commerce API.
     package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceRenewalInfo>(

@@ -27,18 +27,18 @@ public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let purchaseDate = PayloadField<Date>("purchaseDate")
     /// The date of the original transaction.
     public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
-    /// The end of the subscription period. It is inactive from this instant.
+    /// The end of the subscription period. The subscription is inactive from this instant.
     public let expiresDate = PayloadField<Date>("expiresDate")
     /// The number of consumables that were bought.
     public let quantity = PayloadField<Int>("quantity")
     /// The kind of product.
     public let type = PayloadField<ProductType>("type")
-    /// The customer as the app named them at the purchase. A string that is no UUID reads as `nil` and stays in
-    /// `fields`.
+    /// The UUID that the app attached to the purchase to name its customer. For a string that is not a UUID, this is
+    /// `nil`, and `fields` has the string.
     public let appAccountToken = PayloadField<UUID>("appAccountToken")
     /// Whether the customer bought the product or shares it through Family Sharing.
     public let inAppOwnershipType = PayloadField<AppStoreServerAPI.InAppOwnershipType>("inAppOwnershipType")
-    /// The date on which the store signed this.
+    /// The date on which the store signed the payload.
     public let signedDate = PayloadField<Date>("signedDate")
     /// The date on which the store revoked the purchase.
     public let revocationDate = PayloadField<Date>("revocationDate")
@@ -50,9 +50,9 @@ public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let revocationPercentage = PayloadField<Int>("revocationPercentage")
     /// Whether the customer moved to a higher level of the group.
     public let isUpgraded = PayloadField<Bool>("isUpgraded")
-    /// The kind of offer it was sold under.
+    /// The kind of offer, if the customer used one.
     public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
-    /// The promotional offer or offer code.
+    /// The identifier of the promotional offer, or the offer code.
     public let offerIdentifier = PayloadField<String>("offerIdentifier")
     /// The way the offer lowers the price.
     public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
@@ -70,16 +70,16 @@ public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let price = PayloadField<Int>("price")
     /// The currency, as an ISO 4217 code.
     public let currency = PayloadField<String>("currency")
-    /// The identifier of the download of the app by this account.
+    /// The identifier of the app transaction, which is this account's download of the app.
     public let appTransactionId = PayloadField<String>("appTransactionId")
     /// The details of a purchase through the Advanced Commerce API.
     package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceTransactionInfo>(
         "advancedCommerceInfo")
     /// The billing plan of the subscription.
     public let billingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("billingPlanType")
-    /// The progress of a monthly billed commitment.
+    /// The progress of a commitment that is billed monthly.
     public let commitmentInfo = PayloadField<AppStoreServerAPI.TransactionCommitmentInfo>("commitmentInfo")
-    /// A value that binds a transaction given to an app to its device, base64.
+    /// A Base64 value that binds the transaction to the device whose app received it.
     public let deviceVerification = PayloadField<String>("deviceVerification")
     /// The nonce of `deviceVerification`.
     public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
@@ -92,7 +92,7 @@ extension AppStoreServerAPI {
     /// Whether a subscription period is paid at once or in monthly parts.
     public typealias BillingPlanType = OpenEnum<TransactionCommitmentInfoFields>
 
-    /// The progress of a monthly billed commitment.
+    /// The progress of a commitment that is billed monthly.
     public typealias TransactionCommitmentInfo = AppStorePayload<TransactionCommitmentInfoFields>
 
     /// The members that Apple documents of ``TransactionCommitmentInfo``.

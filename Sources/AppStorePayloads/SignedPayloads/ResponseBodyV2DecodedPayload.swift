@@ -27,7 +27,7 @@ public struct ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
     public let appData = PayloadField<AppStoreServerAPI.NotificationAppData>("appData")
     /// The version of the notification, `2.0`.
     public let version = PayloadField<String>("version")
-    /// The date on which the store signed this.
+    /// The date on which the store signed the payload.
     public let signedDate = PayloadField<Date>("signedDate")
 }
 

@@ -40,7 +40,7 @@ extension SimulatedAppStore {
                 account: name, appTransactionID: "70\(numbers.next() / TransactionNumber.span)",
                 at: try db.now(virtualClock))
             try db.save(numbers)
-            try db.save(try db.known(name).changed(by: options))
+            try db.save(try db.existingAccount(name).changed(by: options))
         }
     }
 
@@ -52,7 +52,7 @@ extension SimulatedAppStore {
     public func account(_ name: AccountName) throws -> StoreControlWire.Account {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
-            return try db.describe(try db.known(name), catalogues)
+            return try db.describe(try db.existingAccount(name), catalogues)
         }
     }
 
@@ -96,7 +96,7 @@ extension SimulatedAppStore {
         _ account: AccountName, _ change: StoreControlWire.AccountChange
     ) async throws -> StoreControlWire.Account {
         try change.check()
-        return try await recordEvent({ try $0.known(account) }) { [catalogues] event in
+        return try await recordEvent({ try $0.existingAccount(account) }) { [catalogues] event in
             let changed = event.account.changed(by: change)
             try event.db.save(changed)
             return try event.db.describe(changed, catalogues)
@@ -117,7 +117,7 @@ extension SimulatedAppStore {
     /// - Throws: `SimulatorError` (`familyExists`, `unknownAccount`, `inAnotherFamily`).
     @discardableResult
     public func createFamily(_ name: FamilyName, organizer: AccountName) async throws -> StoreControlWire.Family {
-        try await recordEvent({ try $0.known(organizer) }) { event in
+        try await recordEvent({ try $0.existingAccount(organizer) }) { event in
             let db = event.db
             guard try db.family(name) == nil else {
                 throw SimulatorError(.familyExists, "There is a family \(name) already.")
@@ -151,12 +151,12 @@ extension SimulatedAppStore {
     @discardableResult
     public func join(_ family: FamilyName, _ account: AccountName) async throws -> StoreControlWire.Family {
         try await recordEvent(all: { db in
-            let family = try db.known(family)
-            let account = try db.known(account)
+            let family = try db.existingFamily(family)
+            let account = try db.existingAccount(account)
             let members = try db.accounts(inFamily: family.name)
             return [account] + members.filter { $0.id != account.id }
         }) { event in
-            let family = try event.db.known(family)
+            let family = try event.db.existingFamily(family)
             let members = try event.db.accounts(inFamily: family.name)
             guard members.count < Self.familySize || event.account.family != nil else {
                 throw SimulatorError(
@@ -178,11 +178,11 @@ extension SimulatedAppStore {
     @discardableResult
     public func leave(_ family: FamilyName, _ account: AccountName) async throws -> StoreControlWire.Family {
         try await recordEvent({ db in
-            _ = try db.known(family)
-            return try db.known(account)
+            _ = try db.existingFamily(family)
+            return try db.existingAccount(account)
         }) { event in
             let db = event.db
-            let family = try db.known(family)
+            let family = try db.existingFamily(family)
             guard event.account.family == family.name else {
                 throw SimulatorError(.notInFamily, "The account \(account) is not in the family \(family.name).")
             }
@@ -238,7 +238,7 @@ extension SimulatorDatabase {
             members: try accounts(inFamily: family.name).map(\.name.rawValue))
     }
 
-    fileprivate func known(_ name: FamilyName) throws -> Family {
+    fileprivate func existingFamily(_ name: FamilyName) throws -> Family {
         guard let family = try family(name) else {
             throw SimulatorError(.unknownFamily, "There is no family \(name); create it first.")
         }

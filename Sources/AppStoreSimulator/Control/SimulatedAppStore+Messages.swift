@@ -20,7 +20,8 @@ extension SimulatedAppStore {
         _ message: StoreMessage.ID, with answer: StoreMessage.Answer, from device: DeviceID
     ) async throws {
         try await applyInjectedFaults(to: .messages)
-        try await recordEvent({ try $0.known(device).account }) { [catalogue = configuration.catalogue] event in
+        try await recordEvent({ try $0.existingDevice(device).account }) {
+            [catalogue = configuration.catalogue] event in
             let states = try event.db.subscriptions(of: event.account.id).map(event.state)
             guard let open = OpenMessage.all(of: states, catalogue).first(where: { $0.message.id == message }),
                 try event.db.answeredMessages(of: event.account.id)[message] == nil

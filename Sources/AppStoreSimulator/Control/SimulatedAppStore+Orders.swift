@@ -17,7 +17,7 @@ extension SimulatedAppStore {
     /// - Throws: `SimulatorError` (`unknownDevice`), or the `StoreFailure` that the settings inject.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
         try await applyInjectedFaults(to: .purchase)
-        try await recordEvent({ try $0.known(id).account }) { [offers, base = configuration.baseClock] event in
+        try await recordEvent({ try $0.existingDevice(id).account }) { [offers, base = configuration.baseClock] event in
             if let answer = try event.db.answer(to: payment.id, of: event.account.id) {
                 return try event.repeatAnswer(answer.update, to: id)
             }
@@ -42,7 +42,7 @@ extension SimulatedAppStore {
     package func buy(
         _ request: StoreControlWire.Buy, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        let outcome = try await recordEvent({ try $0.known(name) }) { event in
+        let outcome = try await recordEvent({ try $0.existingAccount(name) }) { event in
             var order = Order(
                 accountID: event.account.id, productID: request.productID, quantity: request.quantity ?? 1,
                 appAccountToken: request.appAccountToken)
@@ -132,7 +132,7 @@ extension SimulatedAppStore {
         guard let number = id.number else {
             throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         }
-        let outcome = try await recordEvent({ try $0.known(having: number) }) { event in
+        let outcome = try await recordEvent({ try $0.existingAccount(ofTransaction: number) }) { event in
             guard let held = try event.db.held(number), held.reason == reason else {
                 throw SimulatorError(.notPending, "The transaction \(id) has no pending \(reason.rawValue).")
             }
@@ -149,7 +149,7 @@ extension SimulatedAppStore {
     public func pendingOrders(of account: AccountName? = nil) throws -> [StoreControlWire.PendingOrder] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
-            let held = try account.map { try db.held(of: db.known($0).id) } ?? db.held()
+            let held = try account.map { try db.held(of: db.existingAccount($0).id) } ?? db.held()
             var names: [Int64: String] = [:]
             for id in Set(held.map(\.order.accountID)) { names[id] = try db.account(id)?.name.rawValue }
             return held.map {
@@ -186,7 +186,8 @@ extension SimulatedAppStore {
     ) async throws -> StoreControlWire.Transaction {
         try describe(
             try await redeem(
-                request.code, of: request.productID, binding: request.appAccountToken, { try $0.known(account) }))
+                request.code, of: request.productID, binding: request.appAccountToken,
+                { try $0.existingAccount(account) }))
     }
 
     /// Redeems an offer code on a device. The outcome is one of its updates.
@@ -202,7 +203,8 @@ extension SimulatedAppStore {
             throw StoreFailure(
                 code: .invalidCode, reason: "The simulator has no sheet to type a code into; send one.")
         }
-        _ = try await redeem(code, of: nil, binding: redemption.appAccountToken, { try $0.known(device).account })
+        _ = try await redeem(
+            code, of: nil, binding: redemption.appAccountToken, { try $0.existingDevice(device).account })
     }
 
     private func redeem(

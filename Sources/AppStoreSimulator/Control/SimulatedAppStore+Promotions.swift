@@ -23,7 +23,7 @@ extension SimulatedAppStore {
     }
 
     package func promote(_ request: StoreControlWire.Promotion, for name: AccountName) async throws {
-        try await recordEvent({ try $0.known(name) }) { event in
+        try await recordEvent({ try $0.existingAccount(name) }) { event in
             guard let item = event.rules.catalogue[request.productID] else {
                 throw SimulatorError(.unknownProduct, "The catalogue has no product \(request.productID).")
             }
@@ -45,7 +45,7 @@ extension SimulatedAppStore {
     public func takePromotedPurchase(
         of product: ProductID, for device: DeviceID
     ) async throws -> PromotedPurchase {
-        try await recordEvent({ try $0.known(device).account }) { event in
+        try await recordEvent({ try $0.existingDevice(device).account }) { event in
             guard let open = try event.db.promotedPurchases(of: event.account.id).first(where: { $0.id == product })
             else {
                 throw SimulatorError(

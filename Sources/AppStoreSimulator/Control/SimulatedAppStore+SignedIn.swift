@@ -16,7 +16,7 @@ extension SimulatedAppStore {
     package func devices(of account: AccountName) throws -> [StoreWire.Device] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
-            let account = try db.known(account)
+            let account = try db.existingAccount(account)
             return try db.devices(of: account.id).map { try db.describe($0, account, catalogues) }
         }
     }
@@ -28,7 +28,7 @@ extension SimulatedAppStore {
     public func signOut(_ device: DeviceID) async throws {
         let account = try await database.write { sql in
             let db = SimulatorDatabase(sql)
-            let account = try db.known(device).account
+            let account = try db.existingDevice(device).account
             try db.remove(device)
             return account.id
         }
@@ -44,10 +44,10 @@ extension SimulatedAppStore {
     public func switchAccount(of device: DeviceID, to account: AccountName) async throws {
         let (before, after) = try await database.write { [virtualClock] sql in
             let db = SimulatorDatabase(sql)
-            let before = try db.known(device).account
-            let after = try db.known(account)
+            let before = try db.existingDevice(device).account
+            let after = try db.existingAccount(account)
             if before.id != after.id {
-                try db.move(device, to: after.id, at: try db.beginning(for: after, virtualClock))
+                try db.move(device, to: after.id, at: try db.startOfUpdates(for: after, virtualClock))
             }
             return (before.id, after.id)
         }

@@ -113,7 +113,7 @@ extension SimulatedAppStore {
         _ product: ProductID, for name: AccountName,
         _ change: @escaping @Sendable (SimulatorEvent, SubscriptionState) throws -> SubscriptionRecord?
     ) async throws -> StoreControlWire.Transaction {
-        let sale = try await recordEvent({ try $0.known(name) }) { event in
+        let sale = try await recordEvent({ try $0.existingAccount(name) }) { event in
             let state = try event.runningSubscription(of: product)
             guard let record = try change(event, state) else { return event.sale(of: state) }
             try event.record([.subscription(record)])
@@ -128,7 +128,7 @@ extension SimulatedAppStore {
     /// - Returns: The subscriptions.
     /// - Throws: `SimulatorError` (`unknownAccount`).
     public func subscriptions(of account: AccountName) async throws -> [StoreControlWire.Subscription] {
-        let (sales, owners) = try read({ try $0.known(account) }) { db, account, now in
+        let (sales, owners) = try read({ try $0.existingAccount(account) }) { db, account, now in
             let conditions = try db.conditions()
             var owners: [Int64: AccountName] = [:]
             let sales = try db.subscriptions(of: account.id).map { record in

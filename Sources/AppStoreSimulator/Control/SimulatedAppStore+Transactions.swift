@@ -146,7 +146,7 @@ extension SimulatedAppStore {
     ) async throws -> StoreControlWire.Transaction {
         let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         guard let number = id.number else { throw unknown }
-        let sale = try await recordEvent({ try $0.known(having: number) }) { event in
+        let sale = try await recordEvent({ try $0.existingAccount(ofTransaction: number) }) { event in
             guard let sale = try event.knownSale(of: number) else { throw unknown }
             try body(&event, sale)
             return try event.sale(of: number)
@@ -160,7 +160,7 @@ extension SimulatedAppStore {
     /// - Returns: The transactions.
     /// - Throws: `SimulatorError` (`unknownAccount`; `tooManyTransactions` for more than ``transactionLimit``).
     public func unfinishedTransactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
-        let sales = try read({ try $0.known(account) }) { db, account, now in
+        let sales = try read({ try $0.existingAccount(account) }) { db, account, now in
             try db.unfinishedTransactions(of: account.id, at: now).map {
                 Sale(transaction: $0, state: $1, account: account, now: now)
             }
@@ -187,8 +187,8 @@ extension TransactionID {
 }
 
 extension SimulatorDatabase {
-    /// The account of a transaction or of a waiting purchase. Throws `unknownTransaction`.
-    func known(having id: Int64) throws -> Account {
+    /// Returns the account of a transaction or of a waiting purchase. Throws `unknownTransaction`.
+    func existingAccount(ofTransaction id: Int64) throws -> Account {
         let row = try sql.first(
             "SELECT account FROM purchase WHERE id = ?1 UNION SELECT account FROM held WHERE number = ?1",
             [.integer(id)])

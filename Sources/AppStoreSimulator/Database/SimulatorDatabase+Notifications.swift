@@ -75,7 +75,7 @@ extension SimulatorDatabase {
     }
 
     func notifications(_ query: NotificationQuery) throws -> [NotificationRecord] {
-        let account = try query.transaction.map { try known(havingAny: $0).id }
+        let account = try query.transaction.map { try existingAccount(ofAnyTransaction: $0).id }
         let after = query.after
         return try sql.query(
             """
@@ -104,13 +104,13 @@ extension SimulatorDatabase {
             due: record.due?.wholeMilliseconds)
     }
 
-    /// The account of an app transaction or a transaction. Throws `unknownTransaction`.
-    func known(havingAny id: TransactionID) throws -> Account {
+    /// Returns the account of an app transaction or a transaction. Throws `unknownTransaction`.
+    func existingAccount(ofAnyTransaction id: TransactionID) throws -> Account {
         if let account = try account(appTransactionID: id.rawValue) { return account }
         guard let number = id.number else {
             throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         }
-        return try known(having: number)
+        return try existingAccount(ofTransaction: number)
     }
 
     static func notification(_ row: SQLRow) throws -> NotificationRecord {

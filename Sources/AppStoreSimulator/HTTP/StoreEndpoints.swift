@@ -7,7 +7,7 @@ import StoreModel
 /// The function behind an endpoint of the store.
 struct StoreHandler: Sendable {
     /// Whether the endpoint can answer with a `StoreFailure`.
-    let maySell: Bool
+    let canReturnStoreFailure: Bool
     let bodyLimit: Int
     let respond: @Sendable (StoreCall) async throws -> any Encodable & Sendable
 }
@@ -39,26 +39,27 @@ enum StoreEndpoints {
     static func on<Answer: Encodable & Sendable & WireModel>(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         parameters: [OpenAPIDocument.Parameter] = [], status: Int = 200, refusals: [SimulatorError.Code] = [],
-        maySell: Bool = false, _ respond: @escaping @Sendable (StoreCall) async throws -> Answer
+        canReturnStoreFailure: Bool = false, _ respond: @escaping @Sendable (StoreCall) async throws -> Answer
     ) -> Endpoint<StoreHandler> {
         Endpoint(
             method, path, id, summary, tag: tag(of: path), parameters: parameters, status: status,
             answer: .of(Answer.self), refusals: codes(refusals),
-            handler: StoreHandler(maySell: maySell, bodyLimit: 0, respond: respond))
+            handler: StoreHandler(canReturnStoreFailure: canReturnStoreFailure, bodyLimit: 0, respond: respond))
     }
 
     /// Creates an endpoint with a body.
     static func on<Question: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel>(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         parameters: [OpenAPIDocument.Parameter] = [], taking question: Question.Type, isOptional: Bool = false,
-        limit: Int = bodyLimit, status: Int = 200, refusals: [SimulatorError.Code] = [], maySell: Bool = false,
+        limit: Int = bodyLimit, status: Int = 200, refusals: [SimulatorError.Code] = [],
+        canReturnStoreFailure: Bool = false,
         _ respond: @escaping @Sendable (StoreCall, Question) async throws -> Answer
     ) -> Endpoint<StoreHandler> {
         Endpoint(
             method, path, id, summary, tag: tag(of: path), parameters: parameters,
             body: .init(.of(question), isOptional: isOptional), status: status, answer: .of(Answer.self),
             refusals: codes(refusals),
-            handler: StoreHandler(maySell: maySell, bodyLimit: limit) { call in
+            handler: StoreHandler(canReturnStoreFailure: canReturnStoreFailure, bodyLimit: limit) { call in
                 try await respond(call, try WireJSON.decode(question, from: call.body))
             })
     }

@@ -42,7 +42,7 @@ struct StoreIndex: Sendable, Encodable, WireModel {
 /// The two documents with another form for a browser: `/`, and the OpenAPI document as YAML.
 struct StoreDocuments: Sendable {
     private let index: StoreIndex
-    private static let yaml = Array(StoreDocument(StoreEndpoints.all).json.yaml.utf8)
+    private static let yaml = Array(StoreOpenAPIDocument(StoreEndpoints.all).json.yaml.utf8)
 
     init(of bundleID: BundleID) { index = StoreIndex(bundleID: bundleID) }
 

@@ -97,7 +97,7 @@ extension SimulatedAppStore {
     ) throws -> [StoreControlWire.Notification] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
-            let account = try account.map { try db.known($0).id }
+            let account = try account.map { try db.existingAccount($0).id }
             return try db.notifications(of: account, type: type, after: after, limit: limit).map(db.describe)
         }
     }

@@ -62,7 +62,7 @@ extension SimulatedAppStore {
     /// - Parameter account: The account of the child.
     /// - Throws: `SimulatorError` (`unknownAccount`).
     public func rescindConsent(of account: AccountName) async throws {
-        try await recordEvent({ try $0.known(account) }) { try $0.notifyOfRescindedConsent() }
+        try await recordEvent({ try $0.existingAccount(account) }) { try $0.notifyOfRescindedConsent() }
     }
 
     /// Writes a notification that is not about purchases. Throws `SimulatorError` (`notNow`) while no URL for

@@ -45,10 +45,10 @@ extension Scenario.Report {
             let number = String(format: "%0\(digits)d", index + 1)
             let title = step.note.isEmpty ? step.title : "\(step.title) (\(step.note))"
             let head =
-                "    <testcase classname=\"\(name.xml)\" name=\"\("\(number) \(title)".xml)\" "
+                "    <testcase classname=\"\(name.xmlEscaped)\" name=\"\("\(number) \(title)".xmlEscaped)\" "
                 + "time=\"\(Self.text(step.seconds))\""
             switch step.outcome {
-            case .held: cases += head + "/>\n"
+            case .passed: cases += head + "/>\n"
             case .skipped:
                 counts.skipped += 1
                 cases += head + "><skipped message=\"an earlier step could not be done\"/></testcase>\n"
@@ -57,19 +57,20 @@ extension Scenario.Report {
                 let subjects = differences.map(\.subject).joined(separator: ", ")
                 let text = differences.flatMap { ["\(file) at \($0.pointer)"] + $0.text }.joined(separator: "\n")
                 cases +=
-                    head + ">\n      <failure message=\"not as expected: \(subjects.xml)\" type=\"difference\">"
-                    + "\(text.xml)</failure>\n    </testcase>\n"
+                    head + ">\n      <failure message=\"not as expected: \(subjects.xmlEscaped)\" type=\"difference\">"
+                    + "\(text.xmlEscaped)</failure>\n    </testcase>\n"
             }
         }
         let open =
-            "  <testsuite name=\"\(name.xml)\" file=\"\(file.xml)\" skipped=\"\(counts.skipped)\"\(counts.attributes)>\n"
+            "  <testsuite name=\"\(name.xmlEscaped)\" file=\"\(file.xmlEscaped)\" "
+            + "skipped=\"\(counts.skipped)\"\(counts.attributes)>\n"
         return (open + cases + "  </testsuite>\n", counts)
     }
 }
 
 extension String {
     /// The string escaped for the text and the attributes of XML 1.0, which does not allow control characters.
-    fileprivate var xml: String {
+    fileprivate var xmlEscaped: String {
         var text = ""
         for scalar in unicodeScalars {
             switch scalar {

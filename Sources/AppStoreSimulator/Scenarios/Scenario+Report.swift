@@ -11,7 +11,7 @@ extension Scenario {
         package var steps: [Step]
 
         /// Whether all steps had the expected results.
-        public var holds: Bool { steps.allSatisfy { $0.outcome == .held } }
+        public var holds: Bool { steps.allSatisfy { $0.outcome == .passed } }
 
         /// The duration of the run, in seconds of real time.
         public var seconds: Double { steps.reduce(0) { $0 + $1.seconds } }
@@ -33,7 +33,7 @@ extension Scenario.Report {
 
     /// The outcomes of a step. The set is closed.
     package enum Outcome: Sendable, Hashable {
-        case held
+        case passed
         case failed([Difference])
         /// The step was not run, because an earlier action failed.
         case skipped
@@ -113,7 +113,7 @@ extension Scenario.Report {
 extension Scenario.Report.Step {
     fileprivate var json: JSONValue {
         var value: JSONValue = [
-            "pointer": .string(pointer), "title": .string(title), "ok": .bool(outcome == .held),
+            "pointer": .string(pointer), "title": .string(title), "ok": .bool(outcome == .passed),
             "skipped": .bool(outcome == .skipped), "seconds": .number(seconds),
         ]
         if !note.isEmpty { value["note"] = .string(note) }

@@ -84,7 +84,7 @@ private struct ScenarioRun {
             outcome = .skipped
         } else {
             let differences = try await differences(of: step)
-            outcome = differences.isEmpty ? .held : .failed(differences)
+            outcome = differences.isEmpty ? .passed : .failed(differences)
         }
         let length = (ContinuousClock.now - begin).components
         return Scenario.Report.Step(

@@ -11,17 +11,19 @@ public struct ServerAPIKey: Sendable, Hashable {
     /// The path of the private key (PKCS#8 in PEM, mode 0600).
     public let privateKey: String
 
-    /// Reads the key in `folder`. The first call creates it.
+    /// Reads the key in `folder`. The first call creates it. The issuer ID is computed from the fingerprint of the
+    /// store's root certificate.
     ///
-    /// Throws `SimulatorError` (`dataFolder`) if the file cannot be written, and `SignedDataError` if it has no key.
-    static func open(in folder: String, issuer fingerprint: [UInt8]) throws -> ServerAPIKey {
+    /// Throws `SimulatorError` (`dataFolder`) if the file cannot be written, and `SignedDataError` if the file does not
+    /// contain a key.
+    static func open(in folder: String, rootFingerprint: [UInt8]) throws -> ServerAPIKey {
         let path = folder + "/server-api-key.p8"
         if !FileManager.default.fileExists(atPath: path) {
             try writePrivately(Array(SigningKey.generate().pem.utf8), to: path)
         }
         let key = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: path))))
         let keyID = Hex.encode(SHA256.hash(key.verificationKey.der)).prefix(10).uppercased()
-        let issuer = UUID(namespace: .simulatedStore, name: "issuer \(Hex.encode(fingerprint))")
+        let issuer = UUID(namespace: .simulatedStore, name: "issuer \(Hex.encode(rootFingerprint))")
         return ServerAPIKey(keyID: keyID, issuerID: issuer.uuidString.lowercased(), privateKey: path)
     }
 

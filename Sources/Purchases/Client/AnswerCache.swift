@@ -5,8 +5,8 @@ import StoreModel
 /// Stores the last answers of the plugins in a `SecureStorage`, one value per user. A launch without a network starts
 /// with them.
 actor AnswerCache {
-    /// The age from which stored dates are written again although the answers did not change. Each write flushes the
-    /// disk, so an answer with a new date alone is not written at once.
+    /// The age at which unchanged answers are written again with their new dates. Each write flushes the disk, so a new
+    /// date alone is not written at once.
     private static let dateLag: TimeInterval = 3600
 
     private let storage: any SecureStorage
@@ -59,7 +59,7 @@ actor AnswerCache {
         return abs(now.timeIntervalSince(written.at)) >= Self.dateLag
     }
 
-    /// Removes the answers of a user who left. Answers from before `change` are no longer stored.
+    /// Removes the answers of a user who is no longer logged in. Answers from before `change` are no longer stored.
     func forget(_ user: UserId?, change: Int) {
         lastChange = max(lastChange, change)
         do {

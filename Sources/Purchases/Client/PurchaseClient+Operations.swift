@@ -3,7 +3,7 @@ import Primitives
 extension PurchaseClient {
     // MARK: - Reads from every plugin
 
-    /// Returns the features that the user may use. For a plugin that fails, its last answer to the same user counts.
+    /// Returns the features that the user may use. If a plugin fails, its last answer for this user is used.
     ///
     /// - Returns: The features.
     /// - Throws: The first error, if no plugin has an answer, or `PurchaseError` with the code `notSetUp`.
@@ -25,7 +25,7 @@ extension PurchaseClient {
         try await collect(.getFeatures, mode) { try await $0.getFeatures() }
     }
 
-    /// Returns the features that the user paid for. For a plugin that fails, its last answer to the same user counts.
+    /// Returns the features that the user paid for. If a plugin fails, its last answer for this user is used.
     ///
     /// - Returns: The paid features.
     /// - Throws: The first error, if no plugin has an answer, or `PurchaseError` with the code `notSetUp`.

@@ -231,7 +231,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
         }
     }
 
-    /// Removes the stored answers of users who left.
+    /// Removes the stored answers of users who are no longer logged in.
     func forgetAnswers(of users: Set<UserId?>) async {
         guard let cache else { return }
         let change = session.withLock { $0.changes }

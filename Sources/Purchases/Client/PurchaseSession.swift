@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// The state of a `PurchaseClient`: its plugins, its user, and the last answer of each plugin. It is a pure value:
-/// every change is one call, and no call waits.
+/// The state of a `PurchaseClient`: its plugins, its user, and the last answer of each plugin. It is a value
+/// type: every change is one call, and no call waits.
 struct PurchaseSession {
     /// A plugin and its index in the order of registration.
     struct Member: Sendable {
@@ -10,8 +10,8 @@ struct PurchaseSession {
         let plugin: any PurchasePlugin
     }
 
-    /// Identifies a request in the order of requests, and the user at that time. The answer to an older request does
-    /// not replace a newer one, and an answer for another user is not stored.
+    /// The number of a request, and the user at that time. Requests are numbered in their order: an answer to an older
+    /// request does not replace a newer one. An answer for another user is not stored.
     struct Ticket: Equatable, Sendable {
         /// The number of the user change, or `nil` during a change.
         fileprivate let epoch: Int?
@@ -126,8 +126,8 @@ struct PurchaseSession {
         return (collected, hasNoAnswer, revise())
     }
 
-    /// Merges answers in the order of registration. For a plugin that failed, its stored last answer to the same user
-    /// counts.
+    /// Merges answers in the order of registration. If a plugin failed, its stored last answer for the same user is
+    /// used.
     mutating func collect<Value: MergedAnswer>(
         _ answers: [PluginAnswer<Value>], ticket: Ticket
     ) -> (collected: Collected<Value>, hasNoAnswer: Bool) {

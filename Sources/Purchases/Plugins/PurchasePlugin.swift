@@ -108,8 +108,8 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     func collectDeviceIdentifiers() async
     /// Clears the plugin's cache, so that the next answer comes from its system.
     func invalidatePaidFeaturesCache() async
-    /// Returns all paid features of this plugin, whenever a renewal, a refund or a later approval changes them. Called
-    /// once, at setup. The stream may end at any time.
+    /// Returns a stream of all paid features of this plugin: a value whenever a renewal, a refund or a later approval
+    /// changes them. Called once, at setup. The stream may end at any time.
     ///
     /// - Returns: The stream.
     func paidFeaturesUpdates() -> AsyncStream<PaidFeatures>

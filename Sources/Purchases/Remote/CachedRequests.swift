@@ -50,7 +50,7 @@ struct Sourced<Value: Sendable>: Sendable {
 /// The requests of one kind to the backend. A fresh answer is returned without a request.
 final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
     private let context: RemoteContext
-    private let memory = Locked(AnswerMemory<PaymentsHTTPRequest, Answer>())
+    private let cache = Locked(MemoryCache<PaymentsHTTPRequest, Answer>())
 
     init(_ context: RemoteContext) { self.context = context }
 
@@ -59,21 +59,21 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
         let clock = context.clock
         if !ignoringCache {
             let (now, freshness) = (clock.now(), context.freshness())
-            if let known = memory.withLock({ $0.fresh(request, at: now, for: freshness) }) {
+            if let known = cache.withLock({ $0.fresh(request, at: now, for: freshness) }) {
                 let answer = Sourced(
                     value: known.answer, origin: AnswerOrigin(.cache, asOf: known.receivedAt))
                 report(request, answer, from: known.address, at: now)
                 return answer
             }
         }
-        let ticket = memory.withLock { $0.ticket() }
+        let ticket = cache.withLock { $0.ticket() }
         do {
             let reply = try await context.connection.send(
                 request.httpRequest(environment: context.environment))
             let answer = try reply.decoded(Answer.self)
             let now = clock.now()
             let change = answer.changeDates.filter { $0 > now }.min()
-            memory.withLock {
+            cache.withLock {
                 $0.store(answer, to: request, from: reply.address, at: now, until: change, ticket: ticket)
             }
             let sourced = Sourced(value: answer, origin: AnswerOrigin(.network, asOf: now))
@@ -86,7 +86,7 @@ final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
         }
     }
 
-    func removeAll() { memory.withLock { $0.removeAll() } }
+    func removeAll() { cache.withLock { $0.removeAll() } }
 
     private func report(
         _ request: PaymentsHTTPRequest, _ answer: Sourced<Answer>, from address: String, at now: Date

@@ -94,7 +94,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
 
     /// Presents transactions with their renewal infos, in as many requests as the limits of the server require.
     ///
-    /// If a later request fails, the call throws. To present everything again is safe and completes it.
+    /// If a later request fails, the call throws. You can safely present everything again.
     ///
     /// - Parameters:
     ///   - transactions: The transactions.

@@ -21,7 +21,7 @@ extension PaymentQueueStateMachine {
         case restored(UInt64, [StoreTransaction])
         case restoreFailed(UInt64, any Error)
         case restoreCancelled(Caller)
-        /// Deliver the transactions that the customer owns, and answer as a restore does.
+        /// A caller presents transactions that the customer owns. They are delivered, and answered like a restore.
         case present([StoreTransaction], Caller)
         case customerChanged
         case shutDown
@@ -37,7 +37,7 @@ extension PaymentQueueStateMachine {
         /// Restore at the store, then report `restored` or `restoreFailed` with the same number.
         case requestRestore(UInt64)
         case answerRestore(Caller, Result<[StoreTransaction], any Error>)
-        /// A purchase or failure that no caller waits for.
+        /// Report a purchase or failure that no caller waits for.
         case complete(StoreUpdate)
         case answerRedelivery(Caller, Result<Void, any Error>)
         /// After the backoff, report `retryDue` with the same attempt, or `finishRetryDue` for a failed finish.

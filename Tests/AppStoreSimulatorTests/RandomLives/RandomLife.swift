@@ -278,10 +278,11 @@ struct RandomLife {
         for (account, name) in names.enumerated() {
             // A refused step can have used a timestamp.
             last[account] = max(
-                last[account], try test.store.database.read { try SimulatorDatabase($0).known(name).lastEvent })
+                last[account],
+                try test.store.database.read { try SimulatorDatabase($0).existingAccount(name).lastEvent })
             let instant = max(clock, last[account])
             reference.pass(account, until: instant)
-            let (transactions, states) = try test.store.read({ try $0.known(name) }) { db, known, now in
+            let (transactions, states) = try test.store.read({ try $0.existingAccount(name) }) { db, known, now in
                 let conditions = try db.conditions()
                 return (
                     try db.transactions(of: known.id, at: now).map(\.0),

@@ -60,7 +60,7 @@ struct ScenarioExampleTests {
                 let broken = try Scenario(
                     parsing: try fault.planted(in: document).encoded(), file: name, folder: Scenarios.folder)
                 let report = try await broken.run()
-                let failed = report.steps.first { $0.outcome != .held }
+                let failed = report.steps.first { $0.outcome != .passed }
                 #expect(failed?.pointer == fault.step, "\(fault.pointer): \(report)")
             }
         }

@@ -101,7 +101,7 @@ extension TestStore {
 
     /// Returns the app transaction id of an account.
     func appTransactionID(_ account: AccountName = "anna") throws -> String {
-        try store.read({ try $0.known(account) }) { _, account, _ in account.appTransactionID }
+        try store.read({ try $0.existingAccount(account) }) { _, account, _ in account.appTransactionID }
     }
 
     func decoded(_ signed: [String]?) throws -> [JWSTransactionDecodedPayload] {

@@ -48,7 +48,7 @@ import Testing
         #expect(outcome.status == 1 && outcome.errors.contains("expected \"access\": false"), "\(outcome)")
     }
 
-    private func run(_ script: String, in folder: String = Self.example) async throws -> OutsideJudge.Verdict {
+    private func run(_ script: String, in folder: String = Self.example) async throws -> ChildProgram.Outcome {
         try await GuideShell.run(["bash", folder + "/" + script])
     }
 }

@@ -23,7 +23,7 @@ final class GuideSession {
 
     func printed(by block: GuideBlock) -> String { (try? folder.text("printed-\(block.line)")) ?? "nothing" }
 
-    func run() async throws -> OutsideJudge.Verdict {
+    func run() async throws -> ChildProgram.Outcome {
         let reader = try String(contentsOfFile: TestFiles.repository + "/Tests/Guides/reader.sh", encoding: .utf8)
         var script = try local(reader + guide.folder.entering + guide.given + "\n")
         for block in shown {

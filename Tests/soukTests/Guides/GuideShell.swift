@@ -10,7 +10,7 @@ enum GuideShell {
     }
 
     /// Runs a command line to its end, for five minutes at most.
-    static func run(_ words: [String], environment: [String] = []) async throws -> OutsideJudge.Verdict {
+    static func run(_ words: [String], environment: [String] = []) async throws -> ChildProgram.Outcome {
         try await OutsideJudge.run(
             "/usr/bin/env", ["PATH=\(path)"] + environment + ["timeout", "300"] + words, input: "")
     }

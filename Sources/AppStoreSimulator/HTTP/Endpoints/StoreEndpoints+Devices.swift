@@ -65,14 +65,14 @@ extension StoreEndpoints {
         on(
             .post, device1 + "/offer-codes", "redeemOnDevice",
             "Redeem an offer code; its outcome is one of the updates",
-            taking: OfferCodeRedemption.self, maySell: true
+            taking: OfferCodeRedemption.self, canReturnStoreFailure: true
         ) { call, redemption in
             try await call.store.redeem(redemption, from: try call.device)
             return Nothing()
         },
         on(
             .post, device1 + "/messages/{message}", "answerMessage", "Answer a message of the store for the customer",
-            taking: StoreWire.MessageAnswer.self, maySell: true
+            taking: StoreWire.MessageAnswer.self, canReturnStoreFailure: true
         ) { call, body in
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()

@@ -10,16 +10,16 @@ extension StoreEndpoints {
     static let purchases: [Endpoint<StoreHandler>] = [
         on(
             .post, account1 + "/buy", "buy", "Buy for an account, without one of its devices",
-            taking: StoreControlWire.Buy.self, maySell: true
+            taking: StoreControlWire.Buy.self, canReturnStoreFailure: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
         on(
             .post, account1 + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,
-            maySell: true
+            canReturnStoreFailure: true
         ) { call, body in try await call.store.redeem(body, for: try call.account) },
         on(
             .post, account1 + "/promote", "promote",
             "Begin a promoted purchase, which the app completes",
-            taking: StoreControlWire.Promotion.self, refusals: [.unknownProduct], maySell: true
+            taking: StoreControlWire.Promotion.self, refusals: [.unknownProduct], canReturnStoreFailure: true
         ) { call, body in
             try await call.store.promote(body, for: try call.account)
             return Nothing()
@@ -130,11 +130,11 @@ extension StoreEndpoints {
         on(
             .post, transaction1 + "/ask-to-buy", "answerAskToBuy",
             "Approve or decline a purchase that waits for approval",
-            taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], maySell: true
+            taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], canReturnStoreFailure: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },
         on(
             .post, transaction1 + "/resolve", "resolveInterruption", "Complete an interrupted purchase",
-            refusals: [.notPending], maySell: true
+            refusals: [.notPending], canReturnStoreFailure: true
         ) { call in try await call.store.resolveInterruption(try call.transaction) },
     ]
 }

@@ -53,6 +53,8 @@ extension StoreEndpoints {
         on(.get, "/", "index", "Get the app and the APIs of the store, as JSON or as a page for browsers") { call in
             StoreIndex(bundleID: call.store.configuration.bundleID)
         },
-        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreEndpoints.all) },
+        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in
+            StoreOpenAPIDocument(StoreEndpoints.all)
+        },
     ]
 }

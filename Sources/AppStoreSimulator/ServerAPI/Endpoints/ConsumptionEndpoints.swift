@@ -47,7 +47,7 @@ extension SimulatedAppStore {
     ) throws -> (sentAt: Date?, version: Int?, information: JSONValue?) {
         let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(transaction).")
         guard let number = transaction.number else { throw unknown }
-        return try read({ try $0.known(having: number) }) { db, _, now in
+        return try read({ try $0.existingAccount(ofTransaction: number) }) { db, _, now in
             guard try db.transaction(number, at: now) != nil else { throw unknown }
             let known = try db.consumption(of: number)
             return (

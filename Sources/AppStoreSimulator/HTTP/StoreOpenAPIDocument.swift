@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 /// The OpenAPI 3.1 document of the store's endpoints.
-struct StoreDocument: Sendable, Encodable, WireModel {
+struct StoreOpenAPIDocument: Sendable, Encodable, WireModel {
     static let schemaName = "OpenAPI"
     static let schema = WireSchema.object([
         .required("openapi", .text), .required("info", .object), .required("paths", .object),
@@ -18,8 +18,9 @@ struct StoreDocument: Sendable, Encodable, WireModel {
             OpenAPIDocument(
                 title: "App Store simulator", version: "1",
                 description: """
-                    The store's client side (/store/v1) and its control (/control/v1). JSON in UTF-8, dates of RFC 3339, money as \
-                    decimal texts. Members that are not known are passed over; what is absent is left out, never null.
+                    The API for devices (/store/v1) and the control API for testers (/control/v1). JSON in UTF-8, \
+                    with RFC 3339 dates and money as decimal strings. Unknown members are ignored. Absent values \
+                    are left out and never null.
                     """,
                 tags: [.store, .control, .documents],
                 operations: endpoints.map { endpoint in
@@ -30,7 +31,8 @@ struct StoreDocument: Sendable, Encodable, WireModel {
             ).json
     }
 
-    /// The codes of an endpoint's errors, by status. Every endpoint of a device can have an injected error.
+    /// The codes of an endpoint's errors, by status. A tester can inject a `StoreFailure` at
+    /// every endpoint for devices.
     static func refusals(of endpoint: Endpoint<StoreHandler>) -> [Int: [String]] {
         let names = endpoint.pathParameters
         var codes: [Int: [String]] = [
@@ -48,7 +50,7 @@ struct StoreDocument: Sendable, Encodable, WireModel {
         }
         if !names.isEmpty { add(400, "malformed_path") }
         if endpoint.body != nil { add(413, "tooLarge") }
-        if endpoint.handler.maySell || endpoint.tag == .store {
+        if endpoint.handler.canReturnStoreFailure || endpoint.tag == .store {
             add(404, StoreFailure.Code.invalidProduct.rawValue)
             add(422, "any other code of a StoreFailure")
         }

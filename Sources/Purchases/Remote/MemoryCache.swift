@@ -1,7 +1,7 @@
 import Foundation
 
-/// The latest answers by request, each with a maximum age. It is a pure value; the caller passes the current date.
-struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
+/// An in-memory cache of the latest answers by request, each with a maximum age. The caller passes the current date.
+struct MemoryCache<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     struct Entry: Sendable {
         var answer: Answer
         /// The base URL that answered.
@@ -12,8 +12,8 @@ struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
         fileprivate var number: Int
     }
 
-    /// Identifies a request in the order of requests. Its answer does not replace the answer to a later request, and is
-    /// not stored if everything was removed meanwhile.
+    /// The number of a request, in the order of requests. Its answer does not replace the answer to a later request,
+    /// and is not stored if all answers were removed meanwhile.
     struct Ticket: Sendable {
         fileprivate let epoch: Int
         fileprivate let number: Int
@@ -24,7 +24,7 @@ struct AnswerMemory<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     private var epoch = 0
     private var lastNumber = 0
 
-    /// Creates a memory. When there are more than `capacity` requests, the oldest answer is removed.
+    /// Creates an empty cache. When it has more than `capacity` answers, the oldest one is removed.
     init(capacity: Int = 16) { self.capacity = capacity }
 
     /// Returns the answer to `question` if it is younger than `freshness` at `date`. An answer with a later date is not
