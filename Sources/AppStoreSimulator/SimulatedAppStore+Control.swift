@@ -144,7 +144,7 @@ extension SimulatedAppStore {
         try await advance(StoreControlWire.Advance(to: instant)).now
     }
 
-    /// Changes the clock, and wakes all waiting requests. `change` gets the present time.
+    /// Changes the clock, and wakes all waiting requests. `change` gets the current time.
     func moveClock(
         _ change: @escaping @Sendable (inout ClockAnchor, SimulatorDatabase, _ now: Date) throws -> Void
     ) async throws -> StoreControlWire.ClockState {

@@ -108,7 +108,7 @@ public final class PostgresDatabase: SQLDatabase {
     }
 
     /// Sends the concurrent lookups of all callers, `sql` with `values`, together over a few connections. Throws as
-    /// `SQLDatabase.lookup`, and `misuse` for a statement that is no `SELECT`.
+    /// `SQLDatabase.lookup`, and `misuse` for a statement that is not a `SELECT`.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         let statement = try statements.statement(sql)
         guard statement.isQuery else {

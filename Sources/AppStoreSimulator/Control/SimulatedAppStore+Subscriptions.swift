@@ -157,7 +157,7 @@ extension SimulatedAppStore {
     ///   - price: The new price as a decimal such as `5.99`, in the currency of the catalogue's storefront.
     ///   - needsConsent: Whether a subscription ends if its customer does not agree.
     /// - Throws: `SimulatorError` (`unknownProduct`; `invalidValue` for a price that is not higher, and for a product
-    ///   that is no subscription).
+    ///   that is not a subscription).
     public func increasePrice(of product: ProductID, to price: String, needsConsent: Bool = true) async throws {
         try await increasePrice(
             of: product, StoreControlWire.NewPrice(price: price, needsConsent: needsConsent))

@@ -4,7 +4,7 @@ import StoreModel
 
 /// Many subscribers and their renewals, for benchmarks.
 extension SimulatedAppStore {
-    /// Creates `count` accounts that subscribe to `product` now. Throws `unknownProduct` if it is no subscription.
+    /// Creates `count` accounts that subscribe to `product` now. Throws `unknownProduct` if it is not a subscription.
     package func populate(_ count: Int, subscribingTo product: ProductID) async throws {
         guard configuration.catalogue[product]?.subscription != nil else {
             throw SimulatorError(.unknownProduct, "The store sells no subscription \(product).")

@@ -48,7 +48,7 @@ extension SimulatorDatabase {
 
     // MARK: - Shares
 
-    /// The purchases that an account made itself, still has, and that are no subscriptions or consumables.
+    /// The purchases that an account made itself and still has, without subscriptions and consumables.
     func shareablePurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND kind = ?2 AND share_owner IS NULL ORDER BY id",

@@ -2,7 +2,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// The purchases of products that are no subscriptions.
+/// The purchases of products that are not subscriptions.
 extension SimulatorDatabase {
     func insert(_ record: TransactionRecord, share: Share?) throws {
         try sql.execute(

@@ -179,7 +179,7 @@ struct SimulatorDatabase {
 
     // MARK: - Transactions
 
-    /// The subscription of a transaction; `nil` for a purchase that is no subscription, and for an unknown id.
+    /// The subscription of a transaction; `nil` for a purchase that is not a subscription, and for an unknown id.
     func subscription(having id: Int64) throws -> SubscriptionRecord? {
         let base = TransactionNumber.base(of: id)
         if let record = try subscription(base) { return record }

@@ -10,7 +10,7 @@ struct WebPurchaseRoute: Sendable {
 
     let ledger: Ledger
     let sources: [EntitlementService.Configuration.WebPurchaseSource]
-    /// The clock that judges the age of a signature.
+    /// The clock that determines the age of a signature.
     let realClock: any WallClock
 
     var endpoints: [Endpoint<ServerHandler>] {

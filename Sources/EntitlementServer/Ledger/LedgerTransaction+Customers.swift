@@ -122,7 +122,7 @@ extension LedgerTransaction {
                 values(.text(customer.rawValue))) != nil
     }
 
-    /// Returns the customer of an alias; `nil` if the name is no alias.
+    /// Returns the customer of an alias; `nil` if the name is not an alias.
     func customer(named alias: CustomerID) throws -> CustomerID? {
         try connection.first(
             "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3",

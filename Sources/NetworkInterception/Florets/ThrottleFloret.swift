@@ -9,9 +9,9 @@ import Primitives
 public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
     /// The limits of the network.
     public struct Limits: Sendable, Hashable {
-        /// Bytes of request bodies per second; `nil` is no limit.
+        /// Bytes of request bodies per second; `nil` means no limit.
         public var up: Int?
-        /// Bytes of response bodies per second; `nil` is no limit.
+        /// Bytes of response bodies per second; `nil` means no limit.
         public var down: Int?
         /// The delay of each request.
         public var latency: Duration
@@ -19,8 +19,8 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         /// Creates limits.
         ///
         /// - Parameters:
-        ///   - up: Bytes of request bodies per second; `nil` is no limit.
-        ///   - down: Bytes of response bodies per second; `nil` is no limit.
+        ///   - up: Bytes of request bodies per second; `nil` means no limit.
+        ///   - down: Bytes of response bodies per second; `nil` means no limit.
         ///   - latency: The delay of each request.
         public init(up: Int? = nil, down: Int? = nil, latency: Duration = .zero) {
             self.up = up.map { max(1, $0) }

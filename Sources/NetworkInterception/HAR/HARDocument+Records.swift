@@ -5,7 +5,7 @@ import Primitives
 extension HARDocument {
     /// The settings of an export.
     public struct ExportOptions: Sendable {
-        /// The greatest number of bytes of a body. A longer one is left out, with a comment; `nil` is no limit.
+        /// The greatest number of bytes of a body. A longer one is left out, with a comment; `nil` means no limit.
         public var maximumBodyBytes: Int?
         /// The rules that remove secrets. They also run for records that were redacted by a storage.
         public var redaction = Redaction.standard

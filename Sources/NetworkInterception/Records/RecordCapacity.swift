@@ -6,7 +6,7 @@ public struct RecordCapacity: Sendable, Hashable {
     public var records: Int
     /// The number of bytes of all bodies, headers and URLs.
     public var bytes: Int
-    /// The greatest age of a record, counted from the start of its request; `nil` is no limit.
+    /// The greatest age of a record, counted from the start of its request; `nil` means no limit.
     public var age: Duration?
 
     /// Creates a capacity of at least one record.
@@ -14,7 +14,7 @@ public struct RecordCapacity: Sendable, Hashable {
     /// - Parameters:
     ///   - records: The number of records.
     ///   - bytes: The number of bytes of all bodies, headers and URLs.
-    ///   - age: The greatest age of a record; `nil` is no limit.
+    ///   - age: The greatest age of a record; `nil` means no limit.
     public init(records: Int = 1000, bytes: Int = 64 << 20, age: Duration? = nil) {
         self.records = max(1, records)
         self.bytes = max(0, bytes)
