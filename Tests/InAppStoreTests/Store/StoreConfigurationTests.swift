@@ -214,7 +214,7 @@ final class StoreConfigurationTests {
         #expect(configuration.offlineTimeToLive == .seconds(5_184_000))
         #expect(
             try documented("`transport`, `environment`, `bundle`")
-                == "`URLSession` on Apple's systems and none elsewhere (take `CurlTransport()`), the process's environment, the app's bundle"
+                == "`URLSession` on Apple's systems and none elsewhere (use `CurlTransport()`), the process's environment, the app's bundle"
         )
         #expect(configuration.transport == nil && configuration.environment == ProcessInfo.processInfo.environment)
         #expect(configuration.bundle == .main)

@@ -41,7 +41,7 @@ import Testing
         "an answer that is not HTTP, or too long": [HTTPError.Code.protocolError, .bodyTooLarge].map {
             .fail(HTTPError($0, "Odd."))
         },
-        "an answer that is no JSON, or of another shape": [
+        "an answer that is not JSON, or has another form": [
             .answer(HTTPResponse(status: 200, body: .text("<html>"))),
             .answer(HTTPResponse(status: 200, body: .text("{\"features\": [{\"quan"))),
             .answer(status: 200), .answer(json: ["features": [7]]), .answer(json: [:]),
