@@ -163,8 +163,8 @@ extension SimulatedAppStore {
             guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
             let feed = try Feed(
                 db, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
-            // Also after many sales, so that the next feed skips them.
-            return !feed.hasOnlySales || feed.end < feed.requestedEnd
+            // Also after many unfinished purchases, so that the next feed skips them.
+            return !feed.hasOnlyUnfinishedPurchases || feed.end < feed.requestedEnd
         }
         guard hasChanges else { return }
         try await database.write { sql in

@@ -123,14 +123,14 @@ extension EntitlementService {
                 label: "webhook"
             ) {
                 try queues.map { queue in
-                    let oldest = try queue.oldest()
+                    let oldest = try queue.oldestCreation()
                     return (queue.webhook.label, oldest.map { max(0, clock.now().timeIntervalSince($0)) } ?? 0)
                 }
             })
         parts.metrics.add(
             .init(
                 name: "souk_webhook_dead_deliveries", help: "Dead deliveries.", label: "webhook"
-            ) { try queues.map { ($0.webhook.label, Double(try $0.dead())) } })
+            ) { try queues.map { ($0.webhook.label, Double(try $0.deadCount())) } })
     }
 }
 

@@ -89,7 +89,7 @@ extension SimulatedAppStore {
     fileprivate func held(_ payment: Payment) throws -> TransactionID {
         let held = try database.read { sql in
             let db = SimulatorDatabase(sql)
-            return try db.held(payment.id, of: try db.existingAccount("contract").id)
+            return try db.heldOrder(payment.id, of: try db.existingAccount("contract").id)
         }
         return TransactionID(unchecked: "\(try #require(held).number)")
     }

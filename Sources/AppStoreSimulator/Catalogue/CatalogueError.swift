@@ -62,8 +62,8 @@ package struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConver
     }
 }
 
-/// The error for a catalogue that cannot be used, with all findings of the file. Two are equal if the codes of their
-/// errors are.
+/// The error for a catalogue that cannot be used, with all findings of the file. Two values are equal if the codes of
+/// their errors are equal.
 package struct CatalogueError: Error, Equatable, Sendable, CustomStringConvertible {
     package let findings: [CatalogueFinding]
 

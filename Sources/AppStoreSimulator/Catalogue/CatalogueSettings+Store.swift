@@ -2,12 +2,12 @@ import Primitives
 import StoreModel
 
 extension CatalogueSettings {
-    /// The settings of the file as settings of the simulator, by name. Contains only settings that the simulator has,
-    /// and that differ from its defaults.
+    /// The values of the simulator's settings by name, converted from the file. Contains only settings that the
+    /// simulator has, and that differ from its defaults.
     ///
     ///     catalogue.settings.storeSettings      // ["askToBuy": true, "gracePeriod": "16d"]
     ///
-    /// Xcode names an error by a number without a known meaning; it becomes `unknown`.
+    /// The file states each of the `simulatedErrors` by a number of unknown meaning. It becomes `unknown`.
     package var storeSettings: [String: JSONValue] {
         var values: [StoreSetting: JSONValue] = [:]
         if asksToBuy { values[.askToBuy] = true }
@@ -19,14 +19,14 @@ extension CatalogueSettings {
         }
         if let rate = timeRate.simulated, rate != .real { values[.timeRate] = .string(rate.description) }
         if failsTransactions { values[.errors(.purchase)] = .string((transactionError ?? .unknown).kind.rawValue) }
-        for (api, own) in Self.ownAPIs where failure(of: api) != nil {
-            values[.errors(own)] = .string(InjectedFaults.Kind.unknown.rawValue)
+        for (xcode, simulated) in Self.commonAPIs where failure(of: xcode) != nil {
+            values[.errors(simulated)] = .string(InjectedFaults.Kind.unknown.rawValue)
         }
         return Dictionary(uniqueKeysWithValues: values.map { ($0.key.name, $0.value) })
     }
 
-    /// The APIs that fail both in Xcode and in the simulator.
-    private static let ownAPIs: [(SimulatedFailure.API, InjectedFaults.API)] = [
+    /// The APIs that can fail both in Xcode and in the simulator.
+    private static let commonAPIs: [(SimulatedFailure.API, InjectedFaults.API)] = [
         (.loadProducts, .loadProducts), (.purchase, .purchase), (.sync, .appStoreSync),
         (.offerCodeRedeem, .offerCodeRedeem),
     ]

@@ -133,7 +133,7 @@ extension SimulatedAppStore {
             throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         }
         let outcome = try await recordEvent({ try $0.existingAccount(ofTransaction: number) }) { event in
-            guard let held = try event.db.held(number), held.reason == reason else {
+            guard let held = try event.db.heldOrder(number), held.reason == reason else {
                 throw SimulatorError(.notPending, "The transaction \(id) has no pending \(reason.rawValue).")
             }
             return try body(&event, held)
@@ -149,7 +149,7 @@ extension SimulatedAppStore {
     public func pendingOrders(of account: AccountName? = nil) throws -> [StoreControlWire.PendingOrder] {
         try database.read { sql in
             let db = SimulatorDatabase(sql)
-            let held = try account.map { try db.held(of: db.existingAccount($0).id) } ?? db.held()
+            let held = try account.map { try db.heldOrders(of: db.existingAccount($0).id) } ?? db.heldOrders()
             var names: [Int64: String] = [:]
             for id in Set(held.map(\.order.accountID)) { names[id] = try db.account(id)?.name.rawValue }
             return held.map {
@@ -278,10 +278,10 @@ extension SimulatorEvent {
 
     /// Repeats the answer to a payment: for a deferred one, and for another device.
     mutating func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
-        let held = try answer.payment.flatMap { try db.held($0, of: account.id) }
+        let held = try answer.payment.flatMap { try db.heldOrder($0, of: account.id) }
         let waits = held?.reason == .approval
         guard answer.device != device || waits else { return }
-        if let held { try db.set(device: device, ofHeld: held.number) }
+        if let held { try db.set(device: device, ofHeldOrder: held.number) }
         var update = answer
         update.device = device
         try record([.update(update)])

@@ -15,7 +15,7 @@ struct Feed: Sendable {
         var failure: StoreFailure?
     }
 
-    /// The states of `StoreWire.Update`, which are the raw values. The set is closed.
+    /// The states of `StoreWire.Update`, with its strings as raw values. The set is closed.
     enum State: String, Sendable { case purchased, deferred, failed, revoked, renewalChanged }
 
     /// The updates, oldest first.
@@ -31,14 +31,14 @@ struct Feed: Sendable {
     /// The index in `items` of each transaction, without the items of state `renewalChanged`.
     private var indices: [Int64: Int] = [:]
 
-    /// Whether all items are sales. A sale is repeated until it is finished.
-    var hasOnlySales: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
+    /// Whether all items are purchases that are repeated until they are finished.
+    var hasOnlyUnfinishedPurchases: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
 
-    /// Collects what happened after `start` and by `end`. Without a start, collects all unfinished transactions, and
+    /// Collects the updates after `start` and until `end`. Without a start, collects all unfinished transactions, and
     /// the updates that the device has not received.
     ///
-    /// Of more than `limit` items it keeps the first, and never splits the items of one instant. It computes no more
-    /// than that, however much time has passed.
+    /// Keeps the first `limit` items, and all others of the same instant as the last one. However long the interval is,
+    /// it computes few more transactions of each subscription.
     init(_ db: SimulatorDatabase, for device: SimulatorDatabase.Device, after start: Date?, until end: Date, limit: Int)
         throws
     {
@@ -49,7 +49,7 @@ struct Feed: Sendable {
         let stored = try db.updates(for: device, after: reported, until: end)
         for record in try db.subscriptions(of: device.account.id) {
             subscriptions.append(SubscriptionState(of: record, under: conditions, at: end))
-            // One more shows that the feed is incomplete, and each stored update can move a sale to a later place.
+            // One more item shows that the feed is incomplete. Each stored update can move an item to a later place.
             try add(
                 subscriptions[subscriptions.count - 1], db, soldAfter: start, reported: reported,
                 limit: limit + 1 + stored.count)
@@ -113,9 +113,9 @@ struct Feed: Sendable {
             return
         }
         guard let (transaction, subscription) = try db.transaction(id, at: end) else { return }
-        // A sale without a payment of this device is repeated until it is finished.
-        let isSale = update.state == .purchased || transaction.revocation == nil
-        if isSale, payment == nil, try db.isFinished(transaction) { return }
+        // A purchase that no payment of this device requested is repeated until it is finished.
+        let isPurchase = update.state == .purchased || transaction.revocation == nil
+        if isPurchase, payment == nil, try db.isFinished(transaction) { return }
         indices[id] = items.count
         items.append(
             Item(

@@ -17,7 +17,7 @@ extension SimulatorDatabase {
         try checkCounters()
         let conditions = try conditions()
         try checkSettings()
-        _ = try (accounts(), families(), numbers(), clock(), held())
+        _ = try (accounts(), families(), numbers(), clock(), heldOrders())
         try sql.each("SELECT * FROM purchase", []) { _ = try purchase($0, at: now) }
         try eachSubscription { record in
             guard let last = record.runs.last,

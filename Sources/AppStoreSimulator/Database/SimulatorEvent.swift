@@ -102,7 +102,7 @@ struct SimulatorEvent {
             case .appAccountToken(let id, let token): try db.set(appAccountToken: token, ofPurchase: id)
             case .unfinished(let id): try db.unfinish(id)
             case .held(let held): try db.insert(held)
-            case .released(let number): try db.release(number)
+            case .released(let number): try db.deleteHeldOrder(number)
             case .update(let update):
                 try db.insert(update, at: now)
                 updates.append(update)

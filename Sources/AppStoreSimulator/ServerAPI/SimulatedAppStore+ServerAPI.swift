@@ -19,8 +19,8 @@ extension SimulatedAppStore {
     /// Reads the account that has a transaction or an app transaction with number `id`.
     ///
     /// Throws `ErrorCode.transactionIdNotFound`.
-    func findCustomer<Value: Sendable>(
-        _ id: Int64, _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
+    func readAccount<Value: Sendable>(
+        ofTransaction id: Int64, _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value
     ) throws -> Value {
         try read({ try $0.owner(ofAny: id) }) { db, account, now in
             guard try account.appTransactionID == "\(id)" || db.transaction(id, at: now) != nil else {

@@ -11,7 +11,7 @@ extension EntitlementService.Configuration {
         public var app: BundleID
         /// The environment of the sales.
         public var environment: StoreEnvironment
-        /// The secrets of its signatures. Any of them is accepted, so that a secret can be replaced.
+        /// The secrets of the shop's signatures. Each of them is accepted, so that a secret can be replaced.
         public var secrets: [WebhookSecret]
 
         /// Creates a source of web purchases.
@@ -20,7 +20,7 @@ extension EntitlementService.Configuration {
         ///   - name: The name in `/v1/webhooks/{source}`.
         ///   - app: The app whose products the shop sells.
         ///   - environment: The environment of the sales.
-        ///   - secrets: The secrets of its signatures.
+        ///   - secrets: The secrets of the shop's signatures.
         public init(name: String, app: BundleID, environment: StoreEnvironment, secrets: [WebhookSecret]) {
             self.name = name
             self.app = app
@@ -31,21 +31,21 @@ extension EntitlementService.Configuration {
 
     func checkWebPurchases() throws(EntitlementServerError) {
         for (index, source) in webPurchases.enumerated() {
-            let title = "The web purchases \"\(source.name)\""
+            let title = "The source of web purchases \"\(source.name)\""
             guard ProductID(rawValue: source.name) != nil else {
                 throw EntitlementServerError(
-                    .invalidConfiguration, "The name of web purchases should have \(ProductID.rule).")
+                    .invalidConfiguration, "The name of a source of web purchases should have \(ProductID.rule).")
             }
             guard !webPurchases[..<index].contains(where: { $0.name == source.name }) else {
-                throw EntitlementServerError(.invalidConfiguration, "\(title) are named twice.")
+                throw EntitlementServerError(.invalidConfiguration, "\(title) is named twice.")
             }
             guard apps.contains(where: { $0.bundleID == source.app }), environments.contains(source.environment) else {
                 throw EntitlementServerError(
                     .invalidConfiguration,
-                    "\(title) belong to \(source.app) in \(source.environment), which this server does not serve.")
+                    "\(title) belongs to \(source.app) in \(source.environment), which this server does not serve.")
             }
             guard !source.secrets.isEmpty else {
-                throw EntitlementServerError(.invalidConfiguration, "\(title) have no secret; configure at least one.")
+                throw EntitlementServerError(.invalidConfiguration, "\(title) has no secret; configure at least one.")
             }
         }
     }
@@ -58,7 +58,7 @@ package struct WebPurchase: Codable, Sendable, Equatable {
     /// The id of one payment: a period of a subscription, or an order. It must not be a number, which only the App
     /// Store uses.
     package var transactionID: TransactionID
-    /// The first payment of the subscription; absent in the first payment.
+    /// The `transactionID` of the subscription's first payment; absent in the first payment.
     package var originalTransactionID: TransactionID?
     package var productID: ProductID
     /// The type of the product.

@@ -32,15 +32,15 @@ struct DeliveryQueue: Sendable {
     let environments: [StoreEnvironment]
     let database: any SQLDatabase
 
-    /// The first columns of most keys, without the environment.
-    private var names: [SQLValue] { [.text(webhook.app.rawValue), .text(webhook.name)] }
+    /// The key of the webhook in all environments.
+    private var appAndName: [SQLValue] { [.text(webhook.app.rawValue), .text(webhook.name)] }
 
     private func webhookKey(_ environment: SQLValue) -> [SQLValue] {
         [.text(webhook.app.rawValue), environment, .text(webhook.name)]
     }
 
-    /// Locks the deliveries of the webhook, by the rows of its cursors, because the first delivery of a customer is read
-    /// first and changed later.
+    /// Locks the deliveries of the webhook through the rows of its cursors. So no other server changes the first
+    /// delivery of a customer after it was read here.
     private func lock(_ connection: any SQLConnection, _ only: StoreEnvironment? = nil) throws {
         for environment in (only.map { [$0] } ?? environments).map(\.rawValue).sorted() {
             try connection.lockRows(Self.cursorLock, webhookKey(.text(environment)))
@@ -119,7 +119,7 @@ struct DeliveryQueue: Sendable {
             ])
     }
 
-    /// Returns the id of a customer's first delivery in one of the states. Earlier states precede. `customerKey` is
+    /// Returns the id of a customer's first delivery in the first state that has one. `customerKey` is
     /// `[app, environment, webhook, customer]`.
     private func first(
         of customerKey: [SQLValue], _ states: [String], _ connection: any SQLConnection
@@ -137,13 +137,13 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Attempts
 
-    /// Claims about `limit` due deliveries, one per customer.
+    /// Claims due deliveries, one per customer, until it has `limit` or a few more.
     func claim(upTo limit: Int, at now: Date) async throws -> [Claimed] {
         let due = """
             SELECT id, environment, customer, event, attempts FROM webhook_delivery
             WHERE app = ?1 AND webhook = ?2 AND state = 'due' AND due_at <= ?3 ORDER BY due_at LIMIT ?4
             """
-        let bounds = names + [.integer(now.milliseconds), .integer(Int64(limit))]
+        let bounds = appAndName + [.integer(now.milliseconds), .integer(Int64(limit))]
         guard try database.read({ try $0.first(due, bounds) }) != nil else { return [] }
         return try await database.write { connection in
             try lock(connection)
@@ -224,22 +224,23 @@ struct DeliveryQueue: Sendable {
     // MARK: - Metrics
 
     /// Returns the creation time of the oldest open delivery; `nil` if there is none.
-    func oldest() throws -> Date? {
+    func oldestCreation() throws -> Date? {
         let row = try database.read { connection in
             try connection.first(
                 """
                 SELECT created_at FROM webhook_delivery WHERE app = ?1 AND webhook = ?2 AND state = 'due'
                 ORDER BY created_at LIMIT 1
-                """, names)
+                """, appAndName)
         }
         return try row.map { Date(milliseconds: try $0["created_at"]) }
     }
 
     /// Returns the number of dead deliveries.
-    func dead() throws -> Int {
+    func deadCount() throws -> Int {
         let row = try database.read { connection in
             try connection.first(
-                "SELECT count(*) AS n FROM webhook_delivery WHERE app = ?1 AND webhook = ?2 AND state = 'dead'", names)
+                "SELECT count(*) AS n FROM webhook_delivery WHERE app = ?1 AND webhook = ?2 AND state = 'dead'",
+                appAndName)
         }
         return try row.map { try $0["n"] } ?? 0
     }

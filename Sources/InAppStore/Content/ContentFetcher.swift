@@ -5,7 +5,7 @@ import StoreModel
 public protocol ContentFetcher: Sendable {
     /// The values of `type` that select this fetcher.
     var types: Set<String> { get }
-    /// Whether the fetcher returns only archives. The store does not use such a fetcher if it has no archive extractor.
+    /// Whether the fetcher returns only archives. A store without an archive extractor does not use such a fetcher.
     /// `false` by default.
     var bringsArchivesOnly: Bool { get }
     /// Checks the parameters of a product, without fetching anything.
@@ -25,7 +25,7 @@ public protocol ContentFetcher: Sendable {
     func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent
-    /// Releases what was fetched for `order`. It was copied or unpacked, or was not accepted.
+    /// Releases what was fetched for `order`, after it was copied, unpacked or refused.
     func release(_ order: ContentOrder) async
 }
 
@@ -62,7 +62,7 @@ public struct ContentOrder: Sendable, Equatable {
     }
 }
 
-/// The result of a fetch. The enum is closed: content is unpacked, or copied as it is.
+/// The result of a fetch. The enum is closed: the store can only unpack an archive or copy a folder.
 public enum FetchedContent: Sendable, Equatable {
     /// An archive for the app's `ArchiveExtractor`.
     case archive(path: String)

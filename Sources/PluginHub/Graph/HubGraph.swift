@@ -17,7 +17,7 @@ public struct HubGraph: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - policies: One policy for each plugin.
-    ///   - isPartialSet: Whether partners can be missing because their policies are not in the set.
+    ///   - isPartialSet: Whether receivers and publishers can be missing because their policies are not in the set.
     public init(policies: [Policy], isPartialSet: Bool = false) {
         let ordered = policies.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
             .map(\.element)

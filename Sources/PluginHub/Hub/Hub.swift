@@ -1,7 +1,7 @@
 import Primitives
 
-/// A router of messages between plugins that do not depend on each other. It passes the messages that both policies
-/// allow.
+/// A router of messages between plugins that do not depend on each other. It passes a message only if the policies of
+/// its sender and its receiver allow it.
 ///
 ///     let hub = Hub()
 ///     hub.register(JourneyPlugin.self, configurationFiles: ["policy": "journey.policy.json"])
@@ -36,8 +36,8 @@ public final class Hub: Sendable {
 
     /// Registers a plugin that its initialiser creates.
     ///
-    /// Before `start()`, the plugin is created in `start()`. After it, the plugin is created at once. Its partners must
-    /// then be running, unless the configuration sets `isPartialSet`. Problems appear in `report`.
+    /// Before `start()` the plugin is only recorded; `start()` creates it. Later it is created at once. The plugins to
+    /// which it sends or subscribes must then be running, unless `isPartialSet` is set. Problems appear in `report`.
     ///
     /// - Parameters:
     ///   - type: The type of the plugin.
@@ -63,10 +63,10 @@ public final class Hub: Sendable {
 
     private func register(_ registration: HubState.Registration) {
         guard let generation = state.withLock({ $0.register(registration) }) else { return }
-        var newcomers: [Member] = []
+        var newMembers: [Member] = []
         var failures: [Finding] = []
-        make(registration, &newcomers, &failures)
-        apply(state.withLock { $0.admit(newcomers, failures: failures, generation: generation) })
+        make(registration, &newMembers, &failures)
+        apply(state.withLock { $0.admit(newMembers, failures: failures, generation: generation) })
     }
 
     /// Creates the registered plugins in their order, checks their policies together, and runs those without errors.
@@ -82,13 +82,13 @@ public final class Hub: Sendable {
     /// - Returns: All findings, like `report`.
     @discardableResult public func start() -> Hub.Report {
         guard let generation = state.withLock({ $0.beginStarting() }) else { return report }
-        var newcomers: [Member] = []
+        var newMembers: [Member] = []
         var failures: [Finding] = []
         while true {
             for registration in state.withLock({ $0.takePending(generation: generation) }) {
-                make(registration, &newcomers, &failures)
+                make(registration, &newMembers, &failures)
             }
-            let change = state.withLock { $0.finishStarting(newcomers, failures: failures, generation: generation) }
+            let change = state.withLock { $0.finishStarting(newMembers, failures: failures, generation: generation) }
             guard let change else { continue }
             apply(change)
             return report
@@ -120,12 +120,12 @@ public final class Hub: Sendable {
     /// Passes the publishers of `subscribeAtAppLaunch` events: to a new plugin from all publishers, to a running plugin
     /// from the new ones.
     private func subscribeAtLaunch(_ change: HubState.Change) {
-        let newcomers = Set(change.admitted.map(\.identity))
+        let newMembers = Set(change.admitted.map(\.identity))
         for subscriber in change.members {
             for name in subscriber.policy.subscribeAtAppLaunch.events.unique {
                 let publishers = change.members.filter {
                     $0.policy.publish.events.contains(name)
-                        && (newcomers.contains(subscriber.identity) || newcomers.contains($0.identity))
+                        && (newMembers.contains(subscriber.identity) || newMembers.contains($0.identity))
                 }
                 guard !publishers.isEmpty else { continue }
                 let event = Message(checked: name, id: nil)
@@ -150,31 +150,31 @@ public final class Hub: Sendable {
     /// No new call reaches the plugin. Its subscriptions and the subscriptions to its events end, and its tasks are
     /// cancelled. A call that runs on another thread continues to its end.
     ///
-    /// If one of those tasks calls this function, it does not wait for that task. If a task of a plugin that is
-    /// being removed calls it, it waits for no task, so that no two tasks wait for each other.
+    /// Called from one of those tasks, this function does not wait for that task. Called from a task of a plugin that
+    /// was removed, it waits for no task, so that no two tasks wait for each other.
     ///
     /// - Parameter name: The name of the plugin.
     public func deregister(_ name: String) async {
-        let (removed, isLeaving) = state.withLock { state in
-            let isLeaving = TaskScope.callerIsLeaving
-            return (state.remove(name), isLeaving)
+        let (removed, callerWasRemoved) = state.withLock { state in
+            let callerWasRemoved = TaskScope.callerWasRemoved
+            return (state.remove(name), callerWasRemoved)
         }
         guard let (member, change) = removed else { return }
         publish(change)
         member.channel.close()
-        if !isLeaving { await member.channel.scope.drain() }
+        if !callerWasRemoved { await member.channel.scope.drain() }
     }
 
     /// Removes all plugins, in the reverse order of registration, and waits for their tasks like `deregister`.
     /// Afterwards the hub is empty and can be used again.
     public func stop() async {
-        let (leaving, isLeaving) = state.withLock { state in
-            let isLeaving = TaskScope.callerIsLeaving
-            return (state.removeAll(), isLeaving)
+        let (removed, callerWasRemoved) = state.withLock { state in
+            let callerWasRemoved = TaskScope.callerWasRemoved
+            return (state.removeAll(), callerWasRemoved)
         }
-        for member in leaving.reversed() { member.channel.close() }
-        if isLeaving { return }
-        for member in leaving.reversed() { await member.channel.scope.drain() }
+        for member in removed.reversed() { member.channel.close() }
+        if callerWasRemoved { return }
+        for member in removed.reversed() { await member.channel.scope.drain() }
     }
 
     // MARK: - Inspection
@@ -195,7 +195,7 @@ public final class Hub: Sendable {
         HubGraph(policies: state.withLock { $0.members.map(\.policy) }, isPartialSet: configuration.isPartialSet)
     }
 
-    /// The decisions of the hub, from the start of reading. It costs nothing without readers.
+    /// The decisions that the hub makes while the trace is read. Without readers it costs nothing.
     public var trace: HubTrace {
         HubTrace { [weak self, traceReaders] observer in
             guard let self else {

@@ -86,29 +86,29 @@ struct HubState: Sendable {
 
     /// Admits the new plugins and ends the start. Returns `nil`, and changes nothing, if more registrations are
     /// pending. Refuses all new plugins if `stop()` was called since `generation`.
-    mutating func finishStarting(_ newcomers: [Member], failures: [Hub.Finding], generation: Int) -> Change? {
-        guard generation == self.generation else { return Change(refused: newcomers) }
+    mutating func finishStarting(_ newMembers: [Member], failures: [Hub.Finding], generation: Int) -> Change? {
+        guard generation == self.generation else { return Change(refused: newMembers) }
         guard pending.isEmpty else { return nil }
         phase = .running
-        return admit(newcomers, failures: failures, generation: generation)
+        return admit(newMembers, failures: failures, generation: generation)
     }
 
-    mutating func admit(_ newcomers: [Member], failures: [Hub.Finding], generation: Int) -> Change {
-        guard generation == self.generation else { return Change(refused: newcomers) }
+    mutating func admit(_ newMembers: [Member], failures: [Hub.Finding], generation: Int) -> Change {
+        guard generation == self.generation else { return Change(refused: newMembers) }
         // A missing partner may be a plugin that could not be created. The other plugins are admitted without it.
         let review = PolicyReview(
-            candidates: newcomers.map(\.policy), members: members.map(\.policy),
+            candidates: newMembers.map(\.policy), members: members.map(\.policy),
             mayLackPartners: isPartialSet || !failures.isEmpty)
         var change = Change()
-        forgetRefusals(of: newcomers.indices.filter { review.errors[$0].isEmpty }.map { newcomers[$0] })
+        forgetRefusals(of: newMembers.indices.filter { review.errors[$0].isEmpty }.map { newMembers[$0] })
         note(failures)
-        for (index, newcomer) in newcomers.enumerated() {
+        for (index, member) in newMembers.enumerated() {
             if review.errors[index].isEmpty {
-                change.admitted.append(newcomer)
-                members.append(newcomer)
+                change.admitted.append(member)
+                members.append(member)
                 warnings += review.warnings[index]
             } else {
-                change.refused.append(newcomer)
+                change.refused.append(member)
                 note(review.errors[index] + review.warnings[index])
             }
         }
@@ -120,7 +120,7 @@ struct HubState: Sendable {
     mutating func remove(_ name: String) -> (Member, Change)? {
         guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
         let member = members.remove(at: index)
-        member.channel.scope.leave()
+        member.channel.scope.markRemoved()
         warnings.removeAll { $0.plugin == name }
         refusals.removeAll { $0.plugin == name }
         var change = Change()
@@ -130,15 +130,15 @@ struct HubState: Sendable {
 
     /// Removes all plugins. The hub is then empty and can be started again.
     mutating func removeAll() -> [Member] {
-        let leaving = members
-        for member in leaving { member.channel.scope.leave() }
+        let removed = members
+        for member in removed { member.channel.scope.markRemoved() }
         generation += 1
         phase = .idle
         pending = []
         members = []
         refusals = []
         warnings = []
-        return leaving
+        return removed
     }
 
     /// Records a problem of a running plugin. The problem is reported until the plugin is removed.

@@ -28,14 +28,14 @@ final class TaskScope: Sendable {
     /// The scopes of the current task and of the tasks that started it.
     @TaskLocal private static var enclosing: [TaskScope] = []
 
-    private let hasLeft = OneWayFlag()
+    private let wasRemoved = OneWayFlag()
 
     /// Records that the plugin was removed from its hub. Called under the hub's lock, so that the order is defined when
     /// two plugins remove each other.
-    func leave() { hasLeft.set() }
+    func markRemoved() { wasRemoved.set() }
 
     /// Whether the current task belongs to a plugin that was removed. Then another task may wait for this one.
-    static var callerIsLeaving: Bool { enclosing.contains { $0.hasLeft.isSet } }
+    static var callerWasRemoved: Bool { enclosing.contains { $0.wasRemoved.isSet } }
 
     /// Starts `work`, or keeps it until the scope opens. Returns `false` if the scope is closed.
     func run(_ work: @escaping @Sendable () async -> Void) -> Bool {

@@ -64,8 +64,8 @@ public struct ExtractionLimits: Hashable, Sendable {
     public var entries: Int
     /// The size of all extracted files together, in bytes.
     public var totalBytes: Int
-    /// The largest ratio of a file's size to its compressed size, and of all files to the archive. The first mebibyte
-    /// of each does not count. Deflate reaches 1032 with zeros, and 3 to 20 with usual files.
+    /// The largest ratio of a file's size to its compressed size, and of the size of all files to that of the archive.
+    /// Sizes up to a mebibyte are not checked. Deflate reaches 1032 with zeros, and 3 to 20 with usual files.
     public var ratio: Int
     /// The number of nested folders, including the file itself.
     public var depth: Int

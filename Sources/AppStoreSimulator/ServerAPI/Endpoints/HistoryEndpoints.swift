@@ -13,9 +13,9 @@ extension ServerAPIEndpoints {
             try history(call, version: 1)
         },
         get("/inApps/v2/refund/lookup/{anyTransactionId}", "Get Refund History", rate: 10) { call in
-            let customer = try call.number("anyTransactionId")
+            let id = try call.number("anyTransactionId")
             let revision = try call.single("revision", else: .invalidRequestRevision)
-            let (account, page, now) = try call.store.findCustomer(customer) { db, account, now in
+            let (account, page, now) = try call.store.readAccount(ofTransaction: id) { db, account, now in
                 let pages = call.store.pages("refunds", of: account)
                 let start = try pages.start(after: revision)
                 return (account, pages.page(try db.refunds(of: account, at: now), from: start), now)
@@ -36,11 +36,11 @@ extension ServerAPIEndpoints {
     ]
 
     private static func history(_ call: ServerCall, version: Int) throws -> API.HistoryResponse {
-        let customer = try call.number("anyTransactionId")
+        let id = try call.number("anyTransactionId")
         let revision = try call.single("revision", else: .invalidRequestRevision)
         let request = try API.TransactionHistoryRequest(
             query: call.query.items.map { ($0.name, $0.value) })
-        let (account, page, now) = try call.store.findCustomer(customer) { db, account, now in
+        let (account, page, now) = try call.store.readAccount(ofTransaction: id) { db, account, now in
             var pages = call.store.pages("history \(version) \(request.query)", of: account)
             pages.isDescending = request.sort == .descending
             let start = try pages.start(after: revision)

@@ -7,9 +7,9 @@ extension ServerAPIEndpoints {
     /// The endpoint for the status of subscriptions.
     static let subscriptions: [Endpoint<ServerAPIHandler>] = [
         get("/inApps/v1/subscriptions/{anyTransactionId}", "Get All Subscription Statuses", rate: 50) { call in
-            let customer = try call.number("anyTransactionId")
+            let id = try call.number("anyTransactionId")
             let wanted = try statuses(call)
-            let (account, states, now) = try call.store.findCustomer(customer) { db, account, now in
+            let (account, states, now) = try call.store.readAccount(ofTransaction: id) { db, account, now in
                 let conditions = try db.conditions()
                 let states = try db.subscriptions(of: account.id).map {
                     SubscriptionState(of: $0, under: conditions, at: now)

@@ -16,7 +16,7 @@ extension ServerAPIEndpoints {
             "/inApps/v1/transactions/appTransactions/{anyTransactionId}", "Get App Transaction Info", rate: 50
         ) { call in
             let store = call.store
-            return try store.findCustomer(try call.number("anyTransactionId")) { _, account, now in
+            return try store.readAccount(ofTransaction: try call.number("anyTransactionId")) { _, account, now in
                 try API.AppTransactionInfoResponse {
                     $0.signedAppTransactionInfo = try store.signer.appTransaction(
                         of: account, version: store.configuration.applicationVersion, at: now)

@@ -2,7 +2,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// The orders that wait.
+/// The orders that wait for an approval or an action of the customer.
 extension SimulatorDatabase {
     func insert(_ held: HeldOrder) throws {
         let order = held.order
@@ -22,35 +22,35 @@ extension SimulatorDatabase {
             ])
     }
 
-    func release(_ number: Int64) throws {
+    func deleteHeldOrder(_ number: Int64) throws {
         try sql.execute("DELETE FROM held WHERE number = ?1", [.integer(number)])
     }
 
-    func held(_ number: Int64) throws -> HeldOrder? {
-        try sql.first("SELECT * FROM held WHERE number = ?1", [.integer(number)]).map(Self.held)
+    func heldOrder(_ number: Int64) throws -> HeldOrder? {
+        try sql.first("SELECT * FROM held WHERE number = ?1", [.integer(number)]).map(Self.heldOrder)
     }
 
     /// The waiting orders of an account, oldest first.
-    func held(of account: Int64) throws -> [HeldOrder] {
-        try sql.query("SELECT * FROM held WHERE account = ?1 ORDER BY number", [.integer(account)]).map(Self.held)
+    func heldOrders(of account: Int64) throws -> [HeldOrder] {
+        try sql.query("SELECT * FROM held WHERE account = ?1 ORDER BY number", [.integer(account)]).map(Self.heldOrder)
     }
 
     /// All waiting orders, oldest first.
-    func held() throws -> [HeldOrder] { try sql.query("SELECT * FROM held ORDER BY number").map(Self.held) }
+    func heldOrders() throws -> [HeldOrder] { try sql.query("SELECT * FROM held ORDER BY number").map(Self.heldOrder) }
 
     /// The waiting order of a payment.
-    func held(_ payment: PaymentID, of account: Int64) throws -> HeldOrder? {
+    func heldOrder(_ payment: PaymentID, of account: Int64) throws -> HeldOrder? {
         try sql.first(
             "SELECT * FROM held WHERE account = ?1 AND payment = ?2", [.integer(account), .text(payment.rawValue)]
-        ).map(Self.held)
+        ).map(Self.heldOrder)
     }
 
     /// Sets the device that receives the outcome of a waiting order.
-    func set(device: DeviceID, ofHeld number: Int64) throws {
+    func set(device: DeviceID, ofHeldOrder number: Int64) throws {
         try sql.execute("UPDATE held SET device = ?2 WHERE number = ?1", [.integer(number), .text(device.rawValue)])
     }
 
-    private static func held(_ row: SQLRow) throws -> HeldOrder {
+    private static func heldOrder(_ row: SQLRow) throws -> HeldOrder {
         let reason: String = try row["reason"]
         guard let reason = HeldOrder.Reason(rawValue: reason) else {
             throw SQLError(
