@@ -150,7 +150,7 @@ extension Policy {
     ///
     /// - Parameters:
     ///   - policies: The policies, in the order of registration.
-    ///   - isPartialSet: Whether partners can be missing because their policies are not in the set.
+    ///   - isPartialSet: Whether receivers and publishers can be missing because their policies are not in the set.
     /// - Returns: The problems.
     public static func findings(among policies: [Policy], isPartialSet: Bool = false) -> [Hub.Finding] {
         placedFindings(among: policies, isPartialSet: isPartialSet).map(\.finding)
