@@ -160,9 +160,9 @@ extension SimulatedAppStore {
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
         let hasChanges = try read({ try $0.existingDevice(id).account }) { db, _, now in
             let device = try db.existingDevice(id)
-            guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
+            guard cursor.isOf(device.account, by: now), cursor.at > device.deliveredUntil else { return false }
             let feed = try Feed(
-                db, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
+                db, for: device, after: device.deliveredUntil, until: cursor.at, limit: Self.updateLimit)
             // Also after many unfinished purchases, so that the next feed skips them.
             return !feed.hasOnlyUnfinishedPurchases || feed.end < feed.requestedEnd
         }
@@ -170,7 +170,7 @@ extension SimulatedAppStore {
         try await database.write { sql in
             let db = SimulatorDatabase(sql)
             guard let device = try db.device(id), cursor.isOf(device.account, by: cursor.at) else { return }
-            try db.set(seen: cursor.at, of: id)
+            try db.set(deliveredUntil: cursor.at, of: id)
         }
     }
 

@@ -15,8 +15,8 @@ extension SimulatedAppStore {
             (try db.existingDevice(id), try ReceiptContent(db, account, at: now))
         }
         var receipt = content.receipt(of: configuration)
-        receipt.opaqueValue = device.stamp?.opaqueValue ?? []
-        return try receiptSigner.sign(receipt, for: device.stamp.map { DeviceIdentifier($0.device) })
+        receipt.opaqueValue = device.binding?.opaqueValue ?? []
+        return try receiptSigner.sign(receipt, for: device.binding.map { DeviceIdentifier($0.device) })
     }
 }
 

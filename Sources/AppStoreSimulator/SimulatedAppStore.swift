@@ -123,7 +123,7 @@ public final class SimulatedAppStore: Sendable {
         _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
-        try await recordEvent(all: { try $0.household(try findAccount($0)) }, body)
+        try await recordEvent(all: { try $0.family(of: try findAccount($0)) }, body)
     }
 
     /// Records an event of accounts that are in different families, or not yet in the same one. The first account acts.

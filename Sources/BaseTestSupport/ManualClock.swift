@@ -35,9 +35,11 @@ public final class ManualClock: WallClock {
     }
 
     deinit {
-        let left = state.withLock { $0.sleepers }
-        for sleeper in left { sleeper.continuation.resume(throwing: CancellationError()) }
-        if !left.isEmpty { Issue.record("\(left.count) tasks still slept on a manual clock when it was deallocated") }
+        let remaining = state.withLock { $0.sleepers }
+        for sleeper in remaining { sleeper.continuation.resume(throwing: CancellationError()) }
+        if !remaining.isEmpty {
+            Issue.record("\(remaining.count) tasks still slept on a manual clock when it was deallocated")
+        }
     }
 
     public func now() -> Date { state.withLock { $0.now } }
@@ -49,7 +51,7 @@ public final class ManualClock: WallClock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                enlist(Sleeper(id: id, deadline: deadline, continuation: continuation))
+                addSleeper(Sleeper(id: id, deadline: deadline, continuation: continuation))
             }
         } onCancel: {
             cancel(id)
@@ -84,16 +86,16 @@ public final class ManualClock: WallClock {
 
     private func waiters(areMet isMet: @escaping @Sendable ([Date]) -> Bool) async {
         await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
+            let isMetNow = state.withLock { state in
                 if isMet(state.sleepers.map(\.deadline)) { return true }
                 state.observers.append((isMet, continuation))
                 return false
             }
-            if isOver { continuation.resume() }
+            if isMetNow { continuation.resume() }
         }
     }
 
-    private func enlist(_ sleeper: Sleeper) {
+    private func addSleeper(_ sleeper: Sleeper) {
         enum Verdict { case due, cancelled, waits }
         let (verdict, met) = state.withLock { state -> (Verdict, [CheckedContinuation<Void, Never>]) in
             if state.cancelled.remove(sleeper.id) != nil { return (.cancelled, []) }

@@ -8,16 +8,16 @@ import Foundation
 ///
 /// On Linux `cancel()` and `invalidateAndCancel()` wait for the single queue that all sessions share. A caller that
 /// runs on that queue, or holds a lock that work on that queue needs, would wait forever.
-private let endings = DispatchQueue(label: "HTTPCore.sessionEndings")
+private let cancellationQueue = DispatchQueue(label: "HTTPCore.sessionEndings")
 
 extension URLSession {
     /// Calls `invalidateAndCancel()` on a separate queue, so that the caller does not wait.
-    package func invalidateElsewhere() { endings.async { self.invalidateAndCancel() } }
+    package func invalidateAsynchronously() { cancellationQueue.async { self.invalidateAndCancel() } }
 }
 
 extension URLSessionTask {
     /// Calls `cancel()` on a separate queue, so that the caller does not wait.
-    package func cancelElsewhere() { endings.async { self.cancel() } }
+    package func cancelAsynchronously() { cancellationQueue.async { self.cancel() } }
 }
 
 extension HTTPHeaders {

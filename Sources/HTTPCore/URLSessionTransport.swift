@@ -13,7 +13,7 @@ import Primitives
 /// Use `CurlTransport` on Linux, where URLSession changes the spelling of header names, joins repeated headers and
 /// loses their order.
 public final class URLSessionTransport: HTTPTransport {
-    /// The timeout and the limit of a transport.
+    /// The timeout of a transport and the size limit of its bodies.
     public struct Configuration: Sendable {
         /// The timeout of a request that sets none.
         public var timeout: Duration = .seconds(30)
@@ -30,7 +30,7 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Creates a transport with a session of its own.
     ///
-    /// - Parameter configuration: The timeout and the limit.
+    /// - Parameter configuration: The timeout and the size limit of bodies.
     public init(configuration: Configuration = .init()) {
         let settings = URLSessionConfiguration.ephemeral
         settings.urlCache = nil
@@ -42,7 +42,7 @@ public final class URLSessionTransport: HTTPTransport {
         session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
     }
 
-    deinit { session.invalidateElsewhere() }
+    deinit { session.invalidateAsynchronously() }
 
     /// Sends a request and returns its response.
     ///
@@ -102,23 +102,23 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
     /// Ends the exchange at once. The session can report the cancellation of a task late, or never.
     func abandon(_ task: URLSessionTask) {
-        task.cancelElsewhere()
+        task.cancelAsynchronously()
         let exchange = exchanges.withLock { [key = task.taskIdentifier] in $0.removeValue(forKey: key) }
         exchange?.answer.resolve(.failure(HTTPError(.cancelled, "The request was cancelled.")))
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let (key, limit) = (dataTask.taskIdentifier, maximumBodyBytes)
-        let refused = exchanges.withLock { exchanges -> Exchange? in
+        let oversized = exchanges.withLock { exchanges -> Exchange? in
             guard var exchange = exchanges.removeValue(forKey: key) else { return nil }
             guard data.count <= limit - exchange.body.count else { return exchange }
             exchange.body += data
             exchanges[key] = exchange
             return nil
         }
-        guard let refused else { return }
-        dataTask.cancelElsewhere()
-        refused.answer.resolve(
+        guard let oversized else { return }
+        dataTask.cancelAsynchronously()
+        oversized.answer.resolve(
             .failure(HTTPError(.bodyTooLarge, "The body of the response is longer than the \(limit) bytes allowed.")))
     }
 

@@ -9,7 +9,7 @@ import Testing
 struct LongHistoryPropertyTests {
     private struct Life {
         var record: SubscriptionRecord
-        var conditions: Conditions
+        var conditions: RenewalConditions
         var end: Date
     }
 

@@ -15,8 +15,9 @@ struct StoreRulesTests {
         var updates: [UpdateRecord] = []
         var held: [HeldOrder] = []
 
-        init(_ conditions: Conditions = Conditions()) throws {
-            rules = StoreRules(catalogue: try Fixtures.catalogue(), conditions: conditions, numbers: Numbers(sale: 1))
+        init(_ conditions: RenewalConditions = RenewalConditions()) throws {
+            rules = StoreRules(
+                catalogue: try Fixtures.catalogue(), conditions: conditions, numbers: SaleNumbers(sale: 1))
         }
 
         /// All transactions by now, oldest first.
@@ -301,7 +302,7 @@ struct StoreRulesTests {
     }
 
     @Test func `a plan that is no longer sold ends the subscription`() throws {
-        var conditions = Conditions()
+        var conditions = RenewalConditions()
         conditions.withdrawals["weekly"] = [.init(at: Fixtures.date("2026-02-10T00:00:00Z"), value: true)]
         var fixture = try RulesFixture(conditions)
         _ = fixture.buy("weekly")

@@ -63,8 +63,8 @@ struct SubscriptionScript {
         """
 
     let catalogue: Catalogue
-    var conditions = Conditions()
-    var numbers = Numbers(sale: 1)
+    var conditions = RenewalConditions()
+    var numbers = SaleNumbers(sale: 1)
     var record: SubscriptionRecord?
     /// The decision about the last purchase.
     var decision: StoreRules.Decision?

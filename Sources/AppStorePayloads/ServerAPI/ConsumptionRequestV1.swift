@@ -21,8 +21,8 @@ extension AppStoreServerAPI {
         public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
         /// Whether the app delivered the purchase.
         public let deliveryStatus = PayloadField<DeliveryStatusV1>("deliveryStatus")
-        /// The UUID with which the app named the customer. Apple accepts an empty string. For that, this is `nil`, and
-        /// `fields` has the string.
+        /// The app account token, which names the customer. Apple accepts an empty string, which reads as `nil` and
+        /// stays in `fields`.
         public let appAccountToken = PayloadField<UUID>("appAccountToken")
         /// The age of the customer's account.
         public let accountTenure = PayloadField<AccountTenure>("accountTenure")
@@ -39,7 +39,7 @@ extension AppStoreServerAPI {
     }
 
     /// A code in a ``ConsumptionRequestV1``. Apple's request has only small numbers, whose meaning depends on the member;
-    /// version 2 has types of their own. `undeclared` is an unknown value.
+    /// in version 2 each of these members has its own type. `undeclared` is an unknown value.
     public typealias ConsumptionCode = OpenCode<ConsumptionRequestV1Fields>
 
     /// The part of a consumable that was used.
@@ -57,10 +57,12 @@ extension AppStoreServerAPI {
     /// The time for which the customer has used the app.
     public typealias PlayTime = ConsumptionCode
 
-    /// The amount that the customer has spent in the app, on all platforms. Apple's names spell the amounts out.
+    /// The amount that the customer has spent in the app, on all platforms. The names of the values are shorter than
+    /// Apple's, which contain the amounts in words.
     public typealias LifetimeDollarsPurchased = ConsumptionCode
 
-    /// The amount that the customer was refunded in the app, on all platforms. Apple's names spell the amounts out.
+    /// The amount that the customer was refunded in the app, on all platforms. It has the values of
+    /// `LifetimeDollarsPurchased`.
     public typealias LifetimeDollarsRefunded = ConsumptionCode
 
     /// Whether the customer may use the app.

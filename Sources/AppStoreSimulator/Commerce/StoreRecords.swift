@@ -113,8 +113,8 @@ enum StoreChange: Sendable, Hashable {
     case update(UpdateRecord)
 }
 
-/// The store's next numbers. Each is used once.
-struct Numbers: Sendable, Hashable {
+/// The counter of the store's sales. Each number is used once.
+struct SaleNumbers: Sendable, Hashable {
     var sale: Int64
 
     /// Returns the number of a new sale, which is also the number of its first transaction.

@@ -5,8 +5,8 @@ import StoreModel
 /// computes the renewals.
 struct StoreRules: Sendable {
     let catalogue: Catalogue
-    let conditions: Conditions
-    var numbers: Numbers
+    let conditions: RenewalConditions
+    var numbers: SaleNumbers
     /// Whether the customer may make payments.
     var mayPay = true
 

@@ -30,7 +30,7 @@ struct SubscriptionState: Sendable, Hashable {
     private var isRequestedSold = false
 
     /// Computes the state at `instant`, which must not be before the record's last event.
-    init(of record: SubscriptionRecord, under conditions: Conditions, at instant: Date) {
+    init(of record: SubscriptionRecord, under conditions: RenewalConditions, at instant: Date) {
         self.record = record
         self.instant = instant
         runs = record.runs
@@ -50,7 +50,7 @@ struct SubscriptionState: Sendable, Hashable {
 
     /// Returns the periods of a family member until the end of the share, without those that the owner bought later.
     private static func runs(
-        sharedUntil until: Date, _ record: SubscriptionRecord, under conditions: Conditions
+        sharedUntil until: Date, _ record: SubscriptionRecord, under conditions: RenewalConditions
     ) -> [Run] {
         var before = record
         before.share?.until = nil
@@ -73,7 +73,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// Whether the store will try to sell another period.
     var autoRenews: Bool { record.renewal.offSince == nil && isRunning }
     /// Whether the customer has agreed to the price increase of the next renewal.
-    var hasConsented: Bool { increase?.isAgreed(by: record.renewal.consentedAt) ?? false }
+    var hasConsented: Bool { increase?.hasConsent(givenAt: record.renewal.consentedAt) ?? false }
 
     /// The record with all renewals until `instant`, to which the next event is applied.
     var condensed: SubscriptionRecord {
@@ -121,7 +121,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// Applies the next change of the current period, if it comes until `instant`: its revocation, or its end with a
     /// renewal or an expiry. Returns whether a period was sold. That period can have ended too, so the caller repeats
     /// the call.
-    private mutating func advance(under conditions: Conditions) -> Bool {
+    private mutating func advance(under conditions: RenewalConditions) -> Bool {
         let run = current
         let end = run.end
         // A revocation after the end of the period is not a change of this period.
@@ -142,7 +142,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// Adds all equal periods that follow the one sold at `date`, until `instant` or until a condition of the sale
     /// changes. A binary search finds the last one, so a history of a million periods is computed as fast as a short
     /// one.
-    private mutating func extendCurrentRun(from date: Date, under conditions: Conditions) {
+    private mutating func extendCurrentRun(from date: Date, under conditions: RenewalConditions) {
         let run = current
         var limit = Int(TransactionNumber.span) - max(run.first, run.offset)
         if let offer = run.offer { limit = min(limit, offer.transactionCount - run.offset) }
@@ -160,7 +160,7 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// Returns the next instant after `date` at which a condition of the current plan's sale or price changes.
-    private func nextCondition(after date: Date, under conditions: Conditions) -> Date? {
+    private func nextCondition(after date: Date, under conditions: RenewalConditions) -> Date? {
         let product = current.plan.productID
         let changes = [
             record.renewal.offSince, record.renewal.failsFrom,
@@ -211,7 +211,7 @@ struct SubscriptionState: Sendable, Hashable {
 
     /// Returns the sale that is due when `run` ends at `end`. Returns `nil` if there is none; the subscription then
     /// expires. A price increase does not change the price of an offer.
-    private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> DueSale? {
+    private mutating func nextRun(after run: Run, at end: Date, under conditions: RenewalConditions) -> DueSale? {
         guard run.hasNumbersLeft else {
             _ = expire(.productUnavailable, at: end)
             return nil
@@ -222,7 +222,7 @@ struct SubscriptionState: Sendable, Hashable {
             return nil
         }
         if next.offer == nil, let increase = conditions.increase(for: next.plan, at: end) {
-            guard increase.isAgreed(by: record.renewal.consentedAt) else {
+            guard increase.hasConsent(givenAt: record.renewal.consentedAt) else {
                 _ = expire(.priceIncrease, at: end)
                 return nil
             }
@@ -254,7 +254,7 @@ struct SubscriptionState: Sendable, Hashable {
     // MARK: - Payment
 
     /// Whether a payment at `instant` fails, according to the record and the conditions.
-    func failsToPay(at instant: Date, under conditions: Conditions) -> Bool {
+    func failsToPay(at instant: Date, under conditions: RenewalConditions) -> Bool {
         isFailing(at: instant) || conditions.paymentsFail(at: instant)
     }
 
@@ -264,24 +264,24 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// Returns the first instant at or after `due` at which a payment succeeds, or `nil` if none is known.
-    private func recovery(from due: Date, under conditions: Conditions) -> Date? {
+    private func recovery(from due: Date, under conditions: RenewalConditions) -> Date? {
         var instant = due
         while true {
             if isFailing(at: instant) {
                 guard let until = record.renewal.failsUntil else { return nil }
                 instant = until
             }
-            guard let works = conditions.paymentsWork(from: instant) else { return nil }
-            if works == instant { return instant }
-            instant = works
+            guard let success = conditions.firstSuccessfulPayment(from: instant) else { return nil }
+            if success == instant { return instant }
+            instant = success
         }
     }
 
     /// Applies a payment that failed at `due`. The store retries it until it succeeds, billing retry ends, the customer
     /// turns renewal off, or the last period is revoked.
-    private mutating func applyFailedPayment(_ next: DueSale, due: Date, under conditions: Conditions) -> Bool {
+    private mutating func applyFailedPayment(_ next: DueSale, due: Date, under conditions: RenewalConditions) -> Bool {
         let grace = conditions.graceEnd(after: due, of: current.plan)
-        let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
+        let retry = due.addingTimeInterval(Double(RenewalConditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)
         let recovery = recovery(from: due, under: conditions)
         if let revocation = revocation(of: current), revocation.at < min(stop, recovery ?? stop) {

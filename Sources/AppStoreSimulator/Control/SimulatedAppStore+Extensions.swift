@@ -89,7 +89,7 @@ extension SimulatedAppStore {
                 guard state.status == .active, state.record.share == nil, state.current.plan.productID == product,
                     storefronts?.contains(state.current.plan.storefront ?? home) ?? true
                 else { continue }
-                let isExtended = try recordEvent(db, try db.household(account), at: now) { event in
+                let isExtended = try recordEvent(db, try db.family(of: account), at: now) { event in
                     do {
                         let extended = try Self.extend(state, byDays: days, request: request, in: db, at: now)
                         try event.record([.subscription(extended)])

@@ -179,7 +179,7 @@ extension SimulatedAppStore {
                     .invalidValue,
                     "The price should be a number above \(current.amount), as in \"\(current.amount + 1)\".")
             }
-            let price = Conditions.PriceIncrease(
+            let price = RenewalConditions.PriceIncrease(
                 productID: product, at: now, price: Price(amount: amount, currency: current.currency),
                 needsConsent: price.needsConsent ?? true)
             try db.add(price)
@@ -261,7 +261,7 @@ extension StoreControlWire.Subscription {
 }
 
 extension StoreControlWire.PriceIncrease {
-    fileprivate init(_ increase: Conditions.PriceIncrease) {
+    fileprivate init(_ increase: RenewalConditions.PriceIncrease) {
         self.init(
             productID: increase.productID, at: increase.at.wholeMilliseconds, price: increase.price,
             needsConsent: increase.needsConsent)

@@ -44,7 +44,7 @@ struct Feed: Sendable {
     {
         self.end = end
         requestedEnd = end
-        let reported = max(start ?? device.seen, device.seen)
+        let reported = max(start ?? device.deliveredUntil, device.deliveredUntil)
         let conditions = try db.conditions()
         let stored = try db.updates(for: device, after: reported, until: end)
         for record in try db.subscriptions(of: device.account.id) {

@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The settings of the whole store, without those that depend on a date (`Conditions`).
+/// The settings of the whole store, without those that depend on a date (`RenewalConditions`).
 extension SimulatorDatabase {
     /// The settings by name.
     func settings() throws -> [String: JSONValue] {

@@ -21,8 +21,9 @@ struct SimulatorDatabase {
         /// The country of the account's storefront. `nil` means that of the catalogue.
         var storefront: String?
         var canMakePayments: Bool
-        /// Whether the account's purchases wait for approval, or are interrupted. `nil` means the setting of the store.
+        /// Whether the account's purchases wait for approval. `nil` means the setting of the store.
         var asksToBuy: Bool?
+        /// Whether the account's purchases are interrupted. `nil` means the setting of the store.
         var isInterrupted: Bool?
     }
 
@@ -30,9 +31,9 @@ struct SimulatorDatabase {
         var id: DeviceID
         var account: Account
         /// The instant up to which the device has received everything except unfinished transactions.
-        var seen: Date
-        /// The identifier that binds signed documents to the device.
-        var stamp: DeviceStamp?
+        var deliveredUntil: Date
+        /// The values that bind signed documents to the device.
+        var binding: DeviceBinding?
     }
 
     // MARK: - Accounts and devices
@@ -58,13 +59,13 @@ struct SimulatorDatabase {
         try sql.query("SELECT * FROM account WHERE family = ?1 ORDER BY id", [.text(family.rawValue)]).map(Self.account)
     }
 
-    /// An account, followed by the rest of its family.
-    func household(_ account: Account) throws -> [Account] {
+    /// An account, followed by the other members of its family.
+    func family(of account: Account) throws -> [Account] {
         guard let family = account.family else { return [account] }
         return [account] + (try accounts(inFamily: family)).filter { $0.id != account.id }
     }
 
-    /// Adds an account. Its events are later than every condition that the store has by now.
+    /// Adds an account. Its events are later than every renewal condition that was set before.
     func add(account name: AccountName, appTransactionID: String, at now: Date) throws {
         try sql.execute(
             """
@@ -124,8 +125,8 @@ struct SimulatorDatabase {
             """, [.text(id.rawValue)]
         ).map {
             Device(
-                id: id, account: try Self.account($0), seen: try $0.date("seen"),
-                stamp: DeviceStamp(id, seed: UInt64(bitPattern: try $0["seed"])))
+                id: id, account: try Self.account($0), deliveredUntil: try $0.date("seen"),
+                binding: DeviceBinding(id, seed: UInt64(bitPattern: try $0["seed"])))
         }
     }
 
@@ -136,17 +137,17 @@ struct SimulatorDatabase {
             [.text(id.rawValue), .integer(number), .integer(account), .integer(now.microseconds)])
     }
 
-    /// Moves a device to another account. Its updates begin anew.
+    /// Moves a device to another account. Its updates begin with unfinished transactions and with changes after `now`.
     func move(_ device: DeviceID, to account: Int64, at now: Date) throws {
         try sql.execute(
             "UPDATE device SET account = ?2, seen = ?3 WHERE id = ?1",
             [.text(device.rawValue), .integer(account), .integer(now.microseconds)])
     }
 
-    func set(seen: Date, of device: DeviceID) throws {
+    func set(deliveredUntil: Date, of device: DeviceID) throws {
         try sql.execute(
             "UPDATE device SET seen = ?2 WHERE id = ?1 AND seen < ?2",
-            [.text(device.rawValue), .integer(seen.microseconds)])
+            [.text(device.rawValue), .integer(deliveredUntil.microseconds)])
     }
 
     /// Marks a transaction as finished. Returns `false` if the account has no such transaction by `now`.
@@ -190,14 +191,14 @@ struct SimulatorDatabase {
     /// The original transaction of a transaction.
     func original(of id: Int64) throws -> Int64 { try subscription(having: id)?.originalID ?? id }
 
-    // MARK: - Numbers and time
+    // MARK: - Sale numbers and time
 
-    func numbers() throws -> Numbers {
+    func numbers() throws -> SaleNumbers {
         guard let row = try sql.first("SELECT next_sale FROM store") else { throw Self.empty }
-        return Numbers(sale: try row.number("next_sale", in: ColumnRange.readableSale))
+        return SaleNumbers(sale: try row.number("next_sale", in: ColumnRange.readableSale))
     }
 
-    func save(_ numbers: Numbers) throws {
+    func save(_ numbers: SaleNumbers) throws {
         try sql.execute("UPDATE store SET next_sale = ?1", [.integer(numbers.sale)])
     }
 
@@ -237,7 +238,8 @@ struct SimulatorDatabase {
 
     static let empty = SQLError(.unexpectedValue, "The simulator database is empty; use another data folder.")
 
-    /// The virtual time according to the stored clock. Never earlier than an instant that `clock` returned.
+    /// The virtual time according to the stored clock. If the stored clock has the revision of `clock`, the result is
+    /// not earlier than an instant that `clock` returned.
     func now(_ clock: AnchoredClock) throws -> Date {
         let anchor = try self.clock()
         let now = anchor.reading(at: clock.base.now())

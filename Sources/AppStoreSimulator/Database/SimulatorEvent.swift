@@ -11,9 +11,9 @@ struct SimulatorEvent {
     let now: Date
     /// The accounts that the event concerns: the one that acts, then the rest of its family.
     let accounts: [SimulatorDatabase.Account]
-    let conditions: Conditions
+    let conditions: RenewalConditions
     private(set) var rules: StoreRules
-    private let numbersBefore: Numbers
+    private let numbersBefore: SaleNumbers
     /// Writes the notifications for the app's server; `nil` while none are sent.
     private let notifications: EventNotifications?
     /// The updates for devices.

@@ -10,7 +10,7 @@ struct EventNotifications {
     /// Writes the notifications of the time until now. Throws `NotificationsBehind` if there are too many for one
     /// commit.
     init(
-        _ writer: NotificationWriter, _ accounts: [SimulatorDatabase.Account], under conditions: Conditions,
+        _ writer: NotificationWriter, _ accounts: [SimulatorDatabase.Account], under conditions: RenewalConditions,
         at now: Date
     ) throws {
         self.writer = writer
@@ -27,7 +27,8 @@ struct EventNotifications {
     /// Writes the notifications of the event's changes. `updates` are its updates for devices. One about a
     /// product that the customer already owned has no notification.
     func close(
-        _ accounts: [SimulatorDatabase.Account], under conditions: Conditions, at now: Date, _ updates: [UpdateRecord]
+        _ accounts: [SimulatorDatabase.Account], under conditions: RenewalConditions, at now: Date,
+        _ updates: [UpdateRecord]
     )
         throws
     {

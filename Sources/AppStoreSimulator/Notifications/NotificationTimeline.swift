@@ -20,7 +20,8 @@ struct NotificationTimeline {
     ///   - keepsRepeats: Whether all of several consecutive equal notifications are kept, not only the last one.
     ///   - limit: The number of steps after which the timeline ends early. Another one can continue from there.
     init(
-        of record: SubscriptionRecord, under conditions: Conditions, from start: Date, to end: Date, keepsRepeats: Bool,
+        of record: SubscriptionRecord, under conditions: RenewalConditions, from start: Date, to end: Date,
+        keepsRepeats: Bool,
         limit: Int = .max
     ) {
         state = SubscriptionState(of: record, under: conditions, at: start)
@@ -49,7 +50,7 @@ struct NotificationTimeline {
 
     /// Moves to the second to last of the equal renewals until `end`. Their notifications are equal, and only the last
     /// one would be kept.
-    private mutating func skipRenewals(until end: Date, under conditions: Conditions) {
+    private mutating func skipRenewals(until end: Date, under conditions: RenewalConditions) {
         let place = state.runs.count - 1
         let run = SubscriptionState(of: state.condensed, under: conditions, at: end).runs[place]
         guard run.count > state.current.count + 2 else { return }
@@ -59,7 +60,7 @@ struct NotificationTimeline {
     }
 }
 
-extension Conditions {
+extension RenewalConditions {
     /// Returns the instant of the next price increase of a product.
     func nextIncrease(of product: ProductID, after instant: Date) -> Date? {
         priceIncreases.first { $0.productID == product && $0.at > instant }?.at

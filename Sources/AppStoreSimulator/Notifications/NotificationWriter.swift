@@ -34,7 +34,8 @@ struct NotificationWriter {
     /// Returns the state at `now`, or an earlier one if there were more than `limit` notifications. Another call
     /// continues from there.
     func catchUp(
-        _ record: SubscriptionRecord, of account: SimulatorDatabase.Account, under conditions: Conditions, at now: Date,
+        _ record: SubscriptionRecord, of account: SimulatorDatabase.Account, under conditions: RenewalConditions,
+        at now: Date,
         limit: inout Int
     ) throws -> SubscriptionState {
         let reported = try db.reported(of: record.originalID) ?? now

@@ -13,9 +13,9 @@ struct StoreSigner: Sendable {
 
     /// A document whose signed form is reused while its contents do not change.
     private enum Document: Hashable {
-        case transaction(TransactionRecord, appTransactionID: String, DeviceStamp?)
+        case transaction(TransactionRecord, appTransactionID: String, DeviceBinding?)
         /// Renewal info that changes back is signed again, because readers use the later date.
-        case renewalInfo(RenewalInfo, since: Date, appTransactionID: String, DeviceStamp?)
+        case renewalInfo(RenewalInfo, since: Date, appTransactionID: String, DeviceBinding?)
     }
 
     private static let rememberedDocuments = 4096
@@ -51,37 +51,38 @@ struct StoreSigner: Sendable {
                     paymentMode: .init(rawValue: $0.paymentMode.rawValue), period: $0.period)
             },
             signedTransaction: try sign(
-                record, appTransactionID: appTransactionID, for: device.stamp, at: now, isFresh: isFresh),
+                record, appTransactionID: appTransactionID, for: device.binding, at: now, isFresh: isFresh),
             signedRenewalInfo: try state.map {
-                try sign($0, appTransactionID: appTransactionID, for: device.stamp, at: now, isFresh: isFresh)
+                try sign($0, appTransactionID: appTransactionID, for: device.binding, at: now, isFresh: isFresh)
             })
     }
 
-    /// Signs a transaction, for a device with `stamp` or for a server.
+    /// Signs a transaction, for a device with `binding` or for a server.
     func sign(
-        _ record: TransactionRecord, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date,
+        _ record: TransactionRecord, appTransactionID: String, for binding: DeviceBinding? = nil, at now: Date,
         isFresh: Bool
     ) throws -> String {
-        try remembered(.transaction(record, appTransactionID: appTransactionID, stamp), isFresh: isFresh) {
+        try remembered(.transaction(record, appTransactionID: appTransactionID, binding), isFresh: isFresh) {
             var payload = payload(of: record, appTransactionID: appTransactionID, at: now)
-            if let marks = try stamp?.marks(for: "transaction \(record.id)") {
-                (payload.deviceVerification, payload.deviceVerificationNonce) = marks
+            if let verification = try binding?.verification(for: "transaction \(record.id)") {
+                (payload.deviceVerification, payload.deviceVerificationNonce) = verification
             }
             return try signer.sign(payload)
         }
     }
 
-    /// Signs the renewal info of a subscription, for a device with `stamp` or for a server.
+    /// Signs the renewal info of a subscription, for a device with `binding` or for a server.
     func sign(
-        _ state: SubscriptionState, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
+        _ state: SubscriptionState, appTransactionID: String, for binding: DeviceBinding? = nil, at now: Date,
+        isFresh: Bool
     ) throws -> String {
         let info = renewalInfo(state)
         return try remembered(
-            .renewalInfo(info, since: state.changedAt, appTransactionID: appTransactionID, stamp), isFresh: isFresh
+            .renewalInfo(info, since: state.changedAt, appTransactionID: appTransactionID, binding), isFresh: isFresh
         ) {
             var payload = payload(of: info, appTransactionID: appTransactionID, at: now)
-            if let marks = try stamp?.marks(for: "renewal info \(info.originalID)") {
-                (payload.deviceVerification, payload.deviceVerificationNonce) = marks
+            if let verification = try binding?.verification(for: "renewal info \(info.originalID)") {
+                (payload.deviceVerification, payload.deviceVerificationNonce) = verification
             }
             return try signer.sign(payload)
         }
@@ -91,8 +92,8 @@ struct StoreSigner: Sendable {
     /// account.
     func appTransaction(of device: SimulatorDatabase.Device, version: String, at now: Date) throws -> String {
         var payload = payload(ofAppTransaction: device.account, version: version, at: now)
-        if let marks = try device.stamp?.marks(for: "app transaction") {
-            (payload.deviceVerification, payload.deviceVerificationNonce) = marks
+        if let verification = try device.binding?.verification(for: "app transaction") {
+            (payload.deviceVerification, payload.deviceVerificationNonce) = verification
         }
         return try signer.sign(payload)
     }

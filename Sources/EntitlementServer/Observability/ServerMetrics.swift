@@ -3,11 +3,11 @@ import Primitives
 
 /// The counters and gauges of a server.
 final class ServerMetrics: Sendable {
-    /// The id of the endpoint that counts requests to unknown paths.
+    /// The id under which requests to unknown paths are counted.
     static let unknownPath = "none"
 
-    /// A metric that is read when the metrics are written. `label` is the name of the label that distinguishes its
-    /// values, if it has several.
+    /// A metric whose values are read when the metrics are exported. If it has several values, `label` is the name of
+    /// the label that distinguishes them.
     struct Gauge: Sendable {
         let name: String
         let help: String

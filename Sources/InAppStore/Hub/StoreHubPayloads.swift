@@ -7,7 +7,8 @@ import StoreModel
 
 /// The payloads of the store's messages.
 extension StoreHubPlugin {
-    /// Returns one entry per feature: active if any purchase gives it now, until the latest end of those purchases.
+    /// Returns one entry for each feature. It is active if a purchase gives it now, and `until` is the latest end of
+    /// these purchases. Without an active purchase, `until` is the latest end of the expired ones.
     static func payload(_ features: PaidFeatures, at now: Date) -> JSONObject {
         let byName = Dictionary(grouping: features.features, by: \.name)
         let entries = byName.keys.sorted().map { name -> JSONValue in
@@ -22,7 +23,7 @@ extension StoreHubPlugin {
         return ["features": .array(entries)]
     }
 
-    static func describe(_ product: StoreProduct) -> JSONValue {
+    static func payload(of product: StoreProduct) -> JSONValue {
         [
             "productID": .string(product.id.rawValue), "kind": .string(product.kind.rawValue),
             "displayName": .string(product.displayName), "displayPrice": .string(product.displayPrice),
@@ -30,7 +31,7 @@ extension StoreHubPlugin {
         ]
     }
 
-    static func describe(_ error: any Error) -> (code: String, message: String) {
+    static func codeAndMessage(of error: any Error) -> (code: String, message: String) {
         switch error {
         case let error as PurchaseError: (error.code.rawValue, error.reason)
         case let error as PluginError: (error.code.rawValue, error.sentence)
@@ -40,8 +41,8 @@ extension StoreHubPlugin {
     }
 
     static func payload(_ error: any Error) -> JSONValue {
-        let description = describe(error)
-        return ["code": .string(description.code), "message": .string(description.message)]
+        let (code, message) = codeAndMessage(of: error)
+        return ["code": .string(code), "message": .string(message)]
     }
 
     static func payload(_ event: StoreEvent) -> JSONObject {
@@ -68,9 +69,9 @@ extension StoreHubPlugin {
         var payload: JSONObject = ["operation": .string(diagnostic.operation)]
         payload["plugin"] = diagnostic.pluginName.map { .string($0) }
         payload["from"] = (diagnostic.origin?.source.rawValue).map { .string($0) }
-        payload["asOf"] = text(diagnostic.origin?.asOf)
+        payload["asOf"] = jsonDate(diagnostic.origin?.asOf)
         payload["age"] = diagnostic.age.map { .number(Int64($0)) }
-        payload["error"] = diagnostic.error.map { .string(describe($0).code) }
+        payload["error"] = diagnostic.error.map { .string(codeAndMessage(of: $0).code) }
         return payload
     }
 
@@ -88,13 +89,13 @@ extension StoreHubPlugin {
                 "until": .string(RFC3339.string(from: info.subscription.effectiveUntil)),
             ]
         }
-        payload["validatedAt"] = text(snapshot.receiptValidationStatus?.validatedAt)
-        payload["failingSince"] = text(snapshot.receiptValidationStatus?.failingSince)
+        payload["validatedAt"] = jsonDate(snapshot.receiptValidationStatus?.validatedAt)
+        payload["failingSince"] = jsonDate(snapshot.receiptValidationStatus?.failingSince)
         payload["locale"] = snapshot.appStoreLocale.map { .string($0) }
         return payload
     }
 
-    static func text(_ date: Date?) -> JSONValue? { date.map { .string(RFC3339.string(from: $0)) } }
+    static func jsonDate(_ date: Date?) -> JSONValue? { date.map { .string(RFC3339.string(from: $0)) } }
 }
 
 extension PaidFeature {

@@ -35,8 +35,8 @@ extension StoreHubPlugin {
             result["outcome"] = isPending ? "pendingAcknowledgement" : "purchased"
             result["transactionID"] = transaction.map { .string($0.id.rawValue) }
         } catch {
-            let description = Self.describe(error)
-            result["outcome"] = .string(Self.outcomes[description.code] ?? "failed")
+            let code = Self.codeAndMessage(of: error).code
+            result["outcome"] = .string(Self.outcomes[code] ?? "failed")
             result["error"] = Self.payload(error)
         }
         emit("store.purchaseResult", result, id: message)
@@ -145,7 +145,7 @@ extension StoreHubPlugin {
         } catch {
             result["error"] = Self.payload(error)
         }
-        result["validatedAt"] = Self.text(store.receiptValidationStatus?.validatedAt)
+        result["validatedAt"] = Self.jsonDate(store.receiptValidationStatus?.validatedAt)
         emit("store.validated", result, id: id)
     }
 }

@@ -153,7 +153,7 @@ public final class StoreHubPlugin: PluginProtocol {
 
     public func onReceive(query: Message, payload: JSONObject?) throws -> JSONObject {
         switch query.name {
-        case "store.products": return ["products": .array(knownProducts().map(Self.describe))]
+        case "store.products": return ["products": .array(knownProducts().map(Self.payload(of:)))]
         case "store.allowedProducts":
             return ["productIDs": .array(store.allowedProducts.sorted().map { .string($0) })]
         case "store.status": return Self.payload(store.snapshot, postponed: store.postponedPurchases)

@@ -18,10 +18,11 @@ public struct CurlCommand: Sendable {
     /// command.
     public let file: (name: String, bytes: [UInt8])?
 
-    /// The longest body in a command, because systems limit the length of an argument.
-    private static let longestWord = 100_000
+    /// The longest body in a command, in bytes. Systems limit the length of an argument.
+    private static let maximumInlineBytes = 100_000
 
-    /// Creates the command for the designated request of a record. Of a cut body it sends the recorded bytes.
+    /// Creates the command for the designated request of a record. If a body was truncated, the command sends the recorded
+    /// bytes.
     ///
     /// - Parameter record: The record.
     public init(_ record: Record) {
@@ -46,7 +47,7 @@ public struct CurlCommand: Sendable {
             (text, file) = (words.joined(separator: " "), nil)
             return
         }
-        if let body = String(utf8: body), body.utf8.count <= Self.longestWord, body.utf8.last != 0x0A,
+        if let body = String(utf8: body), body.utf8.count <= Self.maximumInlineBytes, body.utf8.last != 0x0A,
             !body.unicodeScalars.contains(where: { !"\n\t".unicodeScalars.contains($0) && Self.isUnsafe($0) })
         {
             (text, file) = ((words + ["--data-raw", Self.quoted(body)]).joined(separator: " "), nil)
@@ -70,12 +71,12 @@ public struct CurlCommand: Sendable {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }
 
-    /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of
-    /// `printf`. Line ends are unsafe: a shell reads a command line by line, and an old shell may expand `!` in a line
-    /// or cut a long line, which can end the quotation.
+    /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of `printf`. Line ends are
+    /// unsafe, because a shell reads each line separately. An old shell may expand `!` in a line or cut a long line,
+    /// which can end the quotation.
     static func quoted(_ word: String) -> String {
         if word.unicodeScalars.contains(where: isUnsafe) {
-            return "\"$(printf -- '\(word.unicodeScalars.map(printed).joined())')\""
+            return "\"$(printf -- '\(word.unicodeScalars.map(printfEscaped).joined())')\""
         }
         let isPlain =
             !word.isEmpty
@@ -86,8 +87,8 @@ public struct CurlCommand: Sendable {
         return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
     }
 
-    /// Returns a character for the first argument of `printf`, in single quotation marks inside of double ones.
-    private static func printed(_ scalar: Unicode.Scalar) -> String {
+    /// Returns a character as the first argument of `printf` needs it, in single quotation marks inside of double ones.
+    private static func printfEscaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\n": "\\n"
         case "\t": "\\t"

@@ -28,7 +28,7 @@ final class SessionTransport: HTTPTransport {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    deinit { session.invalidateElsewhere() }
+    deinit { session.invalidateAsynchronously() }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var prepared = try prepared(request)
@@ -90,7 +90,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             exchanges[key]?.body == nil ? exchanges.removeValue(forKey: key) : nil
         }
         guard let exchange else { return }
-        task.cancelElsewhere()
+        task.cancelAsynchronously()
         exchange.answer.resolve(.failure(HTTPError(.cancelled, "The request was cancelled.")))
     }
 
@@ -108,7 +108,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             return exchanges[key]?.answer
         }
         let chunks = Chunks(stream)
-        let body = HTTPBodyStream(next: { try await chunks.next() }, cancel: { dataTask.cancelElsewhere() })
+        let body = HTTPBodyStream(next: { try await chunks.next() }, cancel: { dataTask.cancelAsynchronously() })
         answer?.resolve(
             .success(HTTPResponse(status: response.statusCode, headers: HTTPHeaders(response), body: .stream(body))))
     }

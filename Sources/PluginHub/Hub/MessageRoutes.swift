@@ -83,7 +83,7 @@ final class MessageRoutes: Sendable {
         let verb = kind == .event ? "subscribe to" : "send"
         return PluginError(
             .notAllowed,
-            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingList) of its policy.\(senderHint(message.name, kind))",
+            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingListName) of its policy.\(senderHint(message.name, kind))",
             plugin: owner.name, message: message.name)
     }
 
@@ -103,7 +103,7 @@ final class MessageRoutes: Sendable {
             : "receives the \(kind.noun) \"\(message.name)\" that \"\(owner.name)\" sends"
         return PluginError(
             .noReceiver,
-            "No running plugin \(what): register one that lists it in \(kind.incomingList).\(receiverHint(message.name, kind))",
+            "No running plugin \(what): register one that lists it in \(kind.incomingListName).\(receiverHint(message.name, kind))",
             plugin: owner.name, message: message.name)
     }
 
@@ -111,7 +111,7 @@ final class MessageRoutes: Sendable {
     private func receiverHint(_ name: String, _ kind: MessageKind) -> String {
         for policy in policies {
             let other = MessageKind.allCases.first { $0 != kind && policy.incoming($0).contains(name) }
-            if let other { return " \"\(policy.name)\" lists it as \(other.phrase), in \(other.incomingList)." }
+            if let other { return " \"\(policy.name)\" lists it as \(other.phrase), in \(other.incomingListName)." }
         }
         return NearestName.hint(name, among: policies.flatMap { $0.incoming(kind) })
     }

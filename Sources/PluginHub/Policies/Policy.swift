@@ -66,7 +66,7 @@ extension Policy {
         public var commands: [String]
         /// The queries.
         public var queries: [String]
-        /// The view queries. The name is that of the JSON member.
+        /// The view queries. The JSON of a policy uses this name.
         public var viewControllerQueries: [String]
         /// The requests, which some existing policies contain. They have no effect.
         public var requests: [String]
@@ -127,18 +127,19 @@ extension Policy {
     /// Returns the messages of `kind` that the plugin may send, or the events that it may subscribe to.
     func outgoing(_ kind: MessageKind) -> [String] { outgoingLists(kind).flatMap(\.messages) }
 
-    /// Returns the same messages by list.
+    /// Returns the messages of `outgoing(_:)`, with the name of the list in the policy that contains them.
     func outgoingLists(_ kind: MessageKind) -> [(list: String, messages: [String])] {
         switch kind {
-        case .command: [(kind.outgoingList, send.commands)]
-        case .query: [(kind.outgoingList, send.queries)]
-        case .viewQuery: [(kind.outgoingList, send.viewControllerQueries)]
+        case .command: [(kind.outgoingListName, send.commands)]
+        case .query: [(kind.outgoingListName, send.queries)]
+        case .viewQuery: [(kind.outgoingListName, send.viewControllerQueries)]
         case .event:
-            [(kind.outgoingList, subscribe.events), ("subscribeAtAppLaunch.events", subscribeAtAppLaunch.events)]
+            [(kind.outgoingListName, subscribe.events), ("subscribeAtAppLaunch.events", subscribeAtAppLaunch.events)]
         }
     }
 
-    /// Returns the messages of `kind` that the plugin receives, or the events that it publishes.
+    /// Returns the messages of `kind` that the plugin receives, or the events that it publishes: what other plugins may
+    /// request from it.
     func incoming(_ kind: MessageKind) -> [String] {
         switch kind {
         case .command: receive.commands
@@ -150,8 +151,8 @@ extension Policy {
 }
 
 extension MessageKind {
-    /// The list of a policy for outgoing messages of this kind.
-    var outgoingList: String {
+    /// The name of the list in a policy that contains outgoing messages of this kind.
+    var outgoingListName: String {
         switch self {
         case .command: "send.commands"
         case .query: "send.queries"
@@ -160,8 +161,8 @@ extension MessageKind {
         }
     }
 
-    /// The list of a policy for incoming messages of this kind.
-    var incomingList: String {
+    /// The name of the list in a policy that contains incoming messages of this kind.
+    var incomingListName: String {
         switch self {
         case .command: "receive.commands"
         case .query: "receive.queries"

@@ -42,7 +42,7 @@ struct PolicyReview {
     private static func unsubscribedEvents(in policy: Policy, _ wanted: Set<String>) -> [Hub.Finding] {
         policy.publish.events.unique.filter { !wanted.contains($0) }.map { event in
             FindingRule.noSubscriber.finding(
-                plugin: policy.name, message: event, field: MessageKind.event.incomingList,
+                plugin: policy.name, message: event, field: MessageKind.event.incomingListName,
                 "No plugin subscribes to the event \"\(event)\" that \"\(policy.name)\" publishes: add it to subscribe.events of a plugin that needs it, or ignore this warning.\(NearestName.hint(event, among: wanted))"
             )
         }
@@ -72,8 +72,8 @@ struct PolicyReview {
                     guard let first = receivers[kind]?[message] else { continue }
                     conflicts.append(
                         FindingRule.twoReceivers.finding(
-                            plugin: policy.name, message: message, field: kind.incomingList,
-                            "The \(kind.noun) \"\(message)\" is already received by \"\(first)\": remove it from \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
+                            plugin: policy.name, message: message, field: kind.incomingListName,
+                            "The \(kind.noun) \"\(message)\" is already received by \"\(first)\": remove it from \(kind.incomingListName) of \"\(policy.name)\" or of \"\(first)\"."
                         ))
                 }
             }
@@ -91,7 +91,7 @@ struct PolicyReview {
             findings.append(finding("A plugin's name \(fault).", field: "name"))
         }
         for kind in MessageKind.allCases {
-            for (list, messages) in policy.outgoingLists(kind) + [(kind.incomingList, policy.incoming(kind))] {
+            for (list, messages) in policy.outgoingLists(kind) + [(kind.incomingListName, policy.incoming(kind))] {
                 for message in messages {
                     guard let fault = NameRule.fault(of: message) else { continue }
                     findings.append(
@@ -121,7 +121,7 @@ struct PolicyReview {
                 let sentence =
                     kind == .event
                     ? "No plugin publishes the event \"\(message)\" that \"\(policy.name)\" subscribes to: register one that lists it in publish.events."
-                    : "No plugin receives the \(kind.noun) \"\(message)\" that \"\(policy.name)\" sends: register one that lists it in \(kind.incomingList)."
+                    : "No plugin receives the \(kind.noun) \"\(message)\" that \"\(policy.name)\" sends: register one that lists it in \(kind.incomingListName)."
                 return rule.finding(
                     isPartialSet ? rule.partialSeverity : rule.severity, plugin: policy.name, message: message,
                     field: policy.outgoingLists(kind).first { $0.messages.contains(message) }?.list,
@@ -184,7 +184,7 @@ extension Policy {
     private func suppliesPartner(_ finding: Hub.Finding) -> Bool {
         guard let message = finding.message, let field = finding.field else { return false }
         return MessageKind.allCases.contains { kind in
-            (field == kind.incomingList && outgoing(kind).contains(message))
+            (field == kind.incomingListName && outgoing(kind).contains(message))
                 || (outgoingLists(kind).contains { $0.list == field } && incoming(kind).contains(message))
         }
     }
@@ -202,7 +202,7 @@ extension Policy {
         var lists = ["send.requests": send.requests, "receive.requests": receive.requests]
         for kind in MessageKind.allCases {
             for (list, messages) in outgoingLists(kind) { lists[list] = messages }
-            lists[kind.incomingList] = incoming(kind)
+            lists[kind.incomingListName] = incoming(kind)
         }
         return lists
     }

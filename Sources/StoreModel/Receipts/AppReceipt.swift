@@ -1,6 +1,6 @@
 import Foundation
 
-/// The content of an app receipt: the app, its copy on one device, and the purchases in the app (Apple: Receipt
+/// The content of an app receipt: the app and its version, the device, and the purchases in the app (Apple: Receipt
 /// Fields).
 ///
 /// The value itself proves nothing. `SignedData` verifies the signed receipt and decodes it.
@@ -50,8 +50,8 @@ public struct AppReceipt: Hashable, Sendable {
         self.otherAttributes = otherAttributes
     }
 
-    /// The store that signed the receipt, from `receiptType`. An unknown type is an environment with its name. `nil`
-    /// without a type.
+    /// The store that signed the receipt, from `receiptType`. An unknown type becomes an environment with the same
+    /// name. `nil` without a type.
     public var environment: AppStoreEnvironment? {
         switch receiptType {
         case "Production", "ProductionVPP": .production
@@ -61,8 +61,8 @@ public struct AppReceipt: Hashable, Sendable {
         }
     }
 
-    /// Returns whether the receipt has expired at an instant. Expiry is exclusive. A receipt without `expirationDate`
-    /// never expires.
+    /// Returns whether the receipt has expired at an instant. It has expired from `expirationDate` on. A receipt without
+    /// `expirationDate` never expires.
     ///
     /// - Parameter now: The instant.
     /// - Returns: Whether the receipt has expired.
@@ -84,7 +84,7 @@ extension AppReceipt {
         public var originalTransactionID: TransactionID?
         /// The date of the original transaction (1706).
         public var originalPurchaseDate: Date?
-        /// The kind of the product (1707). The digits of an unknown number are kept.
+        /// The kind of the product (1707). An unknown number becomes a type whose name is its digits.
         public var productType: ProductType?
         /// The kind of the product, or `nil` for an unknown number.
         package var knownType: ProductType? { productType.flatMap { $0.isKnown ? $0 : nil } }
@@ -103,7 +103,7 @@ extension AppReceipt {
         /// All other attributes, in their original order.
         package var otherAttributes: ReceiptAttributes
 
-        /// Creates an empty purchase. A decoder fills it in place, several times faster than the other initialiser.
+        /// Creates an empty purchase. A decoder fills it in place, which is several times faster than the other initialiser.
         package init() { otherAttributes = ReceiptAttributes() }
 
         package init(

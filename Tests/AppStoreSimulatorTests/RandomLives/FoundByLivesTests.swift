@@ -27,8 +27,8 @@ struct FoundByLivesTests {
             """#
         var fixture = try RulesFixture()
         fixture.rules = StoreRules(
-            catalogue: try Catalogue(parsing: Array(text.utf8), file: "one.storekit"), conditions: Conditions(),
-            numbers: Numbers(sale: 1))
+            catalogue: try Catalogue(parsing: Array(text.utf8), file: "one.storekit"), conditions: RenewalConditions(),
+            numbers: SaleNumbers(sale: 1))
         return fixture
     }
 
@@ -61,7 +61,7 @@ struct FoundByLivesTests {
     }
 
     @Test func `a payment that fails keeps the instant of its first failure when payments fail again`() throws {
-        var conditions = Conditions()
+        var conditions = RenewalConditions()
         conditions.failingPayments = [.init(at: Fixtures.date("2026-03-05T00:00:00Z"), value: true)]
         var fixture = try RulesFixture(conditions)
         _ = fixture.buy("monthly.alt")
@@ -97,7 +97,7 @@ struct FoundByLivesTests {
         var fixture = try Self.fixture(Self.offer("payAsYouGo", 3), isIntroductory: true)
         _ = fixture.buy("month")
         fixture.pass(until: "2026-02-10T00:00:00Z")
-        var conditions = Conditions()
+        var conditions = RenewalConditions()
         conditions.priceIncreases = [
             .init(productID: "month", at: fixture.now, price: Price(amount: 6, currency: "USD"), needsConsent: false)
         ]
@@ -108,7 +108,7 @@ struct FoundByLivesTests {
     }
 
     @Test func `a grace period is over before the next payment would be due`() throws {
-        var conditions = Conditions()
+        var conditions = RenewalConditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         var fixture = try Self.fixture(Self.offer("free", 1))
         fixture.rules = StoreRules(
@@ -122,7 +122,7 @@ struct FoundByLivesTests {
     }
 
     @Test func `a requested plan does not change a current grace period`() throws {
-        var conditions = Conditions()
+        var conditions = RenewalConditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         var fixture = try Self.fixture(Self.offer("free", 1))
         fixture.rules = StoreRules(
@@ -149,7 +149,7 @@ struct FoundByLivesTests {
     }
 
     @Test func `a return to a plan during billing retry is the consent to its price`() throws {
-        var conditions = Conditions()
+        var conditions = RenewalConditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         conditions.priceIncreases = [
             .init(

@@ -16,15 +16,15 @@ public protocol OnDemandResources: Sendable {
     func folder(
         holding name: String, tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> String?
-    /// Releases the resources with these `tags`: reverts one call of `folder` that returned a folder.
+    /// Releases the resources with these `tags`. It is called once for each call of `folder` that returned a folder.
     func release(tags: Set<String>) async
 }
 
-/// Uses on-demand resources: `{"type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "…"}`.
+/// Fetches content from on-demand resources: `{"type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "…"}`.
 ///
 /// The folder must have a file with the product's id and the extension `.checksum`, which contains the same string as
-/// `checksum`. Otherwise the resources belong to another version of the app. Pass it to
-/// `StoreConfiguration.contentFetchers` with the app's resources.
+/// `checksum`. Otherwise the resources belong to another version of the app. Add the fetcher to
+/// `StoreConfiguration.contentFetchers`.
 public struct OnDemandContentFetcher: ContentFetcher {
     public let types = ShippedContentFetcher.onDemand.types
     private let resources: any OnDemandResources
@@ -40,8 +40,8 @@ public struct OnDemandContentFetcher: ContentFetcher {
     ///   - order: The order, with tags and checksum among its parameters.
     ///   - progress: Receives the progress.
     /// - Returns: The folder of the resources.
-    /// - Throws: `PurchaseError` with the code `contentMismatch`, an error that names a file, and the error of the
-    ///   resources.
+    /// - Throws: `PurchaseError` with the code `contentMismatch`, the error of `resources`, or an error that names the
+    ///   checksum file if it cannot be read.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -71,7 +71,7 @@ public struct OnDemandContentFetcher: ContentFetcher {
         }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text == checksum else {
-            throw PurchaseError(.contentMismatch, "\(file) of the resources differs from the parameter checksum.")
+            throw PurchaseError(.contentMismatch, "The content of \(file) differs from the parameter checksum.")
         }
     }
 }

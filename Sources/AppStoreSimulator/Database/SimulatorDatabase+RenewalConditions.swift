@@ -3,11 +3,11 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The conditions of the whole store, by name and date. The name of a price increase or a withdrawal includes the
+/// The renewal conditions of the whole store, by name and date. The name of a price increase or a withdrawal includes the
 /// product.
 extension SimulatorDatabase {
-    func conditions() throws -> Conditions {
-        var conditions = Conditions()
+    func conditions() throws -> RenewalConditions {
+        var conditions = RenewalConditions()
         try sql.each("SELECT at, name, value FROM condition ORDER BY at, name", []) { row in
             let name: String = try row["name"]
             let at = try row.date("at")
@@ -57,7 +57,7 @@ extension SimulatorDatabase {
         try set("withdrawn \(product)", .bool(isWithdrawn), at: now)
     }
 
-    func add(_ increase: Conditions.PriceIncrease) throws {
+    func add(_ increase: RenewalConditions.PriceIncrease) throws {
         try set(
             "price \(increase.productID)",
             [

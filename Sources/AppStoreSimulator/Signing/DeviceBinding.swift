@@ -4,7 +4,7 @@ import SignedData
 import StoreModel
 
 /// The values that bind a signed document to a device, as StoreKit does.
-struct DeviceStamp: Sendable, Hashable {
+struct DeviceBinding: Sendable, Hashable {
     /// The device verification id, which is also the vendor identifier in this store.
     let device: UUID
     /// The seed of the store. Stores of the same seed create the same nonces.
@@ -23,7 +23,7 @@ struct DeviceStamp: Sendable, Hashable {
     }
 
     /// Returns the members `deviceVerification` and `deviceVerificationNonce` of a document.
-    func marks(for document: String) throws -> (verification: String, nonce: String) {
+    func verification(for document: String) throws -> (verification: String, nonce: String) {
         let nonce = nonce(for: document)
         return (
             try DeviceVerification.value(nonce: nonce, deviceVerificationID: device), nonce.uuidString.lowercased()

@@ -1,9 +1,9 @@
 import Foundation
 import StoreModel
 
-/// The settings of the whole store that affect renewals, each with the instant from which it applies. A renewal
-/// is computed after it was due, so earlier values are kept.
-struct Conditions: Sendable, Hashable {
+/// The settings of the whole store that affect renewals, each with the instant from which it applies. Renewals are
+/// computed later than they are due, so earlier values of a setting are kept.
+struct RenewalConditions: Sendable, Hashable {
     struct Dated<Value: Sendable & Hashable>: Sendable, Hashable {
         var at: Date
         var value: Value
@@ -21,7 +21,7 @@ struct Conditions: Sendable, Hashable {
         func price(in currency: String) -> Price { Price(amount: price.amount, currency: currency) }
     }
 
-    /// The length of the grace period in days; 0 means none. Oldest first, like the other lists.
+    /// The length of the grace period in days; 0 means none. All lists are sorted from the oldest to the newest.
     var gracePeriods: [Dated<Int>] = []
     /// Whether every renewal's payment fails.
     var failingPayments: [Dated<Bool>] = []
@@ -32,14 +32,14 @@ struct Conditions: Sendable, Hashable {
     /// The length of billing retry in days, the grace period included.
     static let retryDays = 60
 
-    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. A weekly subscription has at
-    /// most 6 days of grace, and a shorter one a day less than its period.
+    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. If a subscription period has at
+    /// most 7 days, the grace period is at least a day shorter.
     func graceEnd(after end: Date, of plan: Plan) -> Date? {
-        let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.longestGrace(of: plan.period))
+        let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.maximumGraceDays(of: plan.period))
         return days > 0 ? end.addingTimeInterval(Double(days) * 86400) : nil
     }
 
-    private static func longestGrace(of period: SubscriptionPeriod) -> Int {
+    private static func maximumGraceDays(of period: SubscriptionPeriod) -> Int {
         switch period.unit {
         case .second, .minute, .hour: 0
         case .day where period.value <= 7: period.value - 1
@@ -51,7 +51,7 @@ struct Conditions: Sendable, Hashable {
     func paymentsFail(at instant: Date) -> Bool { failingPayments.last { $0.at <= instant }?.value ?? false }
 
     /// Returns the first instant at `instant` or later at which payments succeed; `nil` if none is known.
-    func paymentsWork(from instant: Date) -> Date? {
+    func firstSuccessfulPayment(from instant: Date) -> Date? {
         paymentsFail(at: instant) ? failingPayments.first { $0.at > instant && !$0.value }?.at : instant
     }
 
@@ -80,16 +80,17 @@ struct Conditions: Sendable, Hashable {
 
 /// A price increase that applies to a subscriber's next renewal.
 struct PendingIncrease: Sendable, Hashable {
-    /// The instant from which the price is known. `price` is in the subscriber's currency.
+    /// The instant from which the price is known.
     var at: Date
+    /// The new price, in the subscriber's currency.
     var price: Price
     /// The instant from which the customer's consent is requested; `nil` if it is not needed.
     var consentRequestedAt: Date?
 
     var needsConsent: Bool { consentRequestedAt != nil }
 
-    /// Whether the renewal is sold to a customer who last consented at `consent`.
-    func isAgreed(by consent: Date?) -> Bool {
+    /// Whether the increase needs no consent, or has the consent of a customer who last consented at `consent`.
+    func hasConsent(givenAt consent: Date?) -> Bool {
         guard let consentRequestedAt else { return true }
         return consent.map { $0 >= consentRequestedAt } ?? false
     }
