@@ -59,7 +59,7 @@ struct Ledger: Sendable {
         var removed: Set<CustomerKey> = []
         /// The number of new facts, by kind.
         var appended: [String: Int] = [:]
-        /// The customer in the answer, if it is another one than in the path.
+        /// The customer in the answer, if it differs from the one in the path.
         var subject: CustomerID?
     }
 

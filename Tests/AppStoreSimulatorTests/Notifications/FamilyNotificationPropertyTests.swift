@@ -4,14 +4,14 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Random histories of two households, whose families change.
-struct HouseholdPropertyTests {
+/// Random histories of three accounts, which join and leave a family.
+struct FamilyNotificationPropertyTests {
     private static let names: [AccountName] = ["anna", "berta", "carla"]
 
     /// Runs one history. Steps that are not possible change nothing.
     ///
-    /// - Parameter looks: Whether due notifications are written after every step, or only at the end.
-    private static func live(_ seed: UInt64, looks: Bool) async throws -> ReportedNotifications {
+    /// - Parameter writesOften: Whether due notifications are written after every step, or only at the end.
+    private static func live(_ seed: UInt64, writesOften: Bool) async throws -> ReportedNotifications {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         var reported: ReportedNotifications?
         try await TestStore.withScript { test in
@@ -55,7 +55,7 @@ struct HouseholdPropertyTests {
                 } catch is StoreFailure {
                 } catch is ExtensionRefusal {
                 }
-                if looks { _ = try await store.writeDueNotifications() }
+                if writesOften { _ = try await store.writeDueNotifications() }
             }
             try await test.advance(.months(3))
             _ = try await store.writeDueNotifications()
@@ -97,8 +97,8 @@ struct HouseholdPropertyTests {
 
     @Test(arguments: 1...10)
     func `the notifications do not depend on how often they are written, and cover every sale`(seed: Int) async throws {
-        let often = try await Self.live(UInt64(seed), looks: true)
-        let seldom = try await Self.live(UInt64(seed), looks: false)
+        let often = try await Self.live(UInt64(seed), writesOften: true)
+        let seldom = try await Self.live(UInt64(seed), writesOften: false)
         for original in Set(often.lines.keys).union(seldom.lines.keys).sorted() {
             let (one, other) = (often.lines[original] ?? [], seldom.lines[original] ?? [])
             guard one != other else { continue }
