@@ -33,7 +33,6 @@ struct Arguments: Sendable {
             guard let option = command.options.first(where: { $0.name == name }) else {
                 throw Self.unknownOption("--\(name)", of: command)
             }
-            guard option.isImplemented else { throw Misuse("--\(name) of \(command.name) is not implemented; leave it out") }
             guard let valueName = option.value else {
                 guard parts.count == 1 else { throw Misuse("--\(name) takes no value") }
                 switches.insert(name)

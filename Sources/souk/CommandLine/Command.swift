@@ -24,8 +24,6 @@ struct Command: Sendable {
         let help: String
         /// Not shown in the help, because only another part of Souk uses it.
         var isHidden = false
-        /// Whether the option is implemented.
-        var isImplemented = true
     }
 
     var name: String { (["souk"] + words).joined(separator: " ") }

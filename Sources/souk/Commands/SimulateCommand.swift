@@ -101,11 +101,6 @@ extension Arguments {
 extension Command.Option {
     /// Stops the command when standard input ends; used by a part of Souk that starts another.
     static let stopWithParent = Command.Option(name: "stop-with-parent", help: "", isHidden: true)
-
-    /// An option that is planned and not implemented.
-    static func notImplemented(_ name: String, _ value: String? = nil) -> Command.Option {
-        Command.Option(name: name, value: value, help: "", isHidden: true, isImplemented: false)
-    }
 }
 
 /// The folder of a command's files: the named one, or a temporary one that is removed at the end.

@@ -171,7 +171,7 @@ import Testing
         let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("backup"))
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         let error = #expect(throws: SQLError.self) { try file().backUp(to: folder.file("backup")) }
-        #expect(error?.message.contains("that file exists") == true)
+        #expect(error?.message.contains("the file exists") == true)
         await database.close()
         #expect(try await rooms("backup") == 3)
     }

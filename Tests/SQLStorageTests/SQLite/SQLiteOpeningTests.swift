@@ -245,7 +245,7 @@ import Testing
         try handle.truncate(atOffset: kept)
         try handle.close()
         let error = #expect(throws: SQLError.self) { try database.checkFiles() }
-        #expect(error?.code == .storageFailed && error?.message.contains("cut") == true)
+        #expect(error?.code == .storageFailed && error?.message.contains("truncated") == true)
         await #expect(throws: SQLError(.storageFailed, "")) {
             try await database.write { try $0.execute("INSERT INTO t VALUES ('a')") }
         }
