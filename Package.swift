@@ -110,7 +110,7 @@ let modules: [Module] = [
         name: "EntitlementServer",
         imports: ["AppStorePayloads", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
         testImports: [
-            "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "PostgresStorage",
+            "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "PostgresStorage", "Purchases",
             "StoreTestSupport",
         ]),
 ]

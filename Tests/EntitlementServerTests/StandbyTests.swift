@@ -4,10 +4,27 @@ import HTTPCore
 import HostTestSupport
 import PostgresStorage
 import Primitives
+import Purchases
 import StoreModel
 import Testing
 
 @testable import EntitlementServer
+
+/// Sends requests on, and has the last response.
+private final class RecordingTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let response = Locked<HTTPResponse?>(nil)
+
+    init(_ transport: any HTTPTransport) { self.transport = transport }
+
+    var last: HTTPResponse? { response.withLock(\.self) }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let answer = try await transport.send(request)
+        response.withLock { $0 = answer }
+        return answer
+    }
+}
 
 /// Servers on a PostgreSQL with a standby.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"), .serialized)
@@ -113,6 +130,43 @@ struct StandbyTests {
             try await check(
                 bench.send(.post, path + "/aliases", as: .secret, body: .json(["alias": "anna@example.com"])))
             await bench.close()
+        }
+    }
+
+    /// The client names no revision in its first read, so that read comes from the primary.
+    @Test func `the client reads from the standby, and never less than it wrote`() async throws {
+        try await Self.withPlace { place in
+            let bench = place.bench
+            let recorder = RecordingTransport(InProcessTransport(bench.service))
+            let key = APIKey(try #require(bench.keys[ServerBench.app]).publicKey)
+            let client = EntitlementServiceClient(
+                configuration: .init(baseURL: "http://souk", key: key), transport: recorder)
+            func present(_ signed: String, _ number: Int) async throws {
+                let transaction = StoreTransaction(
+                    id: TransactionID(unchecked: "\(number)"), originalID: TransactionID(unchecked: "\(number)"),
+                    productID: "tools", kind: .nonConsumable, purchaseDate: bench.clock.now(), signedTransaction: signed
+                )
+                let validation = try await client.validate([transaction], for: "anna")
+                #expect(validation.rejected.isEmpty)
+            }
+            func active() async throws -> [String] {
+                try await client.customer("anna").features.filter(\.isActive).map(\.name).sorted()
+            }
+            try await present(bench.purchase("1"), 1)
+            try await place.follow()
+            #expect(try await active() == ["tools"])
+            #expect(recorder.last?.headers["Souk-Staleness"] != nil, "The standby has the purchase.")
+            try await place.standby.run("SELECT pg_wal_replay_pause()")
+            try await until("the standby has paused") {
+                try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
+            }
+            try await present(bench.purchase("2", product: "brushes"), 2)
+            #expect(try await active() == ["brushes", "tools"])
+            #expect(recorder.last?.headers["Souk-Staleness"] == nil, "The standby lacks the purchase.")
+            try await place.standby.run("SELECT pg_wal_replay_resume()")
+            try await place.follow()
+            #expect(try await active() == ["brushes", "tools"])
+            #expect(recorder.last?.headers["Souk-Staleness"] != nil && recorder.last?.status == 304)
         }
     }
 

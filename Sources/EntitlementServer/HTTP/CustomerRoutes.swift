@@ -39,7 +39,10 @@ struct CustomerRoutes: Sendable {
                 }
                 return revision
             }
-            return context.later { try await ledger.find(customer, atLeast: revision).response(unless: condition) }
+            return context.later {
+                let found = try await ledger.find(customer, atLeast: revision)
+                return ledger.adding(found.answer.revision, to: found.response(unless: condition))
+            }
         }
         switch try ledger.read(customer) {
         case .answer(let answer): return .ready(answer.response(unless: condition))
@@ -85,16 +88,21 @@ extension Refusal {
     static let malformedQuery = malformed("A percent-escape in the query is incomplete or is not UTF-8.")
 }
 
-extension HTTPHeaders {
-    /// Adds the revision of a customer's answer, which a client sends back as `Souk-Min-Revision`.
-    mutating func add(revision: Int64) { add("Souk-Revision", String(revision)) }
+extension Ledger {
+    /// Adds the revision of the customer in the response, which a client sends back as `Souk-Min-Revision`. A ledger
+    /// that is not shared has no standby, so its responses have no revision.
+    func adding(_ revision: Int64?, to response: HTTPResponse) -> HTTPResponse {
+        guard isShared, let revision else { return response }
+        var response = response
+        response.headers.add("Souk-Revision", String(revision))
+        return response
+    }
 }
 
 extension Ledger.Found {
-    /// Returns the response with its revision and the possible staleness of a standby's answer.
+    /// Returns the response with the possible staleness of a standby's answer.
     fileprivate func response(unless condition: String?) -> HTTPResponse {
         var response = answer.response(unless: condition)
-        response.headers.add(revision: answer.revision)
         if let staleness { response.headers.add("Souk-Staleness", String(Int(staleness.rounded(.up)))) }
         return response
     }

@@ -50,9 +50,7 @@ struct GrantRoutes: Sendable {
         let id = context.path["id"]
         return context.later {
             guard let answer = try await ledger.withdrawGrant(id, of: customer) else { throw Refusal.unknownGrant }
-            var response = answer.response(unless: nil)
-            if ledger.isShared { response.headers.add(revision: answer.revision) }
-            return response
+            return ledger.adding(answer.revision, to: answer.response(unless: nil))
         }
     }
 

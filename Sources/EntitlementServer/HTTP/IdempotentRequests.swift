@@ -83,9 +83,7 @@ final class IdempotentRequests: Sendable {
     }
 
     private func response(_ answer: KeptAnswer) -> HTTPResponse {
-        var response = answer.response
-        if ledger.isShared, let revision = answer.revision { response.headers.add(revision: revision) }
-        return response
+        ledger.adding(answer.revision, to: answer.response)
     }
 
     /// Returns when no other request with this name is in progress. Throws 409 after the timeout.
