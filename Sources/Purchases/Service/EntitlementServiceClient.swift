@@ -180,7 +180,6 @@ public final class EntitlementServiceClient: ReceiptValidator {
         var headers = try await headers(about: customer)
         headers.add("Content-Type", "application/json")
         headers.add("Idempotency-Key", idempotencyKey(path: path, body: body))
-        revisions.withLock { $0.beginWrite() }
         var answer: ServiceConnection.Answer?
         defer { revisions.withLock { $0.endWrite(of: customer, answer?.headers) } }
         let response = try await connection.send(

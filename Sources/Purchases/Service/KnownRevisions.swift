@@ -9,8 +9,8 @@ import Primitives
 struct KnownRevisions {
     private let capacity: Int
     private var revisions: [CustomerID: Int64] = [:]
-    /// The number of begun and ended writes. The revision of a read that overlaps a write is not stored, because its
-    /// state can be from before the write.
+    /// The number of writes that ended. The revision of a read in which a write ended is not stored, because its state
+    /// can be from before the write.
     private var writes = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -23,11 +23,6 @@ struct KnownRevisions {
     mutating func endRead(of customer: CustomerID, _ headers: HTTPHeaders, writes: Int) {
         guard writes == self.writes else { return }
         store(Self.revision(in: headers), of: customer)
-    }
-
-    mutating func beginWrite() {
-        writes += 1
-        revisions = [:]
     }
 
     /// Ends a write with the headers of its answer, or with `nil` if it failed.
