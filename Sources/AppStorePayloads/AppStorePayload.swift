@@ -27,8 +27,9 @@ public struct AppStorePayload<Fields: AppStorePayloadFields>: Hashable, Sendable
     public init(unchecked fields: JSONMembers) { self.fields = fields }
 }
 
-/// The known members of a payload: a struct of ``PayloadField`` constants.
-public protocol AppStorePayloadFields: Sendable {
+/// The known members of a payload: a class of ``PayloadField`` constants, because a struct would be copied at each access
+/// to a member.
+public protocol AppStorePayloadFields: AnyObject, Sendable {
     /// The known members, and the schema that follows from them.
     static var layout: PayloadLayout<Self> { get }
 }

@@ -4,22 +4,34 @@ import StoreModel
 /// A known member of a payload: its name in the JSON, its kind there and its type in Swift.
 ///
 ///     let signedDate = PayloadField<Date>("signedDate")
-public struct PayloadField<Value: Sendable>: Sendable {
+///
+/// It is a class, so that access through a key path copies a reference only.
+public final class PayloadField<Value: Sendable>: Sendable {
     package let name: String
     package let kind: PayloadSchema.Kind
     let read: @Sendable (JSONValue) -> Value?
     let write: @Sendable (Value) -> JSONValue
+
+    init(
+        name: String, kind: PayloadSchema.Kind, read: @escaping @Sendable (JSONValue) -> Value?,
+        write: @escaping @Sendable (Value) -> JSONValue
+    ) {
+        self.name = name
+        self.kind = kind
+        self.read = read
+        self.write = write
+    }
 }
 
 extension PayloadField where Value: AppStorePayloadValue {
-    init(_ name: String) {
+    convenience init(_ name: String) {
         self.init(
             name: name, kind: Value.payloadKind, read: { Value(payloadValue: $0) }, write: { $0.payloadValue })
     }
 }
 
 extension PayloadField where Value: OpenAppStoreValue, Value.RawValue: AppStorePayloadValue {
-    init(_ name: String) {
+    convenience init(_ name: String) {
         self.init(
             name: name, kind: Value.RawValue.payloadKind,
             read: { Value.RawValue(payloadValue: $0).map { Value(rawValue: $0) } }, write: { $0.rawValue.payloadValue })
@@ -27,13 +39,13 @@ extension PayloadField where Value: OpenAppStoreValue, Value.RawValue: AppStoreP
 }
 
 extension PayloadField {
-    init<Fields>(_ name: String) where Value == AppStorePayload<Fields> {
+    convenience init<Fields>(_ name: String) where Value == AppStorePayload<Fields> {
         self.init(name: name, kind: .object(Value.schema), read: { Value(payloadValue: $0) }, write: { $0.json })
     }
 }
 
 extension PayloadField {
-    init<Fields>(_ name: String) where Value == [AppStorePayload<Fields>] {
+    convenience init<Fields>(_ name: String) where Value == [AppStorePayload<Fields>] {
         self.init(
             name: name, kind: .list(.object(AppStorePayload<Fields>.schema)),
             read: { $0.arrayValue?.compactMap { AppStorePayload(payloadValue: $0) } }, write: { .array($0.map(\.json)) }
@@ -43,7 +55,7 @@ extension PayloadField {
 
 extension PayloadField<ProductType> {
     /// Apple's spelling of the kinds of product differs from that of the SDK.
-    init(_ name: String) {
+    convenience init(_ name: String) {
         self.init(
             name: name, kind: .text, read: { $0.stringValue.map { ProductType(apple: $0) } },
             write: { .string($0.appleText) })
@@ -57,13 +69,12 @@ extension AppStorePayload {
     }
 }
 
-/// The known members of a payload, as constants and as a schema. It is a class, so that reading one member copies no
-/// others.
+/// The known members of a payload, as constants and as a schema.
 public final class PayloadLayout<Fields: Sendable>: Sendable {
     package let fields: Fields
     package let schema: PayloadSchema
 
-    /// Creates a layout from a struct whose stored properties all have the type `PayloadField`.
+    /// Creates a layout from a class whose stored properties all have the type `PayloadField`.
     package init(_ fields: Fields) {
         self.fields = fields
         schema = PayloadSchema(

@@ -75,13 +75,16 @@ public struct Price: Hashable, Sendable, Codable {
     /// The amount in Apple's milliunits, rounded to the nearest. An amount outside the range of `Int64` becomes its
     /// largest or smallest value.
     public var milliunits: Int64 {
-        if amount >= Decimal(Int64.max) / 1000 { return .max }
-        if amount <= Decimal(Int64.min) / 1000 { return .min }
+        if amount >= Self.largest { return .max }
+        if amount <= Self.smallest { return .min }
         var scaled = amount * 1000
         var rounded = Decimal()
         NSDecimalRound(&rounded, &scaled, 0, .plain)
         return NSDecimalNumber(decimal: rounded).int64Value
     }
+
+    private static let largest = Decimal(Int64.max) / 1000
+    private static let smallest = Decimal(Int64.min) / 1000
 
     /// Decodes a price.
     ///

@@ -59,6 +59,8 @@ import Testing
             for step in try await plan(of: sql, in: bench.database) {
                 #expect(!step.hasPrefix("SCAN") || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
                 #expect(!step.hasSuffix("(app=? AND environment=?)"), "\(step): \(sql)")
+                // A search below a row number reads all rows from the first one; a DELETE removes those that it reads.
+                #expect(!step.hasSuffix("(rowid<?)") || sql.hasPrefix("DELETE"), "\(step): \(sql)")
             }
         }
         await bench.close()

@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     public typealias ConsumptionRequest = AppStorePayload<ConsumptionRequestFields>
 
     /// The members that Apple documents of ``ConsumptionRequest``.
-    public struct ConsumptionRequestFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class ConsumptionRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(ConsumptionRequestFields())
 
         /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
         public let customerConsented = PayloadField<Bool>("customerConsented")

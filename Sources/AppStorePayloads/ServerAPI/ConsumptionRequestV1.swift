@@ -8,8 +8,8 @@ extension AppStoreServerAPI {
     public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
     /// The members that Apple documents of ``ConsumptionRequestV1``.
-    public struct ConsumptionRequestV1Fields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class ConsumptionRequestV1Fields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(ConsumptionRequestV1Fields())
 
         /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
         public let customerConsented = PayloadField<Bool>("customerConsented")

@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     package typealias ErrorResponse = AppStorePayload<ErrorResponseFields>
 
     /// The members that Apple documents of ``ErrorResponse``.
-    package struct ErrorResponseFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class ErrorResponseFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(ErrorResponseFields())
 
         /// Apple's number of the error.
         package let errorCode = PayloadField<Int>("errorCode")

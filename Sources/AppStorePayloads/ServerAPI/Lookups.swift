@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     public typealias HistoryResponse = AppStorePayload<HistoryResponseFields>
 
     /// The members that Apple documents of ``HistoryResponse``.
-    public struct HistoryResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class HistoryResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(HistoryResponseFields())
 
         /// The token of the next page.
         public let revision = PayloadField<String>("revision")
@@ -28,8 +28,8 @@ extension AppStoreServerAPI {
     public typealias TransactionInfoResponse = AppStorePayload<TransactionInfoResponseFields>
 
     /// The members that Apple documents of ``TransactionInfoResponse``.
-    public struct TransactionInfoResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class TransactionInfoResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(TransactionInfoResponseFields())
 
         /// The signed transaction.
         public let signedTransactionInfo = PayloadField<String>("signedTransactionInfo")
@@ -39,8 +39,8 @@ extension AppStoreServerAPI {
     public typealias AppTransactionInfoResponse = AppStorePayload<AppTransactionInfoResponseFields>
 
     /// The members that Apple documents of ``AppTransactionInfoResponse``.
-    public struct AppTransactionInfoResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class AppTransactionInfoResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(AppTransactionInfoResponseFields())
 
         /// The signed app transaction.
         public let signedAppTransactionInfo = PayloadField<String>("signedAppTransactionInfo")
@@ -50,8 +50,8 @@ extension AppStoreServerAPI {
     public typealias RefundHistoryResponse = AppStorePayload<RefundHistoryResponseFields>
 
     /// The members that Apple documents of ``RefundHistoryResponse``.
-    public struct RefundHistoryResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class RefundHistoryResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(RefundHistoryResponseFields())
 
         /// The signed transactions of this page, in the order of their refunds.
         public let signedTransactions = PayloadField<[String]>("signedTransactions")
@@ -65,8 +65,8 @@ extension AppStoreServerAPI {
     public typealias RefundLookupResponse = AppStorePayload<RefundLookupResponseFields>
 
     /// The members that Apple documents of ``RefundLookupResponse``.
-    public struct RefundLookupResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class RefundLookupResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(RefundLookupResponseFields())
 
         /// The signed transactions that were refunded last, in the order of their refunds.
         public let signedTransactions = PayloadField<[String]>("signedTransactions")
@@ -76,8 +76,8 @@ extension AppStoreServerAPI {
     public typealias OrderLookupResponse = AppStorePayload<OrderLookupResponseFields>
 
     /// The members that Apple documents of ``OrderLookupResponse``.
-    public struct OrderLookupResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class OrderLookupResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(OrderLookupResponseFields())
 
         /// Whether the order exists.
         public let status = PayloadField<OrderLookupStatus>("status")
@@ -92,8 +92,8 @@ extension AppStoreServerAPI {
     package typealias UpdateAppAccountTokenRequest = AppStorePayload<UpdateAppAccountTokenRequestFields>
 
     /// The members that Apple documents of ``UpdateAppAccountTokenRequest``.
-    package struct UpdateAppAccountTokenRequestFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class UpdateAppAccountTokenRequestFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(UpdateAppAccountTokenRequestFields())
 
         /// The UUID with which the app named the customer. For any other string, this is `nil`, and `fields` has it.
         package let appAccountToken = PayloadField<UUID>("appAccountToken")

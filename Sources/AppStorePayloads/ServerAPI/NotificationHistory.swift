@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     public typealias NotificationHistoryRequest = AppStorePayload<NotificationHistoryRequestFields>
 
     /// The members that Apple documents of ``NotificationHistoryRequest``.
-    public struct NotificationHistoryRequestFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class NotificationHistoryRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(NotificationHistoryRequestFields())
 
         /// The start of the interval, within the last 180 days.
         public let startDate = PayloadField<Date>("startDate")
@@ -28,8 +28,8 @@ extension AppStoreServerAPI {
     public typealias NotificationHistoryResponse = AppStorePayload<NotificationHistoryResponseFields>
 
     /// The members that Apple documents of ``NotificationHistoryResponse``.
-    public struct NotificationHistoryResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class NotificationHistoryResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(NotificationHistoryResponseFields())
 
         /// The token of the next page.
         public let paginationToken = PayloadField<String>("paginationToken")
@@ -43,8 +43,8 @@ extension AppStoreServerAPI {
     public typealias NotificationHistoryResponseItem = AppStorePayload<NotificationHistoryResponseItemFields>
 
     /// The members that Apple documents of ``NotificationHistoryResponseItem``.
-    public struct NotificationHistoryResponseItemFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class NotificationHistoryResponseItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(NotificationHistoryResponseItemFields())
 
         /// The signed notification.
         public let signedPayload = PayloadField<String>("signedPayload")
@@ -58,8 +58,8 @@ extension AppStoreServerAPI {
     public typealias SendTestNotificationResponse = AppStorePayload<SendTestNotificationResponseFields>
 
     /// The members that Apple documents of ``SendTestNotificationResponse``.
-    public struct SendTestNotificationResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class SendTestNotificationResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(SendTestNotificationResponseFields())
 
         /// The token with which Get Test Notification Status finds the notification.
         public let testNotificationToken = PayloadField<String>("testNotificationToken")
@@ -69,8 +69,8 @@ extension AppStoreServerAPI {
     public typealias CheckTestNotificationResponse = AppStorePayload<CheckTestNotificationResponseFields>
 
     /// The members that Apple documents of ``CheckTestNotificationResponse``.
-    public struct CheckTestNotificationResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class CheckTestNotificationResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(CheckTestNotificationResponseFields())
 
         /// The signed notification.
         public let signedPayload = PayloadField<String>("signedPayload")
@@ -84,8 +84,8 @@ extension AppStoreServerAPI {
     public typealias SendAttemptItem = AppStorePayload<SendAttemptItemFields>
 
     /// The members that Apple documents of ``SendAttemptItem``.
-    public struct SendAttemptItemFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class SendAttemptItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(SendAttemptItemFields())
 
         /// The date of the attempt.
         public let attemptDate = PayloadField<Date>("attemptDate")

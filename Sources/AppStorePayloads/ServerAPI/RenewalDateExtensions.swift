@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     public typealias ExtendRenewalDateRequest = AppStorePayload<ExtendRenewalDateRequestFields>
 
     /// The members that Apple documents of ``ExtendRenewalDateRequest``.
-    public struct ExtendRenewalDateRequestFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class ExtendRenewalDateRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(ExtendRenewalDateRequestFields())
 
         /// The number of days to extend by, 1 to 90.
         public let extendByDays = PayloadField<Int>("extendByDays")
@@ -22,8 +22,8 @@ extension AppStoreServerAPI {
     public typealias ExtendRenewalDateResponse = AppStorePayload<ExtendRenewalDateResponseFields>
 
     /// The members that Apple documents of ``ExtendRenewalDateResponse``.
-    public struct ExtendRenewalDateResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class ExtendRenewalDateResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(ExtendRenewalDateResponseFields())
 
         /// The original transaction of the subscription.
         public let originalTransactionId = PayloadField<String>("originalTransactionId")
@@ -39,8 +39,8 @@ extension AppStoreServerAPI {
     public typealias MassExtendRenewalDateRequest = AppStorePayload<MassExtendRenewalDateRequestFields>
 
     /// The members that Apple documents of ``MassExtendRenewalDateRequest``.
-    public struct MassExtendRenewalDateRequestFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class MassExtendRenewalDateRequestFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(MassExtendRenewalDateRequestFields())
 
         /// The number of days to extend by, 1 to 90.
         public let extendByDays = PayloadField<Int>("extendByDays")
@@ -58,8 +58,8 @@ extension AppStoreServerAPI {
     public typealias MassExtendRenewalDateResponse = AppStorePayload<MassExtendRenewalDateResponseFields>
 
     /// The members that Apple documents of ``MassExtendRenewalDateResponse``.
-    public struct MassExtendRenewalDateResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class MassExtendRenewalDateResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(MassExtendRenewalDateResponseFields())
 
         /// The identifier that the developer chose.
         public let requestIdentifier = PayloadField<String>("requestIdentifier")
@@ -69,8 +69,8 @@ extension AppStoreServerAPI {
     public typealias MassExtendRenewalDateStatusResponse = AppStorePayload<MassExtendRenewalDateStatusResponseFields>
 
     /// The members that Apple documents of ``MassExtendRenewalDateStatusResponse``.
-    public struct MassExtendRenewalDateStatusResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class MassExtendRenewalDateStatusResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(MassExtendRenewalDateStatusResponseFields())
 
         /// The identifier that the developer chose.
         public let requestIdentifier = PayloadField<String>("requestIdentifier")

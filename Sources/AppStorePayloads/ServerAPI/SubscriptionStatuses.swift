@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     public typealias StatusResponse = AppStorePayload<StatusResponseFields>
 
     /// The members that Apple documents of ``StatusResponse``.
-    public struct StatusResponseFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class StatusResponseFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(StatusResponseFields())
 
         /// The environment of the store that answers.
         public let environment = PayloadField<AppStoreEnvironment>("environment")
@@ -24,8 +24,8 @@ extension AppStoreServerAPI {
     public typealias SubscriptionGroupIdentifierItem = AppStorePayload<SubscriptionGroupIdentifierItemFields>
 
     /// The members that Apple documents of ``SubscriptionGroupIdentifierItem``.
-    public struct SubscriptionGroupIdentifierItemFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class SubscriptionGroupIdentifierItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(SubscriptionGroupIdentifierItemFields())
 
         /// The subscription group.
         public let subscriptionGroupIdentifier = PayloadField<String>("subscriptionGroupIdentifier")
@@ -37,8 +37,8 @@ extension AppStoreServerAPI {
     public typealias LastTransactionsItem = AppStorePayload<LastTransactionsItemFields>
 
     /// The members that Apple documents of ``LastTransactionsItem``.
-    public struct LastTransactionsItemFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class LastTransactionsItemFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(LastTransactionsItemFields())
 
         /// The status of the subscription.
         public let status = PayloadField<Status>("status")

@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceTransactionInfo = AppStorePayload<AdvancedCommerceTransactionInfoFields>
 
     /// The members that Apple documents of ``AdvancedCommerceTransactionInfo``.
-    package struct AdvancedCommerceTransactionInfoFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceTransactionInfoFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceTransactionInfoFields())
 
         /// The texts that customers see.
         package let descriptors = PayloadField<AdvancedCommerceDescriptors>("descriptors")
@@ -32,8 +32,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceTransactionItem = AppStorePayload<AdvancedCommerceTransactionItemFields>
 
     /// The members that Apple documents of ``AdvancedCommerceTransactionItem``.
-    package struct AdvancedCommerceTransactionItemFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceTransactionItemFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceTransactionItemFields())
 
         /// The identifier that the developer chose for the item.
         package let SKU = PayloadField<String>("SKU")
@@ -55,8 +55,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceRenewalInfo = AppStorePayload<AdvancedCommerceRenewalInfoFields>
 
     /// The members that Apple documents of ``AdvancedCommerceRenewalInfo``.
-    package struct AdvancedCommerceRenewalInfoFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceRenewalInfoFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceRenewalInfoFields())
 
         /// The state that a change request refers to.
         package let consistencyToken = PayloadField<String>("consistencyToken")
@@ -76,8 +76,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceRenewalItem = AppStorePayload<AdvancedCommerceRenewalItemFields>
 
     /// The members that Apple documents of ``AdvancedCommerceRenewalItem``.
-    package struct AdvancedCommerceRenewalItemFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceRenewalItemFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceRenewalItemFields())
 
         /// The identifier that the developer chose for the item.
         package let SKU = PayloadField<String>("SKU")
@@ -97,8 +97,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceDescriptors = AppStorePayload<AdvancedCommerceDescriptorsFields>
 
     /// The members that Apple documents of ``AdvancedCommerceDescriptors``.
-    package struct AdvancedCommerceDescriptorsFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceDescriptorsFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceDescriptorsFields())
 
         /// The description that customers see.
         package let description = PayloadField<String>("description")
@@ -110,8 +110,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceOffer = AppStorePayload<AdvancedCommerceOfferFields>
 
     /// The members that Apple documents of ``AdvancedCommerceOffer``.
-    package struct AdvancedCommerceOfferFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceOfferFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceOfferFields())
 
         /// The length of one offer period, as an ISO 8601 duration.
         package let period = PayloadField<String>("period")
@@ -137,8 +137,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommerceRefund = AppStorePayload<AdvancedCommerceRefundFields>
 
     /// The members that Apple documents of ``AdvancedCommerceRefund``.
-    package struct AdvancedCommerceRefundFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommerceRefundFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommerceRefundFields())
 
         /// The refunded amount, in thousandths of the currency unit.
         package let refundAmount = PayloadField<Int>("refundAmount")
@@ -178,8 +178,8 @@ extension AppStoreServerAPI {
     package typealias AdvancedCommercePriceIncreaseInfo = AppStorePayload<AdvancedCommercePriceIncreaseInfoFields>
 
     /// The members that Apple documents of ``AdvancedCommercePriceIncreaseInfo``.
-    package struct AdvancedCommercePriceIncreaseInfoFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class AdvancedCommercePriceIncreaseInfoFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(AdvancedCommercePriceIncreaseInfoFields())
 
         /// The items whose price increase comes before this one.
         package let dependentSKUs = PayloadField<[String]>("dependentSKUs")

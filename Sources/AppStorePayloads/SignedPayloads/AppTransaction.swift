@@ -6,8 +6,8 @@ import StoreModel
 public typealias AppTransaction = AppStorePayload<AppTransactionFields>
 
 /// The members that Apple documents of ``AppTransaction``.
-public struct AppTransactionFields: AppStorePayloadFields {
-    public static let layout = PayloadLayout(Self())
+public final class AppTransactionFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(AppTransactionFields())
 
     /// The environment of the store that signed.
     public let receiptType = PayloadField<AppStoreEnvironment>("receiptType")

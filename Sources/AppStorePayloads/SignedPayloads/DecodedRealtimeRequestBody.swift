@@ -7,8 +7,8 @@ import StoreModel
 public typealias DecodedRealtimeRequestBody = AppStorePayload<DecodedRealtimeRequestBodyFields>
 
 /// The members that Apple documents of ``DecodedRealtimeRequestBody``.
-public struct DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
-    public static let layout = PayloadLayout(Self())
+public final class DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(DecodedRealtimeRequestBodyFields())
 
     /// The original transaction of the subscription that the customer looks at.
     public let originalTransactionId = PayloadField<String>("originalTransactionId")
@@ -31,8 +31,8 @@ extension AppStoreServerAPI {
     package typealias RealtimeRequestBody = AppStorePayload<RealtimeRequestBodyFields>
 
     /// The members that Apple documents of ``RealtimeRequestBody``.
-    package struct RealtimeRequestBodyFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(Self())
+    package final class RealtimeRequestBodyFields: AppStorePayloadFields {
+        package static let layout = PayloadLayout(RealtimeRequestBodyFields())
 
         /// A `DecodedRealtimeRequestBody`, signed.
         package let signedPayload = PayloadField<String>("signedPayload")

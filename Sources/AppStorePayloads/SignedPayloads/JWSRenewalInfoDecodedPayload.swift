@@ -7,8 +7,8 @@ import StoreModel
 public typealias JWSRenewalInfoDecodedPayload = AppStorePayload<JWSRenewalInfoDecodedPayloadFields>
 
 /// The members that Apple documents of ``JWSRenewalInfoDecodedPayload``.
-public struct JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
-    public static let layout = PayloadLayout(Self())
+public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(JWSRenewalInfoDecodedPayloadFields())
 
     /// The identifier of the original transaction.
     public let originalTransactionId = PayloadField<String>("originalTransactionId")
@@ -94,8 +94,8 @@ extension AppStoreServerAPI {
     public typealias RenewalCommitmentInfo = AppStorePayload<RenewalCommitmentInfoFields>
 
     /// The members that Apple documents of ``RenewalCommitmentInfo``.
-    public struct RenewalCommitmentInfoFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class RenewalCommitmentInfoFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(RenewalCommitmentInfoFields())
 
         /// The product it renews to.
         public let commitmentAutoRenewProductId = PayloadField<String>("commitmentAutoRenewProductId")

@@ -6,8 +6,8 @@ import StoreModel
 public typealias JWSTransactionDecodedPayload = AppStorePayload<JWSTransactionDecodedPayloadFields>
 
 /// The members that Apple documents of ``JWSTransactionDecodedPayload``.
-public struct JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
-    public static let layout = PayloadLayout(Self())
+public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(JWSTransactionDecodedPayloadFields())
 
     /// The identifier of this transaction.
     public let transactionId = PayloadField<String>("transactionId")
@@ -96,8 +96,8 @@ extension AppStoreServerAPI {
     public typealias TransactionCommitmentInfo = AppStorePayload<TransactionCommitmentInfoFields>
 
     /// The members that Apple documents of ``TransactionCommitmentInfo``.
-    public struct TransactionCommitmentInfoFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class TransactionCommitmentInfoFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(TransactionCommitmentInfoFields())
 
         /// The billing period that this transaction pays, counted from 1.
         public let billingPeriodNumber = PayloadField<Int>("billingPeriodNumber")

@@ -7,8 +7,8 @@ extension AppStoreServerAPI {
     public typealias NotificationData = AppStorePayload<NotificationDataFields>
 
     /// The members that Apple documents of ``NotificationData``.
-    public struct NotificationDataFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class NotificationDataFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(NotificationDataFields())
 
         /// The App Store's number of the app. Absent in the sandbox.
         public let appAppleId = PayloadField<Int>("appAppleId")
@@ -35,8 +35,8 @@ extension AppStoreServerAPI {
     public typealias NotificationSummary = AppStorePayload<NotificationSummaryFields>
 
     /// The members that Apple documents of ``NotificationSummary``.
-    public struct NotificationSummaryFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class NotificationSummaryFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(NotificationSummaryFields())
 
         /// The identifier that the developer chose for the request.
         public let requestIdentifier = PayloadField<String>("requestIdentifier")
@@ -60,8 +60,8 @@ extension AppStoreServerAPI {
     public typealias ExternalPurchaseToken = AppStorePayload<ExternalPurchaseTokenFields>
 
     /// The members that Apple documents of ``ExternalPurchaseToken``.
-    public struct ExternalPurchaseTokenFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class ExternalPurchaseTokenFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(ExternalPurchaseTokenFields())
 
         /// The identifier of the token. In the sandbox it begins with `SANDBOX`.
         public let externalPurchaseId = PayloadField<String>("externalPurchaseId")
@@ -84,8 +84,8 @@ extension AppStoreServerAPI {
     public typealias NotificationAppData = AppStorePayload<NotificationAppDataFields>
 
     /// The members that Apple documents of ``NotificationAppData``.
-    public struct NotificationAppDataFields: AppStorePayloadFields {
-        public static let layout = PayloadLayout(Self())
+    public final class NotificationAppDataFields: AppStorePayloadFields {
+        public static let layout = PayloadLayout(NotificationAppDataFields())
 
         /// The App Store's number of the app. Absent in the sandbox.
         public let appAppleId = PayloadField<Int>("appAppleId")

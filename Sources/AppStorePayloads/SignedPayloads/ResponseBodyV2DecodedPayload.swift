@@ -7,8 +7,8 @@ import StoreModel
 public typealias ResponseBodyV2DecodedPayload = AppStorePayload<ResponseBodyV2DecodedPayloadFields>
 
 /// The members that Apple documents of ``ResponseBodyV2DecodedPayload``.
-public struct ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
-    public static let layout = PayloadLayout(Self())
+public final class ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
+    public static let layout = PayloadLayout(ResponseBodyV2DecodedPayloadFields())
 
     /// The type of the notification.
     public let notificationType = PayloadField<AppStoreServerAPI.NotificationType>("notificationType")

@@ -110,13 +110,19 @@ extension SimulatorDatabase {
     /// The first notification to send by `now` in a lane that is not busy. A notification that was never sent is due at
     /// once, even if its instant is ahead of the clock.
     private func firstDue(by now: Date, outside busy: Set<Int64>) throws -> NotificationRecord? {
-        let lanes = " AND coalesce(original, 0) NOT IN (\(busy.map(String.init).joined(separator: ", ")))"
+        // The number of parameters is fixed, so that the statements stay prepared. No lane has the number -1.
+        let lanes = busy.sorted() + Array(repeating: -1, count: max(0, NotificationSender.width - busy.count))
+        let isFree = "coalesce(original, 0) NOT IN (\(lanes.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))"
+        let values = lanes.map(SQLValue.integer)
         let new = try sql.first(
-            "SELECT * FROM notification WHERE due IS NOT NULL AND attempts = 0\(lanes) ORDER BY due, id LIMIT 1"
+            "SELECT * FROM notification WHERE due IS NOT NULL AND attempts = 0 AND \(isFree) ORDER BY due, id LIMIT 1",
+            values
         ).map(Self.notification)
         let old = try sql.first(
-            "SELECT * FROM notification WHERE due <= ?1 AND attempts > 0\(lanes) ORDER BY due, id LIMIT 1",
-            [.integer(now.microseconds)]
+            """
+            SELECT * FROM notification WHERE due <= ?\(lanes.count + 1) AND attempts > 0 AND \(isFree)
+            ORDER BY due, id LIMIT 1
+            """, values + [.integer(now.microseconds)]
         ).map(Self.notification)
         guard let new, let old else { return new ?? old }
         return (new.due ?? now, new.id) < (old.due ?? now, old.id) ? new : old
@@ -154,13 +160,14 @@ extension SimulatorDatabase {
         DeliveryMark(lastNotification: try nextNotification() - 1, now: now)
     }
 
-    /// Whether a notification that was due at `mark` has not been attempted since.
+    /// Whether a notification that was due at `mark` has not been attempted since. `+id` keeps SQLite from a search by
+    /// row number, which would read all sent notifications.
     func isUnderWay(_ mark: DeliveryMark) throws -> Bool {
         try sql.first(
             """
             SELECT 1 WHERE
-                EXISTS (SELECT 1 FROM notification WHERE due IS NOT NULL AND attempts = 0 AND id <= ?1)
-                OR EXISTS (SELECT 1 FROM notification WHERE due <= ?2 AND attempts > 0 AND id <= ?1)
+                EXISTS (SELECT 1 FROM notification WHERE due IS NOT NULL AND attempts = 0 AND +id <= ?1)
+                OR EXISTS (SELECT 1 FROM notification WHERE due <= ?2 AND attempts > 0 AND +id <= ?1)
                 OR EXISTS (SELECT 1 FROM attempt WHERE result IS NULL AND notification <= ?1)
             """, [.integer(mark.lastNotification), .integer(mark.now.microseconds)]) != nil
     }

@@ -171,6 +171,7 @@ public final class SQLiteDatabase: SQLDatabase {
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }
+            try file.check()
             try connection.runInternal("VACUUM")
             try file.check()
             return true

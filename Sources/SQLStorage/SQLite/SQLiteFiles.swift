@@ -89,29 +89,34 @@ struct OpenFile: Sendable {
         content.withLock { $0.log.close() }
     }
 
-    /// Throws `storageFailed` if the database or its log is no longer at its path, or was truncated. Otherwise writes would
-    /// be lost, and a new connection would open another file.
-    func check() throws(SQLError) {
+    /// Throws `storageFailed` if the database, its log or the log's index is no longer at its path. Otherwise writes would be lost, and a
+    /// new connection would open another file.
+    func checkPaths() throws(SQLError) {
         guard Status(of: path)?.identity == database else { throw lost("The database \(path)") }
-        let hasHeader = hasHeader
-        let didHaveHeader = hadHeader.withLock { hadHeader in
-            defer { hadHeader = hadHeader || hasHeader }
-            return hadHeader
-        }
-        guard hasHeader || !didHaveHeader else { throw lost("The content of the database \(path)") }
         let present = Status(of: logPath)?.identity
         let recorded = log.withLock { log in
             log = log ?? present
             return log
         }
         guard present == recorded else { throw lost("The log \(logPath) of the database") }
-        if recorded != nil { try checkContents() }
+        guard recorded == nil || index.isInPlace else { throw lost("The index \(index.path) of the log") }
+    }
+
+    /// Throws `storageFailed` as `checkPaths` does, and if the database or its log was truncated.
+    func check() throws(SQLError) {
+        try checkPaths()
+        let hasHeader = hasHeader
+        let didHaveHeader = hadHeader.withLock { hadHeader in
+            defer { hadHeader = hadHeader || hasHeader }
+            return hadHeader
+        }
+        guard hasHeader || !didHaveHeader else { throw lost("The content of the database \(path)") }
+        if log.withLock({ $0 }) != nil { try checkContents() }
     }
 
     /// Compares both files with the index of the log, and the log with its earlier content. Only a commit can make the
     /// database smaller.
     private func checkContents() throws(SQLError) {
-        guard index.isInPlace else { throw lost("The index \(index.path) of the log") }
         let lostFile: String? = content.withLock { content in
             content.log.open(logPath)
             // Another thread or process may commit meanwhile.
@@ -120,7 +125,7 @@ struct OpenFile: Sendable {
                 guard let head = index.head() else { continue }
                 if head.databaseSize > 0 { current.minimumSize = min(current.minimumSize, head.databaseSize) }
                 let isLogWhole = current.log.follow(head)
-                guard let size = Status(of: path)?.size, index.head() == head else { continue }
+                guard let size = Status(of: descriptor)?.size, index.head() == head else { continue }
                 if size < current.minimumSize { current.lostFile = "The database \(path)" }
                 if !isLogWhole { current.lostFile = "The log \(logPath) of the database" }
                 current.minimumSize = max(current.minimumSize, min(size, head.databaseSize))
@@ -154,9 +159,10 @@ struct OpenFile: Sendable {
 
     /// Whether the file has the first bytes of a database (https://www.sqlite.org/fileformat.html section 1.3).
     private var hasHeader: Bool {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        guard descriptor >= 0, pread(descriptor, &bytes, 16, 0) == 16 else { return false }
-        return bytes.elementsEqual("SQLite format 3\0".utf8)
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+            descriptor >= 0 && pread(descriptor, bytes.baseAddress, 16, 0) == 16
+                && bytes.elementsEqual("SQLite format 3\0".utf8)
+        }
     }
 
     private func lost(_ what: String) -> SQLError {

@@ -6,10 +6,19 @@ import Primitives
 /// (https://www.sqlite.org/walformat.html section 2.1).
 struct LogIndex: Sendable {
     struct Head: Equatable {
-        fileprivate let bytes: [UInt8]
+        /// The 48 bytes of the header, as words in the byte order of the machine.
+        private let words: SIMD8<UInt64>
+
+        /// Takes the two copies of the header, which differ while another process changes it.
+        fileprivate init?(copies bytes: UnsafeRawBufferPointer) {
+            guard bytes[..<48].elementsEqual(bytes[48..<96]) else { return nil }
+            var words = SIMD8<UInt64>.zero
+            for place in 0..<6 { words[place] = bytes.loadUnaligned(fromByteOffset: 8 * place, as: UInt64.self) }
+            self.words = words
+        }
 
         private func number<T: FixedWidthInteger>(at offset: Int, _ type: T.Type) -> Int64 {
-            bytes.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
+            withUnsafeBytes(of: words) { Int64($0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
         }
 
         /// The page size in bytes; 1 means 65,536, which does not fit into 16 bits.
@@ -21,47 +30,51 @@ struct LogIndex: Sendable {
         /// The number of frames in use; each has a header of 24 bytes and a page.
         fileprivate var frames: Int64 { number(at: 16, UInt32.self) }
 
-        /// A value that changes when the log restarts.
-        fileprivate var salt: ArraySlice<UInt8> { bytes[32..<40] }
+        /// A value that changes when the log restarts, in the order of its bytes in the log.
+        fileprivate var salt: UInt64 { words[4] }
 
-        fileprivate var isBigEndian: Bool { bytes[13] != 0 }
+        fileprivate var isBigEndian: Bool { number(at: 13, UInt8.self) != 0 }
 
         /// The size of the database in bytes, including the log; 0 while it is unknown.
         var databaseSize: Int64 { number(at: 20, UInt32.self) * pageSize }
     }
 
     let path: String
-    /// The descriptor, which is opened at its first use. It is closed after all connections, because closing it releases
-    /// SQLite's locks.
-    private let descriptor = Locked<CInt>(-1)
+    /// The descriptor, which is opened at its first use, and the identity of its file. It is closed after all
+    /// connections, because closing it releases SQLite's locks.
+    private let file = Locked<(descriptor: CInt, identity: OpenFile.Identity?)>((-1, nil))
 
     init(path: String) { self.path = path }
 
-    private var opened: CInt {
-        descriptor.withLock { descriptor in
-            if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
-            return descriptor
+    private var opened: (descriptor: CInt, identity: OpenFile.Identity?) {
+        file.withLock { file in
+            if file.descriptor < 0 {
+                file.descriptor = open(path, O_RDONLY | O_CLOEXEC)
+                file.identity = OpenFile.Status(of: file.descriptor)?.identity
+            }
+            return file
         }
     }
 
     /// Whether the path still leads to the opened file.
     var isInPlace: Bool {
-        let opened = OpenFile.Status(of: self.opened)
-        return opened != nil && OpenFile.Status(of: path)?.identity == opened?.identity
+        guard let identity = opened.identity else { return false }
+        return OpenFile.Status(of: path)?.identity == identity
     }
 
     /// Returns the header of the index; `nil` while another process changes it.
     func head() -> Head? {
-        // There are two copies of the header, to detect concurrent changes.
-        var bytes = [UInt8](repeating: 0, count: 96)
-        guard pread(opened, &bytes, 96, 0) == 96, bytes[..<48] == bytes[48...] else { return nil }
-        return Head(bytes: Array(bytes[..<48]))
+        let descriptor = opened.descriptor
+        return withUnsafeTemporaryAllocation(byteCount: 96, alignment: 8) { bytes in
+            guard pread(descriptor, bytes.baseAddress, 96, 0) == 96 else { return nil }
+            return Head(copies: UnsafeRawBufferPointer(bytes))
+        }
     }
 
     func close() {
-        descriptor.withLock { descriptor in
-            if descriptor >= 0 { Foundation.close(descriptor) }
-            descriptor = -1
+        file.withLock { file in
+            if file.descriptor >= 0 { Foundation.close(file.descriptor) }
+            file = (-1, nil)
         }
     }
 }
@@ -72,13 +85,13 @@ struct LogTail {
     private static let headerSize = 32
     private static let frameHeaderSize = 24
     /// The number of frames that are read at once.
-    private static let framesAtOnce: Int64 = 64
+    private static let framesAtOnce: Int64 = 16
 
     /// The descriptor, which is opened at its first use. SQLite has no locks on the log, so it can be closed at any time.
     private var descriptor: CInt = -1
-    private var salt: [UInt8] = []
+    private var salt: UInt64 = 0
     /// The number of the last frame that was read, from 1, and the checksum before it.
-    private var last: (frame: Int64, before: [UInt32]) = (0, [])
+    private var last: (frame: Int64, before: Checksum) = (0, Checksum())
 
     mutating func close() {
         if descriptor >= 0 { Foundation.close(descriptor) }
@@ -93,45 +106,59 @@ struct LogTail {
     /// Returns whether the frames that were not read before have the content that the index describes.
     mutating func follow(_ head: LogIndex.Head) -> Bool {
         guard head.frames > 0 else { return true }
-        guard let start = read(Self.headerSize, at: 0), start[16..<24] == head.salt else { return false }
-        var sum = [Self.bigEndian(start[24...]), Self.bigEndian(start[28...])]
-        var next: Int64 = 1
-        if head.salt.elementsEqual(salt), (1...head.frames).contains(last.frame) {
-            (next, sum) = (last.frame, last.before)
-        }
+        guard head.pageSize >= 512 else { return false }
         let size = Self.frameHeaderSize + Int(head.pageSize)
-        while next <= head.frames {
-            let count = Int(min(Self.framesAtOnce, head.frames - next + 1))
-            guard let frames = read(count * size, at: Int64(Self.headerSize) + (next - 1) * Int64(size)) else {
+        return withUnsafeTemporaryAllocation(
+            byteCount: size * Int(min(Self.framesAtOnce, head.frames)), alignment: 8
+        ) { buffer in
+            let start = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Self.headerSize])
+            guard read(into: start, at: 0), start.loadUnaligned(fromByteOffset: 16, as: UInt64.self) == head.salt else {
                 return false
             }
-            for place in stride(from: 0, to: frames.count, by: size) {
-                last.before = sum
-                let frame = frames[place..<place + size]
-                Self.add(frame.prefix(8), head, to: &sum)
-                Self.add(frame.dropFirst(Self.frameHeaderSize), head, to: &sum)
-                guard frame[place + 8..<place + 16].elementsEqual(head.salt),
-                    sum == [Self.bigEndian(frame[(place + 16)...]), Self.bigEndian(frame[(place + 20)...])]
-                else { return false }
+            var sum = Checksum(UnsafeRawBufferPointer(start), at: 24)
+            var next: Int64 = 1
+            if head.salt == salt, (1...head.frames).contains(last.frame) { (next, sum) = (last.frame, last.before) }
+            while next <= head.frames {
+                let count = Int(min(Self.framesAtOnce, head.frames - next + 1))
+                let frames = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(count * size)])
+                guard read(into: frames, at: Int64(Self.headerSize) + (next - 1) * Int64(size)) else { return false }
+                for place in stride(from: 0, to: frames.count, by: size) {
+                    last.before = sum
+                    let frame = UnsafeRawBufferPointer(rebasing: frames[place..<place + size])
+                    sum.add(UnsafeRawBufferPointer(rebasing: frame[..<8]), isBigEndian: head.isBigEndian)
+                    sum.add(
+                        UnsafeRawBufferPointer(rebasing: frame[Self.frameHeaderSize...]), isBigEndian: head.isBigEndian)
+                    guard frame.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == head.salt,
+                        sum == Checksum(frame, at: 16)
+                    else { return false }
+                }
+                next += Int64(count)
             }
-            next += Int64(count)
-        }
-        (salt, last.frame) = (Array(head.salt), head.frames)
-        return true
-    }
-
-    private static func add(_ bytes: ArraySlice<UInt8>, _ head: LogIndex.Head, to sum: inout [UInt32]) {
-        bytes.withUnsafeBufferPointer {
-            csqlite_log_checksum($0.baseAddress, $0.count, head.isBigEndian ? 1 : 0, &sum)
+            (salt, last.frame) = (head.salt, head.frames)
+            return true
         }
     }
 
-    private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    private func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+        pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) == bytes.count
+    }
+}
+
+/// The checksum of a log from its beginning to some frame.
+private struct Checksum: Equatable {
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init() {}
+
+    /// Reads a stored checksum, which is big-endian.
+    init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        first = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        second = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
     }
 
-    private func read(_ count: Int, at offset: Int64) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        return pread(descriptor, &bytes, count, off_t(offset)) == count ? bytes : nil
+    mutating func add(_ bytes: UnsafeRawBufferPointer, isBigEndian: Bool) {
+        csqlite_log_checksum(
+            bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, isBigEndian ? 1 : 0, &first, &second)
     }
 }

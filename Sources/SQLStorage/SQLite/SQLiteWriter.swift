@@ -187,15 +187,15 @@ final class SQLiteWriter: Sendable {
     /// The members run without savepoints, because SQLite would copy every page that a member changes. If a member fails
     /// after a change, the transaction is rolled back, and all members run again, each in its own savepoint.
     ///
-    /// Checks before and after the commit that the file is still at its path, and otherwise fails all members. If the
-    /// file was moved during the commit, the moved file contains the failed writes.
+    /// Checks before and after the commit that the files are at their paths, and after it that they were not truncated;
+    /// otherwise fails all members. If the file was moved during the commit, the moved file contains the failed writes.
     private func commit(_ members: [any QueuedWrite], on connection: SQLiteConnection) {
         var waiting = members
         var inTransaction: [any QueuedWrite] = []
         var lost: [any QueuedWrite] = []
         var hasSavepoints = false
         do {
-            try file.check()
+            try file.checkPaths()
             try connection.run(.beginImmediate)
             while !waiting.isEmpty {
                 let member = waiting.removeFirst()
@@ -229,8 +229,10 @@ final class SQLiteWriter: Sendable {
             try connection.run(.commit)
             try file.check()
             for member in lost + inTransaction { member.answer(commitFailedWith: nil) }
-        } catch {
+        } catch var error {
             connection.endQuietly()
+            // A truncated file is the cause of other errors.
+            do { try file.check() } catch let cause { error = cause }
             for member in lost { member.answer(commitFailedWith: nil) }
             for member in inTransaction + waiting { member.answer(commitFailedWith: error) }
         }
