@@ -15,7 +15,7 @@ import StoreModel
 ///     let connection = try await store.connection(account: "anna")     // or serve `store.handler`
 ///     await store.close()
 ///
-/// The data folder has everything: certificates, the simulator database, the clock. Every answer is durable.
+/// The data folder contains certificates, simulator database and clock. A change is durable when its call returns.
 public final class SimulatedAppStore: Sendable {
     /// The configuration that the store was opened with.
     public let configuration: Configuration
@@ -28,7 +28,7 @@ public final class SimulatedAppStore: Sendable {
     let receiptSigner: ReceiptSigner
     /// The verifier that trusts only this store's root.
     let receiptVerifier: ReceiptVerifier
-    let offers: OfferVerifier
+    let offerVerifier: OfferVerifier
     let serverAuthenticator: ServerAuthenticator
     /// Raised for an account after its events, and for `clockMoved` after a change of the clock.
     let signal = ChangeSignal<Int64>()
@@ -36,7 +36,7 @@ public final class SimulatedAppStore: Sendable {
     /// The faults that the settings inject.
     let faults = Locked(InjectedFaults())
     let catalogues: StorefrontCatalogues
-    let sending = Locked<Task<Void, Never>?>(nil)
+    let senderTask = Locked<Task<Void, Never>?>(nil)
 
     /// Virtual time.
     public var clock: any WallClock { virtualClock }
@@ -54,7 +54,7 @@ public final class SimulatedAppStore: Sendable {
         receiptSigner = try ReceiptSigner(chain)
         receiptVerifier = ReceiptVerifier(
             configuration: .ofStore(selling: configuration.bundleID, root: chain.root))
-        offers = try OfferVerifier(summary, configuration.catalogue.offersKey)
+        offerVerifier = try OfferVerifier(summary, configuration.catalogue.offersKey)
         serverAuthenticator = try ServerAuthenticator(summary, clock: configuration.baseClock)
         catalogues = StorefrontCatalogues(configuration.catalogue)
     }
@@ -86,7 +86,7 @@ public final class SimulatedAppStore: Sendable {
                 try StoreInitializer(configuration).open(SimulatorDatabase($0))
             }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
-            // Everything that was reported before the store was closed was before now.
+            // Every time that the store reported before it was closed is earlier than now.
             let floor = isNew ? .distantPast : Timestamps.next(clock.now())
             let store = try SimulatedAppStore(configuration, summary, database, clock, Timestamps(floor: floor), chain)
             try store.followSettings()
@@ -102,7 +102,7 @@ public final class SimulatedAppStore: Sendable {
     /// store is opened again. Everything else continues. Call it before you stop a listener.
     public func endWaiting() { signal.close() }
 
-    /// Opens the database exclusively: a process wakes only those who wait for its own events.
+    /// Opens the database exclusively, because an event wakes only the requests that wait in the same process.
     private static func openDatabase(in folder: String) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = true
@@ -118,7 +118,7 @@ public final class SimulatedAppStore: Sendable {
 
     // MARK: - Reading and writing
 
-    /// Records an event of an account and its family, and wakes those who wait for it.
+    /// Records an event of an account and its family, and wakes the requests that wait for it.
     func recordEvent<Value: Sendable>(
         _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
@@ -126,7 +126,7 @@ public final class SimulatedAppStore: Sendable {
         try await recordEvent(all: { try $0.family(of: try findAccount($0)) }, body)
     }
 
-    /// Records an event of accounts that are in different families, or not yet in the same one. The first account acts.
+    /// Records an event of accounts that are in different families, or not yet in the same one. The first one begins it.
     func recordEvent<Value: Sendable>(
         all findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
@@ -134,8 +134,8 @@ public final class SimulatedAppStore: Sendable {
         while true {
             do {
                 return try await recordEventOnce(findAccount, body)
-            } catch let behind as NotificationsBehind {
-                try await catchUp(behind)
+            } catch let error as TooManyDueNotifications {
+                try await writeDueNotifications(of: error.original)
             }
         }
     }
@@ -183,8 +183,8 @@ public final class SimulatedAppStore: Sendable {
         while true {
             do {
                 return try await recordStoreEventOnce(body)
-            } catch let behind as NotificationsBehind {
-                try await catchUp(behind)
+            } catch let error as TooManyDueNotifications {
+                try await writeDueNotifications(of: error.original)
             }
         }
     }
@@ -206,8 +206,8 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// Reads the database as of the next instant that can be reported to an account. Every earlier event is in the
-    /// database then. If the device was moved to another account meanwhile, reads again with the instant of that account.
+    /// Reads the database at the next instant that can be reported to an account, so that it contains all earlier events.
+    /// If the device was moved to another account meanwhile, reads again at the instant of that account.
     func read<Value: Sendable>(
         _ findAccount: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value

@@ -2,7 +2,7 @@ import Purchases
 
 /// The failures of the in-app store. Its calls throw `PurchaseError`, as those of `PurchaseClient` do.
 extension PurchaseError.Code {
-    /// A setting that the one-argument configuration needs is missing.
+    /// A setting that the configuration of the store needs is missing; the message names it.
     public static let missingSetting = Self(rawValue: "missingSetting")
     /// Another store of this process uses the same storage.
     public static let alreadyInUse = Self(rawValue: "alreadyInUse")
@@ -10,9 +10,9 @@ extension PurchaseError.Code {
     public static let productListUnreadable = Self(rawValue: "productListUnreadable")
     /// The product list is not valid.
     public static let productListMalformed = Self(rawValue: "productListMalformed")
-    /// The product is not in the list, or the store does not sell it.
+    /// The product cannot be bought: it is not in the product list, or the store does not sell it.
     public static let invalidProductForPurchasing = Self(rawValue: "invalidProductForPurchasing")
-    /// A product is not in the product list, or the store does not sell it.
+    /// A product is not in the product list, or the store does not sell it. Not used for purchases.
     public static let invalidProductIdentifier = Self(rawValue: "invalidProductIdentifier")
     /// The quantity is not between 1 and 10, or not 1 for a purchase with an offer.
     public static let invalidQuantityForPurchasing = Self(rawValue: "invalidQuantityForPurchasing")
@@ -20,7 +20,7 @@ extension PurchaseError.Code {
     public static let invalidTransactionIdentifier = Self(rawValue: "invalidTransactionIdentifier")
     /// The customer has no active subscription, so nothing can be acquired.
     public static let acquireAllRequestedForNonSubscriber = Self(rawValue: "acquireAllRequestedForNonSubscriber")
-    /// The caller or the customer cancelled, or the customer changed.
+    /// The caller or the customer cancelled, or a login or logout changed the customer.
     public static let operationCancelled = Self(rawValue: "operationCancelled")
     /// The purchase waits for an approval.
     public static let purchaseDeferred = Self(rawValue: "purchaseDeferred")
@@ -46,9 +46,9 @@ extension PurchaseError.Code {
     public static let productsMetadataFetchingFailed = Self(rawValue: "productsMetadataFetchingFailed")
     /// The store did not accept the offer code.
     public static let codeRedemptionFailed = Self(rawValue: "codeRedemptionFailed")
-    /// The store could not show a message, or did not accept its answer.
+    /// The store could not show a message, or did not accept the customer's answer to it.
     public static let messageFailed = Self(rawValue: "messageFailed")
-    /// The store could not show where subscriptions are managed.
+    /// The store could not show the page for managing subscriptions.
     public static let manageSubscriptionsFailed = Self(rawValue: "manageSubscriptionsFailed")
     /// The store did not accept a refund request.
     public static let refundRequestFailed = Self(rawValue: "refundRequestFailed")

@@ -39,8 +39,8 @@ extension SQLError.Code {
     public static var cannotOpen: Self { Self(rawValue: "cannotOpen") }
     /// The file is not a database.
     public static var notADatabase: Self { Self(rawValue: "notADatabase") }
-    /// The file is open already: in this process, which should share the database, or in another process although it
-    /// should be locked (``SQLiteDatabase/Configuration/isExclusive``).
+    /// The file is open already. In this process, share the open database. Another process can have locked the file
+    /// (``SQLiteDatabase/Configuration/isExclusive``).
     public static var alreadyOpen: Self { Self(rawValue: "alreadyOpen") }
     /// The file is damaged.
     public static var corrupt: Self { Self(rawValue: "corrupt") }
@@ -90,6 +90,6 @@ extension SQLError.Code {
     /// A call that the protocol forbids, such as transaction control in a body, or a connection that is used after its
     /// body.
     public static var misuse: Self { Self(rawValue: "misuse") }
-    /// Any other error; the message contains that of the database.
+    /// Any other error; `message` contains the error message of the database.
     public static var failed: Self { Self(rawValue: "failed") }
 }

@@ -112,8 +112,8 @@ import Testing
         let endless = try await responder.answer(url, request.der, options: [])
         let cases: [(TimeInterval, [UInt8], String)] = [
             (-200, response, ""), (-400, response, "It is from the future"), (0, response, ""),
-            (3600 + 200, response, ""), (3600 + 400, response, "It was true until"),
-            (900 + 200, endless, ""), (900 + 400, endless, "It was true until"),
+            (3600 + 200, response, ""), (3600 + 400, response, "It was valid until"),
+            (900 + 200, endless, ""), (900 + 400, endless, "It was valid until"),
         ]
         for (seconds, response, expected) in cases {
             let words = refusalReason { try judge(response, to: request, at: now.addingTimeInterval(seconds)) }

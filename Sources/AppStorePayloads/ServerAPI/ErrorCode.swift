@@ -153,7 +153,7 @@ extension AppStoreServerAPI.ErrorCode {
         (.invalidEndDate, "invalidEndDate", "Invalid endDate."),
         (.paginationTokenExpired, "paginationTokenExpired", "The paginationToken has expired."),
         (.invalidNotificationType, "invalidNotificationType", "Invalid notificationType or notificationSubtype."),
-        (.multipleFiltersSupplied, "multipleFiltersSupplied", "Either transactionId or notificationType, not both."),
+        (.multipleFiltersSupplied, "multipleFiltersSupplied", "Give transactionId or notificationType, not both."),
         (.invalidTestNotificationToken, "invalidTestNotificationToken", "Invalid test notification token."),
         (.invalidSort, "invalidSort", "Invalid sort."),
         (.invalidProductType, "invalidProductType", "Invalid productType."),
@@ -187,13 +187,16 @@ extension AppStoreServerAPI.ErrorCode {
         (.invalidUserStatus, "invalidUserStatus", "Invalid userStatus."),
         (
             .invalidTransactionNotConsumable, "invalidTransactionNotConsumable",
-            "The transaction is not of a consumable."
+            "The product of the transaction is not a consumable."
         ),
         (
             .invalidTransactionTypeNotSupported, "invalidTransactionTypeNotSupported",
-            "The transaction is of a type that cannot be asked for here."
+            "This endpoint does not support the type of the transaction."
         ),
-        (.appTransactionIdNotSupported, "appTransactionIdNotSupported", "An app transaction id cannot be given here."),
+        (
+            .appTransactionIdNotSupported, "appTransactionIdNotSupported",
+            "This endpoint does not support app transaction ids."
+        ),
         (.invalidImage, "invalidImage", "Invalid image."),
         (.headerTooLong, "headerTooLong", "The header is too long."),
         (.bodyTooLong, "bodyTooLong", "The body is too long."),
@@ -202,11 +205,11 @@ extension AppStoreServerAPI.ErrorCode {
         (.invalidAppAccountTokenUUID, "invalidAppAccountTokenUUID", "The appAccountToken is not a UUID."),
         (
             .familyTransactionNotSupported, "familyTransactionNotSupported",
-            "The transaction belongs to somebody's family; only purchases of one's own can be given here."
+            "The transaction comes from Family Sharing; this endpoint supports only the buyer's transactions."
         ),
         (
             .transactionIdIsNotOriginalTransactionId, "transactionIdIsNotOriginalTransactionId",
-            "The transaction id is not an original one."
+            "The transaction id is not that of an original transaction."
         ),
         (.invalidPerformanceTestRequest, "invalidPerformanceTestRequest", "Invalid performance test request."),
         (.invalidRequestId, "invalidRequestId", "Invalid request id."),
@@ -220,23 +223,29 @@ extension AppStoreServerAPI.ErrorCode {
         ),
         (
             .badRequestAboveImageRequiresAnImage, "badRequestAboveImageRequiresAnImage",
-            "The header cannot stand above an image that is not there."
+            "The header position above the image requires an image."
         ),
         (
             .subscriptionExtensionIneligible, "subscriptionExtensionIneligible",
             "The state of the subscription does not allow its extension."
         ),
-        (.subscriptionMaxExtension, "subscriptionMaxExtension", "The subscription was extended as often as allowed."),
+        (
+            .subscriptionMaxExtension, "subscriptionMaxExtension",
+            "The subscription has reached the maximum number of extensions."
+        ),
         (
             .familySharedSubscriptionExtensionIneligible, "familySharedSubscriptionExtensionIneligible",
-            "A subscription that the family shares is extended for its buyer only."
+            "A subscription from Family Sharing can be extended only for its buyer."
         ),
-        (.maximumNumberOfImagesReached, "maximumNumberOfImagesReached", "There are as many images as allowed."),
-        (.maximumNumberOfMessagesReached, "maximumNumberOfMessagesReached", "There are as many messages as allowed."),
+        (.maximumNumberOfImagesReached, "maximumNumberOfImagesReached", "The maximum number of images is reached."),
+        (
+            .maximumNumberOfMessagesReached, "maximumNumberOfMessagesReached",
+            "The maximum number of messages is reached."
+        ),
         (.messageNotApproved, "messageNotApproved", "The message is not approved."),
         (.imageNotApproved, "imageNotApproved", "The image is not approved."),
         (.imageInUse, "imageInUse", "A message uses the image."),
-        (.forbiddenNoPassingTest, "forbiddenNoPassingTest", "The URL needs a passed performance test first."),
+        (.forbiddenNoPassingTest, "forbiddenNoPassingTest", "The URL must pass a performance test first."),
         (.accountNotFound, "accountNotFound", "Account not found."),
         (.accountNotFoundRetryable, "accountNotFoundRetryable", "Account not found. Try again."),
         (.appNotFound, "appNotFound", "App not found."),
@@ -252,7 +261,7 @@ extension AppStoreServerAPI.ErrorCode {
         ),
         (
             .testNotificationNotFound, "testNotificationNotFound",
-            "Test notification not found, or no longer, or not sent yet."
+            "Test notification not found: it is unknown, was deleted or was not sent yet."
         ),
         (
             .statusRequestNotFound, "statusRequestNotFound",

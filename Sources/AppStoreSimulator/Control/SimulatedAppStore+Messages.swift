@@ -15,7 +15,7 @@ extension SimulatedAppStore {
     ///   - answer: The customer's answer.
     ///   - device: The device.
     /// - Throws: `SimulatorError` (`unknownDevice`, `unknownMessage`); `StoreFailure` (`unsupported`) for an answer
-    ///   that the message does not allow, or another one that the settings inject.
+    ///   that the message does not allow; any `StoreFailure` that the settings inject.
     public func answer(
         _ message: StoreMessage.ID, with answer: StoreMessage.Answer, from device: DeviceID
     ) async throws {
@@ -38,8 +38,8 @@ extension SimulatedAppStore {
             default:
                 throw StoreFailure(
                     code: .unsupported,
-                    reason: "A message of the kind \(open.message.reason.rawValue) is not answered by "
-                        + "\(answer.rawValue); show or decline it.")
+                    reason: "The answer \(answer.rawValue) is not allowed for a message of the kind "
+                        + "\(open.message.reason.rawValue); show or decline the message.")
             }
         }
     }

@@ -26,7 +26,7 @@ extension SimulatedAppStore {
                 appAccountToken: payment.appAccountToken, payment: payment.id, device: id)
             order.setOffer(payment.offerID, kind: payment.offer?.kind)
             do {
-                order.allowsIntroductory = try offers.verify(payment, in: event, wallClock: base.now())
+                order.allowsIntroductory = try offerVerifier.verify(payment, in: event, wallClock: base.now())
             } catch let failure as StoreFailure {
                 return try event.refuse(order, failure)
             }

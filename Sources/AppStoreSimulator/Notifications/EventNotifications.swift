@@ -7,7 +7,7 @@ struct EventNotifications {
     /// The states before the event, by original transaction, of the subscriptions of all its accounts.
     private var before: [Int64: SubscriptionState] = [:]
 
-    /// Writes the notifications of the time until now. Throws `NotificationsBehind` if there are too many for one
+    /// Writes the notifications of the time until now. Throws `TooManyDueNotifications` if there are too many for one
     /// commit.
     init(
         _ writer: NotificationWriter, _ accounts: [SimulatorDatabase.Account], under conditions: RenewalConditions,
@@ -18,7 +18,7 @@ struct EventNotifications {
             for record in try writer.db.subscriptions(of: account.id) {
                 var limit = NotificationWriter.limit
                 let state = try writer.catchUp(record, of: account, under: conditions, at: now, limit: &limit)
-                guard limit > 0 else { throw NotificationsBehind(original: record.originalID) }
+                guard limit > 0 else { throw TooManyDueNotifications(original: record.originalID) }
                 before[record.originalID] = state
             }
         }

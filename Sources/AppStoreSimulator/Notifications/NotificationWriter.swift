@@ -148,7 +148,7 @@ struct NotificationWriter {
 
 /// An error for a subscription with more due notifications than one commit writes. They must be written before the
 /// event.
-struct NotificationsBehind: Error {
+struct TooManyDueNotifications: Error {
     var original: Int64
 }
 

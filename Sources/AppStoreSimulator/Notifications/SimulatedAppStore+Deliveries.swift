@@ -18,12 +18,12 @@ extension SimulatedAppStore {
         guard let transport = configuration.notificationTransport else { return }
         let sender = NotificationSender(
             self, NotificationDelivery(transport: transport, deadline: configuration.notificationTimeout))
-        sending.withLock { $0 = Task { await sender.run() } }
+        senderTask.withLock { $0 = Task { await sender.run() } }
     }
 
     /// Returns after the last attempt. The signal must be closed before.
     func stopSending() async {
-        await sending.withLock { $0 }?.value
+        await senderTask.withLock { $0 }?.value
     }
 
     /// Waits until every notification that is due now was sent once. Renewals until now are included, later events are

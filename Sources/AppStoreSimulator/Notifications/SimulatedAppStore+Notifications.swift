@@ -41,9 +41,9 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Writes the due notifications that were too many for the commit of an event, in commits of their own.
-    func catchUp(_ behind: NotificationsBehind) async throws {
-        try await database.write { try SimulatorDatabase($0).setDue(behind.original) }
+    /// Writes all due notifications, because those of one subscription are too many for the commit of an event.
+    func writeDueNotifications(of original: Int64) async throws {
+        try await database.write { try SimulatorDatabase($0).setDue(original) }
         _ = try await writeDueNotifications()
     }
 

@@ -85,9 +85,9 @@ final class EventStream: Sendable {
         guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
-            let type = event.isWhole ? event.type : "events.expired"
+            let type = event.isIntact ? event.type : "events.expired"
             let data =
-                event.isWhole
+                event.isIntact
                 ? event.wire : LedgerEvent.expired(after: event.sequence, in: ledgerID, at: ledger.clock.now())
             return Array("id: \(event.id)\nevent: \(type)\ndata: ".utf8) + data + Array("\n\n".utf8)
         }

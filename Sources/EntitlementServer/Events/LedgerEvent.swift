@@ -14,7 +14,7 @@ struct LedgerEvent: Sendable {
     let body: [UInt8]
     let createdAt: Date
     /// Whether the event matches its digest. Events without a digest, from older versions, count as intact.
-    let isWhole: Bool
+    let isIntact: Bool
 
     /// Returns the digest of an event. It excludes the number, which is assigned later.
     static func digest(
@@ -126,7 +126,8 @@ extension LedgerEvent {
         self.init(
             sequence: try row["sequence"], ledgerID: ledgerID, customer: name, type: type, body: body,
             createdAt: Date(milliseconds: createdAt),
-            isWhole: digest.map { $0 == Self.digest(of: type, body, about: name, in: ledgerID, at: createdAt) } ?? true)
+            isIntact: digest.map { $0 == Self.digest(of: type, body, about: name, in: ledgerID, at: createdAt) } ?? true
+        )
     }
 
     /// The digests that show whether an event was changed. Older programs leave the column empty.

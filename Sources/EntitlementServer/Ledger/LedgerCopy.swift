@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import SQLStorage
 
-/// Copies a ledger from SQLite to PostgreSQL, and moves it there.
+/// Copies a ledger from SQLite to PostgreSQL, and then replaces it with the copy.
 ///
 ///     let copy = LedgerCopy(from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named: "postgres://…")
 ///     try await copy.begin()
@@ -13,7 +13,7 @@ import SQLStorage
 /// run writes only what changed. The target is marked as unfinished until `finish` has marked the source as moved; until
 /// then, no server accepts the target.
 package struct LedgerCopy: Sendable {
-    /// The numbers of rows, which are equal in both.
+    /// The numbers of rows in the copy.
     package struct Counts: Sendable {
         /// Customers, including erased ones.
         package var customers = 0
@@ -21,7 +21,7 @@ package struct LedgerCopy: Sendable {
         package var facts = 0
         /// Events that are still kept.
         package var events = 0
-        /// Rows that were written, in all tables.
+        /// Rows of all tables that this run wrote.
         package var written = 0
     }
 
@@ -31,30 +31,30 @@ package struct LedgerCopy: Sendable {
         /// The columns of the key, in their order.
         let key: [String]
 
-        private var list: String { columns.joined(separator: ", ") }
+        private var columnList: String { columns.joined(separator: ", ") }
 
         /// Returns a query for rows after `first` up to `last`, at most `limit`.
         func page(after first: [SQLValue]?, upTo last: [SQLValue]?, limit: Int?) -> SQLQuery {
             let keys = key.joined(separator: ", ")
             var values: [SQLValue] = []
             var conditions: [String] = []
-            for (sign, bound) in [(">", first), ("<=", last)] {
+            for (comparison, bound) in [(">", first), ("<=", last)] {
                 guard let bound else { continue }
-                let places = bound.indices.map { "?\(values.count + $0 + 1)" }.joined(separator: ", ")
-                conditions.append("(\(keys)) \(sign) (\(places))")
+                let placeholders = bound.indices.map { "?\(values.count + $0 + 1)" }.joined(separator: ", ")
+                conditions.append("(\(keys)) \(comparison) (\(placeholders))")
                 values += bound
             }
             let condition = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
             let end = limit.map { " LIMIT \($0)" } ?? ""
-            return SQLQuery("SELECT \(list) FROM \(name)\(condition) ORDER BY \(keys)\(end)", values)
+            return SQLQuery("SELECT \(columnList) FROM \(name)\(condition) ORDER BY \(keys)\(end)", values)
         }
 
         var insertion: String {
-            let places = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+            let placeholders = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
             let others = columns.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }
             let change = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
             return """
-                INSERT INTO \(name) (\(list)) VALUES (\(places))
+                INSERT INTO \(name) (\(columnList)) VALUES (\(placeholders))
                 ON CONFLICT (\(key.joined(separator: ", "))) DO \(change)
                 """
         }
@@ -193,10 +193,10 @@ package struct LedgerCopy: Sendable {
             ).map { try $0["name"] as String }
             return try names.map { name in
                 let columns = try connection.query("SELECT name, pk FROM pragma_table_info(?1)", [.text(name)])
-                let keyed = try columns.map { (name: try $0["name"] as String, place: try $0["pk"] as Int64) }
+                let keyed = try columns.map { (name: try $0["name"] as String, keyPosition: try $0["pk"] as Int64) }
                 return Table(
                     name: name, columns: keyed.map(\.name),
-                    key: keyed.filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.name))
+                    key: keyed.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }.map(\.name))
             }
         }
     }
@@ -262,7 +262,7 @@ package struct LedgerCopy: Sendable {
         }
     }
 
-    /// Continues the source's sequences, so that no number is used twice, not even of deleted rows.
+    /// Continues the source's sequences, so that no number is used again, even if its row was deleted.
     private func setCounters() async throws {
         let counters = try source.read { connection in
             try connection.query("SELECT name, seq FROM sqlite_sequence").map {
@@ -277,12 +277,12 @@ package struct LedgerCopy: Sendable {
                 WHERE table_schema = current_schema() AND is_identity = 'YES'
                 """)
             for row in columns {
-                let (place, column): (String, String) = (try row["place"], try row["name"])
-                let row = try connection.first("SELECT MAX(\(column)) AS last FROM \(place)")
+                let (table, column): (String, String) = (try row["place"], try row["name"])
+                let row = try connection.first("SELECT MAX(\(column)) AS last FROM \(table)")
                 let largest: Int64? = try row?["last"]
-                let last = max(lastNumbers[place] ?? 0, largest ?? 0)
+                let last = max(lastNumbers[table] ?? 0, largest ?? 0)
                 _ = try connection.query(
-                    "SELECT setval(pg_get_serial_sequence('\(place)', '\(column)'), ?1, \(last > 0)) AS last",
+                    "SELECT setval(pg_get_serial_sequence('\(table)', '\(column)'), ?1, \(last > 0)) AS last",
                     [.integer(max(1, last))])
             }
             try connection.perform("UPDATE feed SET last = ?1 WHERE id = 1", [.integer(lastNumbers["event"] ?? 0)])

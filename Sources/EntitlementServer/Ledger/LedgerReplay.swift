@@ -128,7 +128,7 @@ package struct LedgerReplay: Sendable {
         try pages(of: "event", by: ["sequence"], from: [.integer(.min)]) { connection, row in
             let transaction = try transaction(connection, row)
             let event = try LedgerEvent(row, in: transaction.ledgerID)
-            if !event.isWhole {
+            if !event.isIntact {
                 report.add(transaction.difference("event \(event.id)", "differs from what was written"))
             }
         }
@@ -273,7 +273,7 @@ package struct LedgerReplay: Sendable {
         if erasedAt != nil, !customer.rawValue.hasPrefix("erased-") {
             report.add(transaction.difference("customer \(customer)", "is marked as erased, and has no pseudonym"))
         }
-        guard let (stored, isWhole) = try transaction.written(customer) else { return }
+        guard let (stored, isIntact) = try transaction.written(customer) else { return }
         guard stored.revision > 0 else {
             let digest: [UInt8] = try row["content_digest"]
             if stored != StoredAnswer.none || !digest.isEmpty {
@@ -287,7 +287,7 @@ package struct LedgerReplay: Sendable {
             report.staleAnswers += 1
             return
         }
-        guard isWhole else {
+        guard isIntact else {
             report.add(
                 transaction.difference("customer \(customer)", "has a stored answer that differs from what was written")
             )

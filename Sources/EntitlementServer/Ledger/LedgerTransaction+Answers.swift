@@ -8,11 +8,11 @@ extension LedgerTransaction {
     /// Returns the stored answer of a customer, even if it has expired; `nil` for an unknown customer. An answer with
     /// damaged bytes counts as expired, so that it is recomputed.
     func stored(_ customer: CustomerID) throws -> StoredAnswer? {
-        try written(customer).map { $0.isWhole ? $0.answer : StoredAnswer.none }
+        try written(customer).map { $0.isIntact ? $0.answer : StoredAnswer.none }
     }
 
     /// Returns the stored answer of a customer, and whether its bytes are intact.
-    func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isWhole: Bool)? {
+    func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isIntact: Bool)? {
         try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from, valid_until\(formerRulesColumn) FROM customer
@@ -23,7 +23,7 @@ extension LedgerTransaction {
             let answer = try StoredAnswer(row)
             return (
                 answer,
-                answer.isWhole(around: try row["content_digest"])
+                answer.matches(digest: try row["content_digest"])
                     && answer.isAbout(customer.rawValue, ledgerID.environment.rawValue)
             )
         }
@@ -100,7 +100,7 @@ extension LedgerTransaction {
         let isUnchanged = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= instant.milliseconds }
         if let row, isUnchanged == true {
             let present = try StoredAnswer(row).ending(at: answer.validUntil)
-            if present.isWhole(around: digest) {
+            if present.matches(digest: digest) {
                 try connection.perform(
                     "UPDATE customer SET valid_until = ?4\(withEpoch) WHERE app = ?1 AND environment = ?2 AND id = ?3",
                     values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
@@ -152,7 +152,7 @@ extension LedgerTransaction {
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
         let extended = stored.ending(at: answer.validUntil)
-        guard !extended.isWhole(around: digest) else { return extended }
+        guard !extended.matches(digest: digest) else { return extended }
         return StoredAnswer(answer, around: content, digest, revision: stored.revision)
     }
 
@@ -322,7 +322,7 @@ extension StoredAnswer {
 
     /// Returns whether bytes, ETag and end belong to content with this digest. An end of 0 marks an answer that must be
     /// recomputed; it is not compared.
-    fileprivate func isWhole(around digest: [UInt8]) -> Bool {
+    fileprivate func matches(digest: [UInt8]) -> Bool {
         let start = Array("{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8)
         return bytes.starts(with: start) && MessageDigest.sha256(Array(bytes[start.count...])) == digest
             && etag == Self.etag(digest, from: validFrom) && hasStoredEnd
@@ -363,7 +363,7 @@ extension StoredAnswer {
     init?(shared row: SQLRow) throws {
         guard try !row["is_former"] else { return nil }
         let answer = try StoredAnswer(row)
-        guard try answer.isWhole(around: row["content_digest"]), try answer.isAbout(row["id"], row["environment"])
+        guard try answer.matches(digest: row["content_digest"]), try answer.isAbout(row["id"], row["environment"])
         else {
             return nil
         }

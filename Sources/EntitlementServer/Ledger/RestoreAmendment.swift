@@ -24,7 +24,7 @@ package struct RestoreAmendment: Sendable {
         /// server. It does not contain the changes since the backup.
         package fileprivate(set) var isOfAnotherLedger = false
         /// Whether the replaced ledger lacks changes since the backup: it is an older state of the same ledger, it was
-        /// restored over a lost one, or it is damaged.
+        /// itself restored after a loss, or it is damaged.
         package fileprivate(set) var isIncomplete = false
 
         package init() {}
@@ -44,7 +44,7 @@ package struct RestoreAmendment: Sendable {
     }
 
     /// An erased customer.
-    private struct Erased: Hashable {
+    private struct ErasedCustomer: Hashable {
         let ledgerID: LedgerID
         let pseudonym: CustomerID
     }
@@ -76,23 +76,23 @@ package struct RestoreAmendment: Sendable {
     private let apps: [App]
     private let keys: [Key]
     private let erasedNames: [ErasedName]
-    private let erased: Set<Erased>
+    private let erasedCustomers: Set<ErasedCustomer>
     private let lastEvent: Int64
-    private let lastHorizon: Int64
-    /// The last event from before the last restore that skipped ids.
-    private let lastBefore: Int64
+    /// The last event that is marked as deleted. A restore that skips ids marks all earlier events.
+    private let lastDeletedEvent: Int64
+    private let lastEventBeforeDeleted: Int64
     private let events: [NumberedEvent]
     private let ledgerIDs: [LedgerID]
-    private let isWhole: Bool
+    private let isIntact: Bool
 
     /// Whether customers were erased from the replaced ledger.
-    package var hasErasures: Bool { !erased.isEmpty }
+    package var hasErasures: Bool { !erasedCustomers.isEmpty }
 
     /// Reads a migrated ledger.
     ///
-    /// - Parameter isWhole: Whether the file of the ledger is undamaged.
-    package init(of connection: any SQLConnection, isWhole: Bool = true) throws {
-        self.isWhole = isWhole
+    /// - Parameter isIntact: Whether the file of the ledger is undamaged.
+    package init(of connection: any SQLConnection, isIntact: Bool = true) throws {
+        self.isIntact = isIntact
         apps = try connection.query("SELECT * FROM app").map { row in
             App(
                 name: try row["bundle_id"], rulesDigest: try row["rules_digest"], createdAt: try row["created_at"],
@@ -100,12 +100,13 @@ package struct RestoreAmendment: Sendable {
         }
         keys = try Self.keys(connection)
         erasedNames = try connection.query("SELECT * FROM erased_name").map(ErasedName.init)
-        erased = try Self.erased(connection)
+        erasedCustomers = try Self.erasedCustomers(connection)
         lastEvent = try Self.lastEvent(connection)
-        lastHorizon = try connection.first("SELECT max(sequence) AS last FROM event_horizon")?["last"] ?? 0
-        lastBefore =
+        lastDeletedEvent = try connection.first("SELECT max(sequence) AS last FROM event_horizon")?["last"] ?? 0
+        lastEventBeforeDeleted =
             try connection.first(
-                "SELECT max(sequence) AS last FROM event WHERE sequence < ?1", [.integer(lastHorizon)])?["last"] ?? 0
+                "SELECT max(sequence) AS last FROM event WHERE sequence < ?1", [.integer(lastDeletedEvent)])?["last"]
+            ?? 0
         var events: [NumberedEvent] = []
         try NumberedEvent.each(connection) { events.append($0) }
         self.events = events
@@ -114,7 +115,8 @@ package struct RestoreAmendment: Sendable {
 
     /// Amends a backup, after its migrations. Keys that only the backup has remain unchanged.
     ///
-    /// - Parameter now: The real time. Events get ids beyond it if the replaced ledger is a different one.
+    /// - Parameter now: The real time. If the replaced ledger is another one or incomplete, new events get ids that are
+    ///   larger than it, in milliseconds since 1970.
     package func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
         try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
@@ -124,10 +126,10 @@ package struct RestoreAmendment: Sendable {
         let (changes, hasErased) = try await database.write { connection in
             var changes = Changes()
             changes.isOfAnotherLedger = try !hasSameOrigin(connection)
-            changes.isIncomplete = try !isWhole || !hasAllChanges(connection)
+            changes.isIncomplete = try !isIntact || !hasAllChanges(connection)
             let isUnknown = changes.isOfAnotherLedger || changes.isIncomplete
             let last = isUnknown ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
-            // Before the erasures, whose events must not reuse ids.
+            // This comes before the erasures, because their events must not reuse ids.
             try Self.skipEvents(after: last, of: ledgerIDs, connection)
             try mergeKeys(connection, &changes)
             let hasErased = try repeatErasures(connection, &changes)
@@ -150,23 +152,24 @@ package struct RestoreAmendment: Sendable {
 
     /// Returns whether the replaced ledger has all changes since the backup.
     ///
-    /// It does not if it lacks an event, key, revocation or erasure of the backup, or if an id of the backup belongs to
-    /// another event: then the ledger continued from an older state.
+    /// The result is `false` if the ledger lacks an event, key, revocation or erasure of the backup, or if an event id of
+    /// the backup belongs to another event: then the ledger continued from an older state.
     ///
-    /// A ledger that was restored without knowledge of its last event has events with ids beyond the time of that restore.
-    /// A backup without such an id is older than the restore. Its changes may be missing, unless the backup has no later
-    /// event than the one that was restored.
+    /// After a restore of a ledger with an unknown last event, ids begin at `assumedLastEvent`. A backup with smaller ids
+    /// only is older than that restore. If its last event is later than the last restored one, changes can be missing.
     private func hasAllChanges(_ backup: any SQLConnection) throws -> Bool {
         let last = try Self.lastEvent(backup)
         if last > lastEvent { return false }
-        if lastEvent >= Self.firstAssumedEvent, last < max(Self.firstAssumedEvent, lastHorizon), last > lastBefore {
+        if lastEvent >= Self.firstAssumedEvent, last < max(Self.firstAssumedEvent, lastDeletedEvent),
+            last > lastEventBeforeDeleted
+        {
             return false
         }
-        var place = 0
+        var index = 0
         var hasSameEvents = true
         try NumberedEvent.each(backup) { event in
-            while place < events.count, events[place].sequence < event.sequence { place += 1 }
-            if place < events.count, events[place].sequence == event.sequence, events[place].hash != event.hash {
+            while index < events.count, events[index].sequence < event.sequence { index += 1 }
+            if index < events.count, events[index].sequence == event.sequence, events[index].hash != event.hash {
                 hasSameEvents = false
             }
         }
@@ -188,7 +191,7 @@ package struct RestoreAmendment: Sendable {
     /// Prepares a backup, after its migrations, to replace a ledger that cannot be read: the events of both must not
     /// share ids.
     ///
-    /// - Parameter now: The real time. Events get ids beyond it, in milliseconds since 1970.
+    /// - Parameter now: The real time. New events get ids that are larger than it, in milliseconds since 1970.
     package static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
         try database.migrate(Schema.migrations(for: database.dialect))
         try await database.write { connection in
@@ -282,10 +285,10 @@ package struct RestoreAmendment: Sendable {
 
     // MARK: - Erasures
 
-    private static func erased(_ connection: any SQLConnection) throws -> Set<Erased> {
+    private static func erasedCustomers(_ connection: any SQLConnection) throws -> Set<ErasedCustomer> {
         Set(
             try connection.query("SELECT app, environment, id FROM customer WHERE erased_at IS NOT NULL").map { row in
-                Erased(
+                ErasedCustomer(
                     ledgerID: LedgerID(
                         app: BundleID(unchecked: try row["app"]),
                         environment: StoreEnvironment(rawValue: try row["environment"])),
@@ -297,9 +300,9 @@ package struct RestoreAmendment: Sendable {
     private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws -> Bool {
         let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
         let since = erasedNames.filter { !before.contains($0) }
-        let erasedWithoutNames = erased.subtracting(
-            erasedNames.map { Erased(ledgerID: $0.ledgerID, pseudonym: $0.pseudonym) })
-        changes.unknownErasures = erasedWithoutNames.subtracting(try Self.erased(connection)).count
+        let erasedWithoutNames = erasedCustomers.subtracting(
+            erasedNames.map { ErasedCustomer(ledgerID: $0.ledgerID, pseudonym: $0.pseudonym) })
+        changes.unknownErasures = erasedWithoutNames.subtracting(try Self.erasedCustomers(connection)).count
         var deletedKeys = 0
         for (ledgerID, names) in Dictionary(grouping: since, by: \.ledgerID) {
             let index = ErasedNames(names)

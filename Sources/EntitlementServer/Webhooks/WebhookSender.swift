@@ -92,7 +92,7 @@ struct WebhookSender: Sendable {
 
     private func attempt(_ delivery: DeliveryQueue.Claimed) async throws {
         let outcome: DeliveryQueue.Outcome
-        if !delivery.event.isWhole {
+        if !delivery.event.isIntact {
             outcome = .failed(status: nil, error: "damaged", retryAt: nil)
         } else {
             outcome = try await answer(to: delivery)

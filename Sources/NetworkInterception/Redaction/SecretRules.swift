@@ -101,17 +101,17 @@ final class SecretRules: Sendable {
         scanner.scan()
         if unescaped == 0, depth < SecretScanner.deepest {
             scanner.add(
-                EscapedText.stringsWithLines(in: text).flatMap { range in
+                EscapedText.stringsWithEscapedLineEnds(in: text).flatMap { range in
                     let string = EscapedText(string: text, range)
                     let inner = string.bytes.withUnsafeBufferPointer { found(in: $0, depth: depth + 1) }
                     return inner.map { (string.original($0.range), EscapedText.escaped($0.replacement)) }
                 })
         }
-        if unescaped < SecretScanner.deepest, let meaning = EscapedText(text) {
-            let inner = meaning.bytes.withUnsafeBufferPointer {
+        if unescaped < SecretScanner.deepest, let decoded = EscapedText(text) {
+            let inner = decoded.bytes.withUnsafeBufferPointer {
                 self.scanner(of: $0, kind, depth: depth, unescaped: unescaped + 1).found
             }
-            scanner.add(inner.map { (meaning.original($0.range), $0.replacement) })
+            scanner.add(inner.map { (decoded.original($0.range), $0.replacement) })
         }
         return scanner
     }

@@ -19,9 +19,9 @@ struct OCSPAnswer: Sendable, Equatable {
 
     /// Verifies the bytes that a responder sent for `request`.
     ///
-    /// Throws `onlineCheckFailed` for an answer that cannot be used: another form, an error of the responder, another
-    /// certificate, an unauthorised signature, an answer that is too old, from the future or without the nonce, and the
-    /// status `unknown`.
+    /// Throws `onlineCheckFailed` for an answer that cannot be used. It is malformed, an error or about another
+    /// certificate, has no authorised signature, is too old, from the future or without the nonce, or has the status
+    /// `unknown`.
     init(
         _ response: [UInt8], to request: OCSPRequest, trusting anchor: Certificate, at now: Date, rules: Rules
     ) throws(SignedDataError) {
@@ -95,7 +95,7 @@ struct OCSPAnswer: Sendable, Equatable {
     }
 
     /// Checks that the certificate's issuer signed the answer, or a responder whose certificate this issuer signed for
-    /// OCSP (RFC 6960 section 4.2.2.2). The path of the signer must lead to the anchor at `now`.
+    /// OCSP (RFC 6960 section 4.2.2.2). The certificate chain of the signer must lead to the anchor at `now`.
     private static func checkSignature(
         of response: OpaquePointer, issuer: Certificate, anchor: Certificate, at now: Date
     ) throws(SignedDataError) {
@@ -130,12 +130,13 @@ struct OCSPAnswer: Sendable, Equatable {
             .filter { OCSP_id_cmp(requested, OCSP_SINGLERESP_get0_id($0)) == 0 }
         guard let only = matches.first, matches.count == 1 else {
             throw refusal(
-                matches.isEmpty ? "It is about another certificate." : "It has two statuses of the certificate.")
+                matches.isEmpty ? "It is about another certificate." : "It has more than one status of the certificate."
+            )
         }
         return only
     }
 
-    /// Returns the end of a current answer's use (RFC 6960 section 3.2, conditions 5 and 6).
+    /// Checks that an answer is current (RFC 6960 section 3.2, conditions 5 and 6), and returns until when it is valid.
     private static func end(
         of single: OpaquePointer, at now: Date, rules: Rules
     ) throws(SignedDataError) -> Date {
@@ -145,14 +146,14 @@ struct OCSPAnswer: Sendable, Equatable {
         guard let start = Certificate.instant(thisUpdate) else { throw refusal("It has no date (thisUpdate).") }
         var end = start.addingTimeInterval(rules.lifetime)
         if let nextUpdate {
-            guard let next = Certificate.instant(nextUpdate) else { throw refusal("Its end cannot be read.") }
+            guard let next = Certificate.instant(nextUpdate) else { throw refusal("Its nextUpdate cannot be read.") }
             end = next
         }
         guard start <= end, start <= now.addingTimeInterval(rules.tolerance) else {
             throw refusal("It is from the future: \(RFC3339.string(from: start)).")
         }
         end = end.addingTimeInterval(rules.tolerance)
-        guard now < end else { throw refusal("It was true until \(RFC3339.string(from: end)) and is too old.") }
+        guard now < end else { throw refusal("It was valid until \(RFC3339.string(from: end)) and is too old.") }
         return end
     }
 }

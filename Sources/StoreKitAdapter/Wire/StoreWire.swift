@@ -12,7 +12,7 @@ import StoreModel
 /// | POST `/store/v1/devices/{device}/offer-codes` | `OfferCodeRedemption` with a code | `{}` |
 /// | GET `/store/v1/devices/{device}/updates?after=CURSOR&wait=SECONDS&storefront=ID` | long poll; without `after`: unfinished transactions first | `Updates` |
 /// | POST `/store/v1/devices/{device}/messages/{id}` | `MessageAnswer` | `{}` |
-/// | POST `/store/v1/devices/{device}/promoted-purchases/{product}` | | `PromotedPurchase`, to one device |
+/// | POST `/store/v1/devices/{device}/promoted-purchases/{product}` | | `PromotedPurchase`; only one device gets it |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
 /// | GET `/store/v1/devices/{device}/owned-transactions` | | `Transactions` |

@@ -69,12 +69,12 @@ enum BackupCommands {
         let obstacle = try obstacle(to: ledger)
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
         // Checked before anything is changed: a damaged ledger stays in place until it is replaced.
-        let isWhole = try obstacle == nil && isWhole(ledger)
-        guard obstacle != nil || isWhole || accepts else {
+        let isIntact = try obstacle == nil && isIntact(ledger)
+        guard obstacle != nil || isIntact || accepts else {
             throw Misuse("The ledger \(ledger.path) is damaged. \(Self.consequence)")
         }
         let (restored, damage) = try await replace(
-            replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, isWhole: isWhole,
+            replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, isIntact: isIntact,
             accepts: accepts)
         let warning =
             restored.isOfAnotherLedger
@@ -102,7 +102,7 @@ enum BackupCommands {
         return (error as? EntitlementServerError)?.code == .internalInconsistency
     }
 
-    private static func isWhole(_ ledger: LedgerFile) throws -> Bool {
+    private static func isIntact(_ ledger: LedgerFile) throws -> Bool {
         do {
             return try LedgerFile.refusing { try ledger.file().damage(limit: 1).isEmpty }
         } catch let error as SQLError where damaged.contains(error.code) {
@@ -145,7 +145,7 @@ enum BackupCommands {
     }
 
     private static func replace(
-        _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, isWhole: Bool,
+        _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, isIntact: Bool,
         accepts: Bool
     ) async throws -> (RestoreAmendment.Changes, damage: String?) {
         let share = Share("restore")
@@ -154,7 +154,7 @@ enum BackupCommands {
             let failure = try await backup.replace(path, keepingItAs: former) {
                 share.show($0)
             } reading: { (connection) -> RestoreAmendment? in
-                try isReadable ? RestoreAmendment(of: connection, isWhole: isWhole) : nil
+                try isReadable ? RestoreAmendment(of: connection, isIntact: isIntact) : nil
             } holdsDeleted: { amendment in
                 amendment?.hasErasures == true
             } amending: { copy, amendment in
@@ -186,7 +186,7 @@ enum BackupCommands {
             let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
             guard accepts else { throw Misuse("\(sentence) \(consequence)") }
             let (changes, _) = try await replace(
-                path, by: backup, keepingItAs: former, isReadable: false, isWhole: false, accepts: accepts)
+                path, by: backup, keepingItAs: former, isReadable: false, isIntact: false, accepts: accepts)
             return (changes, sentence)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
             throw Misuse(error.description)

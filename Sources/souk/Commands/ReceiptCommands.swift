@@ -12,7 +12,7 @@ enum ReceiptCommands {
             The file is the receipt itself or its base64, with or without line breaks. Without --environment receipts of
             production and of the sandbox are accepted; those of Xcode need --environment xcode and, as --root, the
             certificate that signed them. The certificates are checked at the time of the receipt. Exit 1 when
-            it is not valid: with --json as {"error":{"code","reason","retryable"}}.
+            the receipt is not valid: with --json as {"error":{"code","reason","retryable"}}.
             """
     ) { arguments in
         let isJSON = arguments.has("json")
@@ -42,7 +42,7 @@ enum ReceiptCommands {
         words: ["receipt", "inspect"], summary: "Print the content of a receipt without verifying it",
         operands: ["FILE|-"], options: [SignedDataOptions.json] + SignedDataOptions.ignored(options.dropLast()),
         details: """
-            Prints the output of souk receipt verify, after "verified": false and before the certificates in the receipt.
+            Prints "verified": false, the output of souk receipt verify, and the certificates in the receipt.
             """
     ) { arguments in
         let isJSON = arguments.has("json")
