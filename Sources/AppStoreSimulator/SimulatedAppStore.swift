@@ -126,7 +126,7 @@ public final class SimulatedAppStore: Sendable {
         try await recordEvent(all: { try $0.family(of: try findAccount($0)) }, body)
     }
 
-    /// Records an event of accounts that are in different families, or not yet in the same one. The first one begins it.
+    /// Records an event of accounts of different families, or not yet of the same one. The first account causes it.
     func recordEvent<Value: Sendable>(
         all findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value

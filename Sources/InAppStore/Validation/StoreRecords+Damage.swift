@@ -56,14 +56,14 @@ extension StoreRecords {
         } catch let error as PurchaseError where error.code == .storageCorrupt {
             let place = setAside(AnonymousCustomer.key) ?? "nothing"
             let copy = try? storage.data(for: Key.anonymousCustomer)
-            let isWhole = copy.flatMap { CustomerID(rawValue: String(decoding: $0, as: UTF8.self)) } != nil
-            if isWhole { try storage.set(copy, for: AnonymousCustomer.key) }
+            let isIntact = copy.flatMap { CustomerID(rawValue: String(decoding: $0, as: UTF8.self)) } != nil
+            if isIntact { try storage.set(copy, for: AnonymousCustomer.key) }
             let outcome =
-                isWhole
+                isIntact
                 ? "its copy is used." : "this device has a new customer, who can restore earlier purchases."
             events.send(
                 StoreEvent(
-                    kind: isWhole ? .nonCriticalError : .criticalError, code: .storageFailed,
+                    kind: isIntact ? .nonCriticalError : .criticalError, code: .storageFailed,
                     sentence: "The id of the anonymous customer was damaged and set aside as \(place); \(outcome)"))
             return try AnonymousCustomer(storage: storage).id
         }

@@ -43,7 +43,7 @@ struct DemoContent: Sendable {
     }
 
     /// Whether a folder has the complete content.
-    func isWhole(in folder: String?) -> Bool {
+    func isIntact(in folder: String?) -> Bool {
         guard let folder, let data = FileManager.default.contents(atPath: folder + "/" + Self.filter) else {
             return false
         }

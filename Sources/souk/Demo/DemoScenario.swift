@@ -121,7 +121,7 @@ struct DemoScenario {
             throw error
         }
         display.end()
-        guard received == world.content.size, world.content.isWhole(in: phone.store.contentLocation(item.id.rawValue))
+        guard received == world.content.size, world.content.isIntact(in: phone.store.contentLocation(item.id.rawValue))
         else { throw DemoFault("the content of \(item.id) is not what the simulator serves") }
         return "its content fetched, \(ContentDisplay.megabytes(received)) MB, SHA-256 as the product list says"
     }
