@@ -25,14 +25,14 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
     /// Returns the count of changes. Take it before the check, and pass it to `wait`.
     package func mark() -> UInt64 { state.withLock { $0.count } }
 
-    /// Wakes the waiters of `keys`. The signal stores the last changes of a limited number of keys; beyond it, older
-    /// marks cause one unnecessary check.
+    /// Wakes the waiters of `keys`. The signal stores the last changes of `maximumKeys` keys. With more keys, a waiter
+    /// with an older mark can wake once without a change of its key.
     package func raise(_ keys: some Sequence<Key>) {
         let keys = Array(keys)
         let woken = state.withLock { state in
             state.count += 1
             var woken: [CheckedContinuation<Void, Never>] = []
-            if state.raised.count >= Self.remembered {
+            if state.raised.count >= Self.maximumKeys {
                 state.raised = [:]
                 state.raisedForAll = state.count
             }
@@ -45,7 +45,7 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    private static var remembered: Int { 4096 }
+    private static var maximumKeys: Int { 4096 }
 
     /// Wakes all waiters.
     package func raiseAll() {

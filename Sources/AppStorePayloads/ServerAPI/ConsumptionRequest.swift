@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The request of Send Consumption Information, about a purchase whose customer asks for a refund.
     public typealias ConsumptionRequest = AppStorePayload<ConsumptionRequestFields>
 
-    /// The members that Apple documents of ``ConsumptionRequest``.
+    /// The members of ``ConsumptionRequest`` that Apple documents.
     public final class ConsumptionRequestFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(ConsumptionRequestFields())
 

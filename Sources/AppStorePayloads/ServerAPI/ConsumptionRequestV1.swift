@@ -7,7 +7,7 @@ extension AppStoreServerAPI {
     /// every member, with `undeclared` for an unknown value.
     public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
-    /// The members that Apple documents of ``ConsumptionRequestV1``.
+    /// The members of ``ConsumptionRequestV1`` that Apple documents.
     public final class ConsumptionRequestV1Fields: AppStorePayloadFields {
         public static let layout = PayloadLayout(ConsumptionRequestV1Fields())
 

@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// An error response of the App Store Server API.
     package typealias ErrorResponse = AppStorePayload<ErrorResponseFields>
 
-    /// The members that Apple documents of ``ErrorResponse``.
+    /// The members of ``ErrorResponse`` that Apple documents.
     package final class ErrorResponseFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(ErrorResponseFields())
 

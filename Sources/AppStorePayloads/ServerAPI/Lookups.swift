@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The response of Get Transaction History.
     public typealias HistoryResponse = AppStorePayload<HistoryResponseFields>
 
-    /// The members that Apple documents of ``HistoryResponse``.
+    /// The members of ``HistoryResponse`` that Apple documents.
     public final class HistoryResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(HistoryResponseFields())
 
@@ -27,7 +27,7 @@ extension AppStoreServerAPI {
     /// The response of Get Transaction Info.
     public typealias TransactionInfoResponse = AppStorePayload<TransactionInfoResponseFields>
 
-    /// The members that Apple documents of ``TransactionInfoResponse``.
+    /// The members of ``TransactionInfoResponse`` that Apple documents.
     public final class TransactionInfoResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(TransactionInfoResponseFields())
 
@@ -38,7 +38,7 @@ extension AppStoreServerAPI {
     /// The response of Get App Transaction Info.
     public typealias AppTransactionInfoResponse = AppStorePayload<AppTransactionInfoResponseFields>
 
-    /// The members that Apple documents of ``AppTransactionInfoResponse``.
+    /// The members of ``AppTransactionInfoResponse`` that Apple documents.
     public final class AppTransactionInfoResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(AppTransactionInfoResponseFields())
 
@@ -49,7 +49,7 @@ extension AppStoreServerAPI {
     /// The response of Get Refund History: up to 20 refunded transactions of a customer.
     public typealias RefundHistoryResponse = AppStorePayload<RefundHistoryResponseFields>
 
-    /// The members that Apple documents of ``RefundHistoryResponse``.
+    /// The members of ``RefundHistoryResponse`` that Apple documents.
     public final class RefundHistoryResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(RefundHistoryResponseFields())
 
@@ -64,7 +64,7 @@ extension AppStoreServerAPI {
     /// The response of Get Refund History V1: up to 50 refunded transactions of a customer, without pages.
     public typealias RefundLookupResponse = AppStorePayload<RefundLookupResponseFields>
 
-    /// The members that Apple documents of ``RefundLookupResponse``.
+    /// The members of ``RefundLookupResponse`` that Apple documents.
     public final class RefundLookupResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(RefundLookupResponseFields())
 
@@ -75,7 +75,7 @@ extension AppStoreServerAPI {
     /// The response of Look Up Order ID.
     public typealias OrderLookupResponse = AppStorePayload<OrderLookupResponseFields>
 
-    /// The members that Apple documents of ``OrderLookupResponse``.
+    /// The members of ``OrderLookupResponse`` that Apple documents.
     public final class OrderLookupResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(OrderLookupResponseFields())
 
@@ -91,7 +91,7 @@ extension AppStoreServerAPI {
     /// The request of Set App Account Token.
     package typealias UpdateAppAccountTokenRequest = AppStorePayload<UpdateAppAccountTokenRequestFields>
 
-    /// The members that Apple documents of ``UpdateAppAccountTokenRequest``.
+    /// The members of ``UpdateAppAccountTokenRequest`` that Apple documents.
     package final class UpdateAppAccountTokenRequestFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(UpdateAppAccountTokenRequestFields())
 

@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The request of Get Notification History: notifications either of one type or of one customer, not both.
     public typealias NotificationHistoryRequest = AppStorePayload<NotificationHistoryRequestFields>
 
-    /// The members that Apple documents of ``NotificationHistoryRequest``.
+    /// The members of ``NotificationHistoryRequest`` that Apple documents.
     public final class NotificationHistoryRequestFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(NotificationHistoryRequestFields())
 
@@ -27,7 +27,7 @@ extension AppStoreServerAPI {
     /// The response of Get Notification History: up to 20 notifications.
     public typealias NotificationHistoryResponse = AppStorePayload<NotificationHistoryResponseFields>
 
-    /// The members that Apple documents of ``NotificationHistoryResponse``.
+    /// The members of ``NotificationHistoryResponse`` that Apple documents.
     public final class NotificationHistoryResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(NotificationHistoryResponseFields())
 
@@ -42,7 +42,7 @@ extension AppStoreServerAPI {
     /// A notification with the attempts to send it.
     public typealias NotificationHistoryResponseItem = AppStorePayload<NotificationHistoryResponseItemFields>
 
-    /// The members that Apple documents of ``NotificationHistoryResponseItem``.
+    /// The members of ``NotificationHistoryResponseItem`` that Apple documents.
     public final class NotificationHistoryResponseItemFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(NotificationHistoryResponseItemFields())
 
@@ -57,7 +57,7 @@ extension AppStoreServerAPI {
     /// The response of Request a Test Notification.
     public typealias SendTestNotificationResponse = AppStorePayload<SendTestNotificationResponseFields>
 
-    /// The members that Apple documents of ``SendTestNotificationResponse``.
+    /// The members of ``SendTestNotificationResponse`` that Apple documents.
     public final class SendTestNotificationResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(SendTestNotificationResponseFields())
 
@@ -68,7 +68,7 @@ extension AppStoreServerAPI {
     /// The response of Get Test Notification Status.
     public typealias CheckTestNotificationResponse = AppStorePayload<CheckTestNotificationResponseFields>
 
-    /// The members that Apple documents of ``CheckTestNotificationResponse``.
+    /// The members of ``CheckTestNotificationResponse`` that Apple documents.
     public final class CheckTestNotificationResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(CheckTestNotificationResponseFields())
 
@@ -83,7 +83,7 @@ extension AppStoreServerAPI {
     /// One attempt to send a notification.
     public typealias SendAttemptItem = AppStorePayload<SendAttemptItemFields>
 
-    /// The members that Apple documents of ``SendAttemptItem``.
+    /// The members of ``SendAttemptItem`` that Apple documents.
     public final class SendAttemptItemFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(SendAttemptItemFields())
 

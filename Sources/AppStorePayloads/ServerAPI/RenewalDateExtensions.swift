@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The request of Extend a Subscription Renewal Date.
     public typealias ExtendRenewalDateRequest = AppStorePayload<ExtendRenewalDateRequestFields>
 
-    /// The members that Apple documents of ``ExtendRenewalDateRequest``.
+    /// The members of ``ExtendRenewalDateRequest`` that Apple documents.
     public final class ExtendRenewalDateRequestFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(ExtendRenewalDateRequestFields())
 
@@ -21,7 +21,7 @@ extension AppStoreServerAPI {
     /// The response of Extend a Subscription Renewal Date.
     public typealias ExtendRenewalDateResponse = AppStorePayload<ExtendRenewalDateResponseFields>
 
-    /// The members that Apple documents of ``ExtendRenewalDateResponse``.
+    /// The members of ``ExtendRenewalDateResponse`` that Apple documents.
     public final class ExtendRenewalDateResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(ExtendRenewalDateResponseFields())
 
@@ -38,7 +38,7 @@ extension AppStoreServerAPI {
     /// The request of Extend Subscription Renewal Dates for All Active Subscribers.
     public typealias MassExtendRenewalDateRequest = AppStorePayload<MassExtendRenewalDateRequestFields>
 
-    /// The members that Apple documents of ``MassExtendRenewalDateRequest``.
+    /// The members of ``MassExtendRenewalDateRequest`` that Apple documents.
     public final class MassExtendRenewalDateRequestFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(MassExtendRenewalDateRequestFields())
 
@@ -57,7 +57,7 @@ extension AppStoreServerAPI {
     /// The response of Extend Subscription Renewal Dates for All Active Subscribers, sent when the work begins.
     public typealias MassExtendRenewalDateResponse = AppStorePayload<MassExtendRenewalDateResponseFields>
 
-    /// The members that Apple documents of ``MassExtendRenewalDateResponse``.
+    /// The members of ``MassExtendRenewalDateResponse`` that Apple documents.
     public final class MassExtendRenewalDateResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(MassExtendRenewalDateResponseFields())
 
@@ -68,7 +68,7 @@ extension AppStoreServerAPI {
     /// The response of Get Status of Subscription Renewal Date Extensions.
     public typealias MassExtendRenewalDateStatusResponse = AppStorePayload<MassExtendRenewalDateStatusResponseFields>
 
-    /// The members that Apple documents of ``MassExtendRenewalDateStatusResponse``.
+    /// The members of ``MassExtendRenewalDateStatusResponse`` that Apple documents.
     public final class MassExtendRenewalDateStatusResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(MassExtendRenewalDateStatusResponseFields())
 

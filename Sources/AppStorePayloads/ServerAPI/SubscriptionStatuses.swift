@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The response of Get All Subscription Statuses.
     public typealias StatusResponse = AppStorePayload<StatusResponseFields>
 
-    /// The members that Apple documents of ``StatusResponse``.
+    /// The members of ``StatusResponse`` that Apple documents.
     public final class StatusResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(StatusResponseFields())
 
@@ -23,7 +23,7 @@ extension AppStoreServerAPI {
     /// The subscriptions of one group.
     public typealias SubscriptionGroupIdentifierItem = AppStorePayload<SubscriptionGroupIdentifierItemFields>
 
-    /// The members that Apple documents of ``SubscriptionGroupIdentifierItem``.
+    /// The members of ``SubscriptionGroupIdentifierItem`` that Apple documents.
     public final class SubscriptionGroupIdentifierItemFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(SubscriptionGroupIdentifierItemFields())
 
@@ -36,7 +36,7 @@ extension AppStoreServerAPI {
     /// The latest transaction of one subscription.
     public typealias LastTransactionsItem = AppStorePayload<LastTransactionsItemFields>
 
-    /// The members that Apple documents of ``LastTransactionsItem``.
+    /// The members of ``LastTransactionsItem`` that Apple documents.
     public final class LastTransactionsItemFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(LastTransactionsItemFields())
 

@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The details of a transaction through the Advanced Commerce API.
     package typealias AdvancedCommerceTransactionInfo = AppStorePayload<AdvancedCommerceTransactionInfoFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceTransactionInfo``.
+    /// The members of ``AdvancedCommerceTransactionInfo`` that Apple documents.
     package final class AdvancedCommerceTransactionInfoFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceTransactionInfoFields())
 
@@ -31,7 +31,7 @@ extension AppStoreServerAPI {
     /// One item of a transaction.
     package typealias AdvancedCommerceTransactionItem = AppStorePayload<AdvancedCommerceTransactionItemFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceTransactionItem``.
+    /// The members of ``AdvancedCommerceTransactionItem`` that Apple documents.
     package final class AdvancedCommerceTransactionItemFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceTransactionItemFields())
 
@@ -54,7 +54,7 @@ extension AppStoreServerAPI {
     /// The details of a renewal through the Advanced Commerce API.
     package typealias AdvancedCommerceRenewalInfo = AppStorePayload<AdvancedCommerceRenewalInfoFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceRenewalInfo``.
+    /// The members of ``AdvancedCommerceRenewalInfo`` that Apple documents.
     package final class AdvancedCommerceRenewalInfoFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceRenewalInfoFields())
 
@@ -75,7 +75,7 @@ extension AppStoreServerAPI {
     /// One item of a renewal.
     package typealias AdvancedCommerceRenewalItem = AppStorePayload<AdvancedCommerceRenewalItemFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceRenewalItem``.
+    /// The members of ``AdvancedCommerceRenewalItem`` that Apple documents.
     package final class AdvancedCommerceRenewalItemFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceRenewalItemFields())
 
@@ -96,7 +96,7 @@ extension AppStoreServerAPI {
     /// The texts about a product of the Advanced Commerce API that customers see.
     package typealias AdvancedCommerceDescriptors = AppStorePayload<AdvancedCommerceDescriptorsFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceDescriptors``.
+    /// The members of ``AdvancedCommerceDescriptors`` that Apple documents.
     package final class AdvancedCommerceDescriptorsFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceDescriptorsFields())
 
@@ -109,7 +109,7 @@ extension AppStoreServerAPI {
     /// An offer on one item.
     package typealias AdvancedCommerceOffer = AppStorePayload<AdvancedCommerceOfferFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceOffer``.
+    /// The members of ``AdvancedCommerceOffer`` that Apple documents.
     package final class AdvancedCommerceOfferFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceOfferFields())
 
@@ -136,7 +136,7 @@ extension AppStoreServerAPI {
     /// A refund of one item.
     package typealias AdvancedCommerceRefund = AppStorePayload<AdvancedCommerceRefundFields>
 
-    /// The members that Apple documents of ``AdvancedCommerceRefund``.
+    /// The members of ``AdvancedCommerceRefund`` that Apple documents.
     package final class AdvancedCommerceRefundFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommerceRefundFields())
 
@@ -177,7 +177,7 @@ extension AppStoreServerAPI {
     /// A price increase of one item.
     package typealias AdvancedCommercePriceIncreaseInfo = AppStorePayload<AdvancedCommercePriceIncreaseInfoFields>
 
-    /// The members that Apple documents of ``AdvancedCommercePriceIncreaseInfo``.
+    /// The members of ``AdvancedCommercePriceIncreaseInfo`` that Apple documents.
     package final class AdvancedCommercePriceIncreaseInfoFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(AdvancedCommercePriceIncreaseInfoFields())
 

@@ -5,7 +5,7 @@ import StoreModel
 /// The payload of a signed app transaction: how an account got the app itself.
 public typealias AppTransaction = AppStorePayload<AppTransactionFields>
 
-/// The members that Apple documents of ``AppTransaction``.
+/// The members of ``AppTransaction`` that Apple documents.
 public final class AppTransactionFields: AppStorePayloadFields {
     public static let layout = PayloadLayout(AppTransactionFields())
 

@@ -6,7 +6,7 @@ import StoreModel
 /// subscription (Retention Messaging API). It names the app by its number, not by its bundle.
 public typealias DecodedRealtimeRequestBody = AppStorePayload<DecodedRealtimeRequestBodyFields>
 
-/// The members that Apple documents of ``DecodedRealtimeRequestBody``.
+/// The members of ``DecodedRealtimeRequestBody`` that Apple documents.
 public final class DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
     public static let layout = PayloadLayout(DecodedRealtimeRequestBodyFields())
 
@@ -30,7 +30,7 @@ extension AppStoreServerAPI {
     /// The body of a realtime request to an app's server (Retention Messaging API).
     package typealias RealtimeRequestBody = AppStorePayload<RealtimeRequestBodyFields>
 
-    /// The members that Apple documents of ``RealtimeRequestBody``.
+    /// The members of ``RealtimeRequestBody`` that Apple documents.
     package final class RealtimeRequestBodyFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(RealtimeRequestBodyFields())
 

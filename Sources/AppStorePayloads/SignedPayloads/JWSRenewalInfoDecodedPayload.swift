@@ -6,7 +6,7 @@ import StoreModel
 /// transaction id shows where it belongs.
 public typealias JWSRenewalInfoDecodedPayload = AppStorePayload<JWSRenewalInfoDecodedPayloadFields>
 
-/// The members that Apple documents of ``JWSRenewalInfoDecodedPayload``.
+/// The members of ``JWSRenewalInfoDecodedPayload`` that Apple documents.
 public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public static let layout = PayloadLayout(JWSRenewalInfoDecodedPayloadFields())
 
@@ -93,7 +93,7 @@ extension AppStoreServerAPI {
     /// The commitment that follows a monthly billed one.
     public typealias RenewalCommitmentInfo = AppStorePayload<RenewalCommitmentInfoFields>
 
-    /// The members that Apple documents of ``RenewalCommitmentInfo``.
+    /// The members of ``RenewalCommitmentInfo`` that Apple documents.
     public final class RenewalCommitmentInfoFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(RenewalCommitmentInfoFields())
 

@@ -5,7 +5,7 @@ import StoreModel
 /// The payload of a signed transaction.
 public typealias JWSTransactionDecodedPayload = AppStorePayload<JWSTransactionDecodedPayloadFields>
 
-/// The members that Apple documents of ``JWSTransactionDecodedPayload``.
+/// The members of ``JWSTransactionDecodedPayload`` that Apple documents.
 public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public static let layout = PayloadLayout(JWSTransactionDecodedPayloadFields())
 
@@ -62,9 +62,9 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let environment = PayloadField<AppStoreEnvironment>("environment")
     /// Whether this is a purchase or a renewal.
     public let transactionReason = PayloadField<AppStoreServerAPI.TransactionReason>("transactionReason")
-    /// The country of the store, three letters (ISO 3166-1 alpha-3).
+    /// The country of the storefront, as three letters (ISO 3166-1 alpha-3).
     public let storefront = PayloadField<String>("storefront")
-    /// Apple's number of that store.
+    /// Apple's identifier of the storefront.
     public let storefrontId = PayloadField<String>("storefrontId")
     /// The price, in thousandths of the currency unit.
     public let price = PayloadField<Int>("price")
@@ -95,7 +95,7 @@ extension AppStoreServerAPI {
     /// The progress of a commitment that is billed monthly.
     public typealias TransactionCommitmentInfo = AppStorePayload<TransactionCommitmentInfoFields>
 
-    /// The members that Apple documents of ``TransactionCommitmentInfo``.
+    /// The members of ``TransactionCommitmentInfo`` that Apple documents.
     public final class TransactionCommitmentInfoFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(TransactionCommitmentInfoFields())
 

@@ -6,7 +6,7 @@ extension AppStoreServerAPI {
     /// The part of a notification about one purchase or one app.
     public typealias NotificationData = AppStorePayload<NotificationDataFields>
 
-    /// The members that Apple documents of ``NotificationData``.
+    /// The members of ``NotificationData`` that Apple documents.
     public final class NotificationDataFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(NotificationDataFields())
 
@@ -34,7 +34,7 @@ extension AppStoreServerAPI {
     /// The part of a notification about a completed mass extension of renewal dates.
     public typealias NotificationSummary = AppStorePayload<NotificationSummaryFields>
 
-    /// The members that Apple documents of ``NotificationSummary``.
+    /// The members of ``NotificationSummary`` that Apple documents.
     public final class NotificationSummaryFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(NotificationSummaryFields())
 
@@ -59,7 +59,7 @@ extension AppStoreServerAPI {
     /// A token of a purchase outside the App Store that awaits its report.
     public typealias ExternalPurchaseToken = AppStorePayload<ExternalPurchaseTokenFields>
 
-    /// The members that Apple documents of ``ExternalPurchaseToken``.
+    /// The members of ``ExternalPurchaseToken`` that Apple documents.
     public final class ExternalPurchaseTokenFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(ExternalPurchaseTokenFields())
 
@@ -83,7 +83,7 @@ extension AppStoreServerAPI {
     /// The part of a notification about an app transaction.
     public typealias NotificationAppData = AppStorePayload<NotificationAppDataFields>
 
-    /// The members that Apple documents of ``NotificationAppData``.
+    /// The members of ``NotificationAppData`` that Apple documents.
     public final class NotificationAppDataFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(NotificationAppDataFields())
 

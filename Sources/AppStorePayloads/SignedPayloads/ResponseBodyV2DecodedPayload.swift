@@ -6,7 +6,7 @@ import StoreModel
 /// `externalPurchaseToken` and `appData`.
 public typealias ResponseBodyV2DecodedPayload = AppStorePayload<ResponseBodyV2DecodedPayloadFields>
 
-/// The members that Apple documents of ``ResponseBodyV2DecodedPayload``.
+/// The members of ``ResponseBodyV2DecodedPayload`` that Apple documents.
 public final class ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
     public static let layout = PayloadLayout(ResponseBodyV2DecodedPayloadFields())
 

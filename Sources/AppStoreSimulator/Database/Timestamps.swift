@@ -26,7 +26,7 @@ final class Timestamps: Sendable {
         var floor: Date
 
         mutating func remember(_ account: Int64, _ instant: Date) {
-            if reported.count >= Timestamps.remembered {
+            if reported.count >= Timestamps.maximumAccounts {
                 floor = max(floor, Timestamps.next(reported.values.max() ?? instant))
                 reported = [:]
             }
@@ -35,7 +35,7 @@ final class Timestamps: Sendable {
     }
 
     private let state: Locked<State>
-    private static let remembered = 4096
+    private static let maximumAccounts = 4096
 
     init(floor: Date) { state = Locked(State(floor: floor)) }
 

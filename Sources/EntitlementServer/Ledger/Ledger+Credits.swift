@@ -96,7 +96,7 @@ extension LedgerTransaction {
         var debt: Int = try row?["debt"] ?? 0
         for (original, amount) in own where !held.contains(original) {
             let (sum, isTooLarge) = debt.addingReportingOverflow(
-                try refunded(original, spentBy: customer, amount, type, in: credit))
+                try self.debt(for: original, spentBy: customer, amount, type, in: credit))
             debt = isTooLarge ? .max : sum
         }
         return CreditAccount(of: answer.purchases, in: credit, spent: spent, own: own, debt: debt)
@@ -117,9 +117,9 @@ extension LedgerTransaction {
         return own
     }
 
-    /// Returns the units that a customer spent of a purchase that was refunded and now belongs to another customer.
-    private func refunded(
-        _ original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
+    /// Returns the debt of a customer who spent units of a refunded purchase that now belongs to another customer.
+    private func debt(
+        for original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
         in credit: CreditTable.Credit
     ) throws -> Int {
         var state = CustomerState()
@@ -158,13 +158,13 @@ extension LedgerTransaction {
                     .text(customer.rawValue), .text(type), .text(item.id), .text(item.type), .integer(Int64(price)),
                     .integer(now.milliseconds)))
             guard let row else {
-                let type = try self.type(of: item.id, redeemedBy: customer, type)
-                redeemed.append(.init(id: item.id, type: type ?? item.type, cost: 0))
+                let earlierType = try itemType(of: item.id, redeemedBy: customer, type)
+                redeemed.append(.init(id: item.id, type: earlierType ?? item.type, cost: 0))
                 continue
             }
             redeemed.append(.init(id: item.id, type: item.type, cost: price))
             if let portions = account.spend(price) {
-                try keep(portions, of: try row["sequence"], in: type)
+                try insert(portions, of: try row["sequence"], in: type)
             } else {
                 isShort = true
             }
@@ -176,7 +176,7 @@ extension LedgerTransaction {
     }
 
     /// Returns the type under which an item was redeemed.
-    private func type(of item: String, redeemedBy customer: CustomerID, _ credit: String) throws -> String? {
+    private func itemType(of item: String, redeemedBy customer: CustomerID, _ credit: String) throws -> String? {
         try connection.first(
             """
             SELECT type FROM redemption
@@ -185,7 +185,7 @@ extension LedgerTransaction {
         ).map { try $0["type"] }
     }
 
-    private func keep(_ portions: [CreditAccount.Portion], of redemption: Int64, in type: String) throws {
+    private func insert(_ portions: [CreditAccount.Portion], of redemption: Int64, in type: String) throws {
         for portion in portions {
             try connection.perform(
                 """
@@ -202,13 +202,13 @@ extension LedgerTransaction {
     /// that a merge never returns credit.
     func moveRedemptions(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
-        let doubles = try connection.query(
+        let duplicates = try connection.query(
             """
             SELECT old.sequence AS old, new.sequence AS new FROM redemption AS old CROSS JOIN redemption AS new
             WHERE old.app = ?1 AND old.environment = ?2 AND old.customer = ?3 AND new.app = ?1 AND new.environment = ?2
                 AND new.customer = ?4 AND new.credit = old.credit AND new.item = old.item
             """, names)
-        for row in doubles {
+        for row in duplicates {
             let both: [SQLValue] = [.integer(try row["old"]), .integer(try row["new"])]
             try connection.perform(
                 """
@@ -233,7 +233,7 @@ extension LedgerTransaction {
             "UPDATE redemption SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
     }
 
-    /// Assigns the debt of one old redemption, from its columns sequence, customer, credit and debt.
+    /// Assigns the debt of one old redemption to purchases. The row has its sequence, customer, credit and debt.
     fileprivate func assign(_ row: SQLRow) throws {
         let sequence: Int64 = try row["sequence"]
         let type: String = try row["credit"]
@@ -243,14 +243,14 @@ extension LedgerTransaction {
             var account = try accountOfPresented(by: CustomerID(unchecked: try row["customer"]), type, in: credit)
             portions = account.settle(debt)
         }
-        try keep(portions, of: sequence, in: type)
+        try insert(portions, of: sequence, in: type)
         let assigned = portions.reduce(0) { $0 + $1.amount }
         try connection.perform(
             "UPDATE redemption SET debt = ?2, is_assigned = 1 WHERE sequence = ?1",
             [.integer(sequence), .integer(Int64(debt - assigned))])
     }
 
-    /// Returns the account over all purchases that a customer has or once presented.
+    /// Returns the credit account of all purchases that a customer has or once presented.
     private func accountOfPresented(
         by customer: CustomerID, _ type: String, in credit: CreditTable.Credit
     ) throws -> CreditAccount {
@@ -275,9 +275,9 @@ extension LedgerTransaction {
 
 extension Schema {
     /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending` and its
-    /// `debt`; `given` is the credit of the purchase when it paid.
+    /// `debt`; `given` is the number of units that the purchase had given at that time.
     ///
-    /// Old redemptions start as debts, which `Ledger.assignOldRedemptions` assigns when the ledger is opened.
+    /// Earlier redemptions start as debts, which `Ledger.assignOldRedemptions` assigns when the ledger is opened.
     static let spending = SQLMigration(
         "0008 spending",
         [

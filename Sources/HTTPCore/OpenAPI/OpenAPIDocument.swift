@@ -2,7 +2,7 @@ import Primitives
 
 /// An OpenAPI 3.1 document with the operations of a service.
 ///
-///     let document = OpenAPIDocument(title: "Souk", version: "1", operations: operations)
+///     let document = OpenAPIDocument(title: "Souk", version: "1", description: "A store.", operations: operations)
 ///     document.json.text(pretty: true)     // for /openapi.json
 ///     document.json.yaml                   // for /openapi.yaml
 package struct OpenAPIDocument: Sendable {

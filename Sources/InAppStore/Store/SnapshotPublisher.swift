@@ -8,12 +8,12 @@ final class SnapshotPublisher: Observable, Sendable {
     /// The state, and its last snapshot with the time span in which it is valid.
     private struct CachedState {
         var state: StoreState
-        var made: (snapshot: StoreSnapshot, from: Date, until: Date?)?
+        var last: (snapshot: StoreSnapshot, from: Date, until: Date?)?
 
         mutating func snapshot(at now: Date) -> StoreSnapshot {
-            if let made, now >= made.from, made.until.map({ now < $0 }) ?? true { return made.snapshot }
+            if let last, now >= last.from, last.until.map({ now < $0 }) ?? true { return last.snapshot }
             let snapshot = state.snapshot(at: now)
-            made = (snapshot, now, state.nextChange(after: now))
+            last = (snapshot, now, state.nextChange(after: now))
             return snapshot
         }
     }

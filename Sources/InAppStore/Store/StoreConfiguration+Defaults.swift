@@ -90,7 +90,7 @@ extension StoreConfiguration {
         remote.sleep = sleep
         remote.random = random
         let shipped: [any ContentFetcher] = [
-            RemoteContentFetcher(transport: (try? network()) ?? NoTransport(), configuration: remote),
+            RemoteContentFetcher(transport: (try? resolvedTransport()) ?? NoTransport(), configuration: remote),
             LocalContentFetcher(),
         ]
         return ContentLibrary(
@@ -123,7 +123,8 @@ extension StoreConfiguration {
         return RemoteStoreConnection(
             configuration: .init(
                 url: try setting("SOUK_STORE_URL", to: "the URL of the App Store simulator"),
-                account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: try network(), sleep: sleep))
+                account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: try resolvedTransport(),
+                sleep: sleep))
     }
 
     private func defaultValidator() throws -> any ReceiptValidator {
@@ -141,11 +142,11 @@ extension StoreConfiguration {
         configuration.sleep = sleep
         configuration.random = random
         configuration.customerToken = customerToken
-        return EntitlementServiceClient(configuration: configuration, transport: try network())
+        return EntitlementServiceClient(configuration: configuration, transport: try resolvedTransport())
     }
 
     /// Returns the transport. `URLSession` is the default on Apple platforms only, because it changes headers on Linux.
-    private func network() throws -> any HTTPTransport {
+    private func resolvedTransport() throws -> any HTTPTransport {
         #if canImport(FoundationNetworking)
             guard let transport else { throw NoTransport.error }
             return transport

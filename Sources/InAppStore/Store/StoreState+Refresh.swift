@@ -17,8 +17,10 @@ extension StoreState {
     }
 
     private func interval(after answer: Customer) -> TimeInterval {
-        let mayGoOn = answer.subscriptions.contains { ![.expired, .revoked].contains($0.state) && $0.revokedAt == nil }
-        guard answer.environment != .production, mayGoOn else { return timeouts.validation }
+        let mayRenew = answer.subscriptions.contains {
+            ![.expired, .revoked].contains($0.state) && $0.revokedAt == nil
+        }
+        guard answer.environment != .production, mayRenew else { return timeouts.validation }
         return min(timeouts.sandboxValidation, timeouts.validation)
     }
 

@@ -3,7 +3,7 @@ import StoreModel
 
 /// The time on a device whose clock may be wrong.
 ///
-/// If the clock is ahead of the server's time, the difference is subtracted until the clock is set. If the clock was
+/// If the clock is ahead of the server's time, the difference is subtracted until the clock is set back. If the clock was
 /// set back, the time continues from the latest known instant, and advances with the clock, until the clock has reached
 /// it or the server sends the time. The time between the last reading before the change and the next one is lost.
 struct DeviceTime: Sendable, Equatable, Codable {
@@ -14,7 +14,7 @@ struct DeviceTime: Sendable, Equatable, Codable {
     private(set) var latest: Date
     /// The clock's time at that instant.
     private(set) var reading: Date
-    /// The seconds by which the clock is ahead of the server; `nil` if it is not ahead, or was set since.
+    /// The seconds by which the clock is ahead of the server; `nil` if it is not ahead, or was set back since.
     private(set) var lead: TimeInterval?
 
     init(reading: Date) {

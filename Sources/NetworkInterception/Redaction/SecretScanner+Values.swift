@@ -52,7 +52,7 @@ extension SecretScanner {
             value(of: name, meaning, after: sign, at: start)
         } else if sign == UInt8(ascii: ":"), name.quote != nil, isInPrivateKey(name) {
             value(of: name, .member, after: sign, at: start)
-        } else if sign == UInt8(ascii: ":"), let meaning = meaningInHeldMapping(name) {
+        } else if sign == UInt8(ascii: ":"), let meaning = meaningInMapping(name) {
             value(of: name, meaning, after: sign, at: start)
         } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
             valueThatNames(name, at: start)
@@ -98,7 +98,7 @@ extension SecretScanner {
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
         if sign == UInt8(ascii: ":"), beginsLine(name) {
-            start = afterProperties(beginsYAML(start, after: place) ?? start)
+            start = afterProperties(endOfLine(beforeYAMLAt: start, after: place) ?? start)
         }
         if sign == UInt8(ascii: ":"), name.quote == nil, start < text.count, endsLine(start), !beginsLine(name) {
             let value = afterSpace(from: start, escapes: 1)
@@ -343,8 +343,10 @@ extension SecretScanner {
             let quote = text[name.quote!.range]
             return hide(start..<end, quote + Self.mark + quote)
         }
-        if sign == UInt8(ascii: ":"), isLine, !text[endOfBlockSign(start)].isLineEnd, endsLine(endOfBlockSign(start)) {
-            return escapedBlock(below: name, from: endOfBlockSign(start), isText: beginsBlock(start))
+        if sign == UInt8(ascii: ":"), isLine, !text[endOfBlockHeader(start)].isLineEnd,
+            endsLine(endOfBlockHeader(start))
+        {
+            return escapedBlock(below: name, from: endOfBlockHeader(start), isText: beginsBlock(start))
         }
         if sign == UInt8(ascii: ":"), isComment(start, after: name) {
             let end = endOfLine(from: start)

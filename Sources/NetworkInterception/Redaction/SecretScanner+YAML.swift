@@ -1,17 +1,17 @@
-/// Blocks and lists of YAML below a name.
+/// YAML blocks and lists whose name is in a line above them.
 extension SecretScanner {
     /// The longest multi-line string.
     private static let longestScalar = 4096
-    /// The longest block that can be a reference. A longer block is a secret.
+    /// The longest block that can be a reference to a secret. A longer block is treated as the secret.
     private static let longestReference = 4096
 
     /// Whether a block scalar follows: `|`, `>-`, `|2 # comment`.
     func beginsBlock(_ start: Int) -> Bool {
         guard byte(start) == UInt8(ascii: "|") || byte(start) == UInt8(ascii: ">") else { return false }
-        let sign = end(from: start + 1) { !$0.isDigit && !"+-".utf8.contains($0) }
-        let rest = end(from: sign) { !$0.isBlank }
-        guard sign - start <= 3, rest < text.count, !endsLine(rest) else { return sign - start <= 3 }
-        return rest > sign && text[rest] == UInt8(ascii: "#")
+        let indicators = end(from: start + 1) { !$0.isDigit && !"+-".utf8.contains($0) }
+        let rest = end(from: indicators) { !$0.isBlank }
+        guard indicators - start <= 3, rest < text.count, !endsLine(rest) else { return indicators - start <= 3 }
+        return rest > indicators && text[rest] == UInt8(ascii: "#")
     }
 
     /// Whether a comment follows the name, so that the value is below it.
@@ -19,7 +19,7 @@ extension SecretScanner {
         text[start] == UInt8(ascii: "#") && text[start - 1].isBlank && beginsLine(name)
     }
 
-    func endOfBlockSign(_ start: Int) -> Int {
+    func endOfBlockHeader(_ start: Int) -> Int {
         min(text.count - 1, beginsBlock(start) ? endOfLine(from: start) : start)
     }
 
@@ -51,7 +51,7 @@ extension SecretScanner {
         // Whether the lines only refer to secrets: `- name: a`, `cert:` and `file: b`.
         var isReference = false
         // The indentation of names that users chose, as in a mapping below `passwords`.
-        var labels: Int?
+        var labelIndent: Int?
         var last = start
         var line = nextLine(after: endOfLine(from: start))
         while line < text.count {
@@ -71,17 +71,17 @@ extension SecretScanner {
                         if isItem, !isText {
                             guard meaning.contains(.list) else { return }
                         } else if isReference {
-                            // As in JSON, a mapping that is not a secret as a whole has its own names.
+                            // As in JSON, below a name such as `pin` only `value` and similar names have secret values.
                             guard meaning.contains(.object) else {
-                                return heldMapping = (nameIndent, begin - line, meaning)
+                                return secretMapping = (nameIndent, begin - line, meaning)
                             }
-                            labels = begin - line
+                            labelIndent = begin - line
                         }
                         first = comment ?? begin
                     }
                     isReference =
                         isReference && end - start < Self.longestReference
-                        && isReferring(begin..<end, isLabel: begin - line == labels)
+                        && isReferring(begin..<end, isLabel: begin - line == labelIndent)
                     last = end
                 }
             }
@@ -90,7 +90,7 @@ extension SecretScanner {
         if let first = first ?? comment, !isReference { hide(first..<last) }
     }
 
-    /// Whether the line only gives the location, name or type of a secret. Lines below a user-chosen label do.
+    /// Whether the line only gives the location, name or type of a secret. The value of a user-chosen name does not.
     private func isReferring(_ line: Range<Int>, isLabel: Bool) -> Bool {
         guard let colon = colon(in: line) else { return false }
         let value = end(from: colon + 1) { !$0.isBlank }..<line.upperBound
@@ -118,8 +118,8 @@ extension SecretScanner {
         }
     }
 
-    /// The end of the line of a quoted name, if a list, a mapping or a comment of YAML follows, which JSON cannot have.
-    func beginsYAML(_ start: Int, after place: Int) -> Int? {
+    /// The end of the line of a quoted name, if YAML follows that JSON does not have: a list, a mapping or a comment.
+    func endOfLine(beforeYAMLAt start: Int, after place: Int) -> Int? {
         let end = end(from: place) { !$0.isBlank }
         guard end < start, byte(end).isLineEnd else { return nil }
         let isItem = byte(start) == UInt8(ascii: "-") && byte(start + 1).isBlank
@@ -146,15 +146,15 @@ extension SecretScanner {
     }
 
     /// Returns the meaning of this name's value below a name such as `pin`, or `nil` if it is not a secret.
-    mutating func meaningInHeldMapping(_ name: SecretName) -> SecretMeaning? {
-        guard let mapping = heldMapping, beginsLine(name) else { return nil }
+    mutating func meaningInMapping(_ name: SecretName) -> SecretMeaning? {
+        guard let mapping = secretMapping, beginsLine(name) else { return nil }
         let indent = indent(ofLineWith: name.range.lowerBound)
-        if indent <= mapping.name { heldMapping = nil }
+        if indent <= mapping.name { secretMapping = nil }
         return indent == mapping.values && rules.isHeld(text, name.range) ? mapping.meaning : nil
     }
 
-    /// The end of a scalar that continues in more indented lines: at the quotation mark, or before a line with a name
-    /// or a list item. `nil` if there is no such line.
+    /// The end of a scalar that continues in lines with more indentation: at the quotation mark, or before a line with
+    /// a name or a list item. `nil` if there is no such line.
     func endOfScalar(of name: SecretName, from start: Int, closedBy quote: UInt8?) -> Int? {
         guard byte(start).isLineEnd, beginsLine(name) else { return nil }
         let nameIndent = indent(ofLineWith: name.range.lowerBound)
@@ -167,7 +167,9 @@ extension SecretScanner {
             if begin < end || quote != nil && byte(end) == quote {
                 guard begin - line > nameIndent else { return quote == nil ? last : nil }
                 if byte(end) == quote { return end }
-                if quote == nil, "-*>|#".utf8.contains(text[begin]) || text[begin..<end].contains(where: Self.isSign) {
+                if quote == nil,
+                    "-*>|#".utf8.contains(text[begin]) || text[begin..<end].contains(where: Self.isSeparator)
+                {
                     return last
                 }
                 last = end
@@ -177,7 +179,7 @@ extension SecretScanner {
         return last
     }
 
-    private static func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ":") || byte == UInt8(ascii: "=") }
+    private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ":") || byte == UInt8(ascii: "=") }
 
     private func nextLine(after end: Int) -> Int {
         guard end < text.count else { return end }

@@ -27,9 +27,9 @@ struct SecretScanner {
     var position = 0
     /// The start tag whose content is a secret.
     var secretTag: SecretTag?
-    /// The indentations of a name that makes only `value` and similar names secrets, and of those: `pin:` and ` value:
-    /// …`.
-    var heldMapping: (name: Int, values: Int, meaning: SecretMeaning)?
+    /// The current YAML mapping below a name such as `pin:`, in which only `value` and similar names have secret values:
+    /// the indentations of its name and of its members.
+    var secretMapping: (name: Int, values: Int, meaning: SecretMeaning)?
     /// The current element whose name makes texts secrets, but not all its child elements: `<pin><value>…`.
     var secretElement: SecretElement?
     /// The scope of an earlier name: `{"name": "password", "value": "…"}`.

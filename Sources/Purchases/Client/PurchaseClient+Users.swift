@@ -53,8 +53,8 @@ extension PurchaseClient {
         await forgetAnswers(of: [former, nil])
     }
 
-    /// Prepares a change of the user and returns the previous user. Returns when no repeated log-in of that user runs
-    /// any more.
+    /// Prepares a change of the user: cancels the repeated log-ins of the previous user and waits for their end. Returns
+    /// the previous user.
     private func userWillChange(to user: UserId?) async -> UserId? {
         let former = session.withLock { session in
             defer { session.userWillChange(to: user) }
@@ -99,7 +99,7 @@ extension PurchaseClient {
             if let running = work.repeatedLogIns[member.index] { return running }
             let task = Task {
                 defer { self.work.withLock { $0.repeatedLogIns[member.index] = nil } }
-                // The user may have changed before this task was known to `userWillChange(to:)`.
+                // The user may have changed before `repeatedLogIns` contained this task.
                 guard self.session.withLock({ $0.isAwaitingLogIn(member.index, as: user) }) else { return }
                 try await self.withDeadline(member) { try await $0.logIn(appUserId: user) }
                 self.session.withLock { $0.loggedIn(member.index, as: user) }
@@ -114,6 +114,6 @@ extension PurchaseClient {
 }
 
 extension Error {
-    /// Whether the plugin could not be reached. Any other error of a plugin is its decision.
+    /// Whether the plugin could not be reached. Any other error means that it rejected the user.
     fileprivate var meansUnreachable: Bool { (self as? PurchaseError)?.isRetryable ?? false }
 }

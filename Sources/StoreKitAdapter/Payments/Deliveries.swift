@@ -35,7 +35,7 @@ struct Deliveries {
 
     /// The callers that receive the result of a delivery.
     struct Recipients {
-        /// The payments that this answers, and for each whether the store returned an earlier purchase.
+        /// The payments that receive the result, each with whether the store returned an earlier purchase for it.
         var payments: [PaymentID: Bool] = [:]
         var redeliveries: [Caller] = []
         var isRestore = false
@@ -77,9 +77,9 @@ struct Deliveries {
         /// Whether a redelivery was requested while an attempt was running. If that attempt is refused, the transaction
         /// is handed over again, because the refusal is from before the request.
         var isDueAgain = false
-        /// Whether the transaction belongs to a customer who has left, so that it is not repeated.
+        /// Whether the transaction was restored for a former customer and is not delivered again.
         var isAbandoned = false
-        /// Whether the running attempt is for a customer who has left since.
+        /// Whether the customer changed after the running attempt began.
         var isOfFormerCustomer = false
 
         /// Continues with the newer signature, if there is one.
@@ -102,16 +102,16 @@ struct Deliveries {
 
     /// Adds a transaction, and returns whether to hand it over now. While the same transaction is being delivered, a
     /// newer signature waits until that ends.
-    mutating func add(_ item: Item, for note: (inout Recipients) -> Void = { _ in }) -> Bool {
+    mutating func add(_ item: Item, for addRecipients: (inout Recipients) -> Void = { _ in }) -> Bool {
         let id = item.transaction.id
         guard var delivery = deliveries[id] else {
             let earlier = setAside.firstIndex { $0.transaction.id == id }.map { setAside.remove(at: $0) }
             var delivery = Delivery(item: earlier?.followed(by: item) ?? item)
-            note(&delivery.recipients)
+            addRecipients(&delivery.recipients)
             deliveries[id] = delivery
             return true
         }
-        note(&delivery.recipients)
+        addRecipients(&delivery.recipients)
         defer { deliveries[id] = delivery }
         delivery.isAbandoned = false
         if delivery.isRunning {
@@ -228,8 +228,8 @@ struct Deliveries {
         return callers
     }
 
-    /// Adapts to a change of the customer. Forgets transactions that only a restore brought and that name no customer,
-    /// so that they do not move to the new customer by themselves.
+    /// Adapts to a change of the customer. Forgets transactions that came only from a restore and name no customer, so
+    /// that the new customer does not get them without a restore of their own.
     mutating func customerChanged() {
         func isWithoutCustomer(_ item: Item) -> Bool {
             item.reason == .restored && item.transaction.appAccountToken == nil

@@ -7,7 +7,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// `souk simulate`: an App Store simulator in a process.
+/// `souk simulate`: runs an App Store simulator.
 enum SimulateCommand {
     static let command = Command(
         words: ["simulate"], summary: "Run an App Store simulator",
@@ -99,7 +99,7 @@ extension Arguments {
 }
 
 extension Command.Option {
-    /// Stops the command when standard input ends; used by a part of Souk that starts another.
+    /// Stops the command when standard input ends. Used by programs that start a service, such as `souk demo`.
     static let stopWithParent = Command.Option(name: "stop-with-parent", help: "", isHidden: true)
 }
 

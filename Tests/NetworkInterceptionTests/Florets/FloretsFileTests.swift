@@ -138,7 +138,7 @@ import Testing
         ),
         (
             #"{"florets": [{"floret": "fault", "rules": [{"fault": "latency", "seconds": {"uniform": [2, 1]}}]}]}"#,
-            "/florets/0/rules/0/seconds/uniform must be the shortest and the longest"
+            "/florets/0/rules/0/seconds/uniform must be the shortest and the longest delay"
         ),
         (
             #"{"florets": [{"floret": "fault", "rules": [{"fault": "status", "answer": {"status": 99}}]}]}"#,

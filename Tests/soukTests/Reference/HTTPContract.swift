@@ -82,7 +82,7 @@ struct HTTPContract {
         var parts: [String] = []
         let body = operation.json["requestBody"]
         for (_, content) in members(of: body?["content"]) {
-            parts.append("`\(form(content["schema"]))`" + (body?["required"] == false ? " or nothing" : ""))
+            parts.append("`\(schemaText(content["schema"]))`" + (body?["required"] == false ? " or nothing" : ""))
         }
         let query = operation.names("query")
         if !query.isEmpty { parts.append("`?\(query.joined(separator: "&"))`") }
@@ -94,7 +94,7 @@ struct HTTPContract {
         operation.responses.filter { $0.status < 400 }.map { status, json in
             var text = "\(status)"
             for (type, content) in members(of: json["content"]) {
-                text += type == "application/json" ? " `\(form(content["schema"]))`" : " `\(type)`"
+                text += type == "application/json" ? " `\(schemaText(content["schema"]))`" : " `\(type)`"
             }
             let headers = members(of: json["headers"]).map(\.key).filter { !commonHeaders.contains($0) }
             return ([text] + headers.map { "`\($0)`" }).joined(separator: ", ")
@@ -111,7 +111,7 @@ struct HTTPContract {
 
     private static func isCode(_ text: String) -> Bool { !text.contains(" ") }
 
-    // MARK: - Codes, headers and forms
+    // MARK: - Codes, headers and schemas
 
     /// The codes of all operations, each with its statuses.
     var codes: [String: Set<Int>] {
@@ -131,8 +131,8 @@ struct HTTPContract {
             })
     }
 
-    /// The row of each named form of a body.
-    var formRows: [TableRow] {
+    /// The row of each named schema.
+    var schemaRows: [TableRow] {
         members(of: document["components"]?["schemas"]).map { ("`\($0.key)`", [Self.summary(of: $0.value)]) }
     }
 
@@ -142,34 +142,34 @@ struct HTTPContract {
         }
         let rule =
             alternatives.isEmpty ? "" : ", exactly one of " + alternatives.map { "`\($0)`" }.joined(separator: ", ")
-        return "`\(form(schema))`\(rule)"
+        return "`\(schemaText(schema))`\(rule)"
     }
 
     /// A schema in short: `{name: text, until?: date, products: [Product]}`.
-    private static func form(_ schema: JSONValue?) -> String {
+    private static func schemaText(_ schema: JSONValue?) -> String {
         guard let schema else { return "any" }
         if let reference = schema["$ref"]?.stringValue { return reference.components(separatedBy: "/").last ?? "" }
         if let choices = schema["anyOf"]?.arrayValue
             ?? (schema["properties"] == nil ? schema["oneOf"]?.arrayValue : nil)
         {
-            return choices.map(form).joined(separator: " or ")
+            return choices.map(schemaText).joined(separator: " or ")
         }
         if let values = schema["enum"]?.arrayValue {
             return values.map { $0.stringValue ?? $0.text() }.joined(separator: "/")
         }
         if let types = schema["type"]?.arrayValue {
-            return types.map { form(["type": $0]) }.joined(separator: " or ")
+            return types.map { schemaText(["type": $0]) }.joined(separator: " or ")
         }
         switch schema["type"]?.stringValue {
-        case "array": return "[\(form(schema["items"]))]"
+        case "array": return "[\(schemaText(schema["items"]))]"
         case "string": return ["date-time": "date", "byte": "base64"][schema["format"]?.stringValue] ?? "text"
         case "object":
             let required = Set(schema["required"]?.arrayValue?.compactMap(\.stringValue) ?? [])
             guard schema["properties"] != nil else {
-                return schema["additionalProperties"].map { "{name: \(form($0))}" } ?? "object"
+                return schema["additionalProperties"].map { "{name: \(schemaText($0))}" } ?? "object"
             }
             let texts = members(of: schema["properties"]).map { name, value in
-                "\(name)\(required.contains(name) ? "" : "?"): \(form(value))"
+                "\(name)\(required.contains(name) ? "" : "?"): \(schemaText(value))"
             }
             return "{\(texts.joined(separator: ", "))}"
         default: return schema["type"]?.stringValue ?? "any"

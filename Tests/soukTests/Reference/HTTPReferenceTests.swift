@@ -16,7 +16,7 @@ import Testing
 
         mutating func compareOperations(_ columns: [String]) {
             page.compare("operation", columns, with: contract.operationRows(leavingOut: common))
-            page.compare("form", ["members"], with: contract.formRows)
+            page.compare("schema", ["members"], with: contract.schemaRows)
         }
 
         /// Compares both tables of codes: a code has one row, in either table.
@@ -60,7 +60,7 @@ import Testing
         Case(page: try ReferencePage(page), contract: try await HTTPContract(url: service.url), folder: folder)
     }
 
-    @Test func `the page has every endpoint of the server and every form, and no other`() async throws {
+    @Test func `the page has every endpoint of the server and every schema, and no other`() async throws {
         var (service, test) = try await Self.server()
         test.compareOperations(["what it does", "key", "takes", "answers", "refusals of its own"])
         try test.page.conclude()
@@ -98,7 +98,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `the page has every endpoint of the simulator and every form, and no other`() async throws {
+    @Test func `the page has every endpoint of the simulator and every schema, and no other`() async throws {
         var (service, test) = try await Self.simulator()
         test.compareOperations(["what it does", "takes", "answers", "refusals of its own"])
         try test.page.conclude()

@@ -212,29 +212,29 @@ extension FloretReader {
     private enum FaultKind: String, CaseIterable { case latency, drop, status, truncate, corrupt }
 
     private func rule(_ value: FileValue) throws -> FaultFloret.Rule {
-        func known(_ own: String) throws {
+        func checkMembers(with own: String) throws {
             _ = try value.object("fault", "name", "match", "probability", "requests", own)
         }
         let fault: Fault
         switch try value.required("fault").oneOf(FaultKind.self) {
         case .latency:
-            try known("seconds")
+            try checkMembers(with: "seconds")
             fault = .latency(try latency(value.required("seconds")))
         case .drop:
-            try known("moment")
+            try checkMembers(with: "moment")
             fault = .drop(try value["moment"]?.oneOf(Fault.Phase.self) ?? .beforeSending)
         case .status:
-            try known("answer")
+            try checkMembers(with: "answer")
             let answer = try value.required("answer")
             let response = try response(answer, "afterSending")
             fault = .status(
                 response.status, headers: response.headers, body: response.body.buffered ?? [],
                 afterSending: try answer["afterSending"]?.bool() ?? false)
         case .truncate:
-            try known("after")
+            try checkMembers(with: "after")
             fault = .truncated(after: try value.required("after").int())
         case .corrupt:
-            try known("every")
+            try checkMembers(with: "every")
             fault = .corrupted(every: try value["every"]?.int(1...Int.max) ?? 64)
         }
         return FaultFloret.Rule(
@@ -255,7 +255,7 @@ extension FloretReader {
         if let uniform = value["uniform"] {
             let bounds = try uniform.array().map { try $0.duration() }
             guard bounds.count == 2, bounds[0] <= bounds[1] else {
-                throw uniform.refusal("must be the shortest and the longest, as in [0.1, 0.5]")
+                throw uniform.refusal("must be the shortest and the longest delay in seconds, as in [0.1, 0.5]")
             }
             return .uniform(bounds[0]...bounds[1])
         }
@@ -271,6 +271,6 @@ extension FloretReader {
                 minimum: try pareto.required("minimum").duration(),
                 shape: try pareto.required("shape").double(0.1...100))
         }
-        throw value.refusal("must be seconds, or one of uniform, normal, exponential, pareto")
+        throw value.refusal("must be a number of seconds, or one of uniform, normal, exponential, pareto")
     }
 }
