@@ -3,8 +3,8 @@ import StoreModel
 
 /// The schedule of requests to the server.
 extension StoreState {
-    /// When the next request to the server is due: when the answer ends or is old, and after a failure with growing
-    /// pauses. The distant past if there is no answer.
+    /// When the next request to the server is due: when the answer is no longer valid or is old, and after a failure with
+    /// growing pauses. The distant past if there is no answer.
     var nextRefresh: Date {
         if failures > 0, let lastFailure {
             return lastFailure.addingTimeInterval(min(60 * pow(2, Double(min(failures, 10) - 1)), 6 * 3600))
@@ -12,7 +12,7 @@ extension StoreState {
         guard let answer else { return .distantPast }
         let old = answer.receivedAt.addingTimeInterval(interval(after: answer.customer))
         guard let end = answer.customer.validUntil else { return old }
-        // An answer may have ended when it arrives, because two clocks differ. The pause prevents a loop.
+        // An answer may no longer be valid when it arrives, because two clocks differ. The pause prevents a loop.
         return min(end > answer.receivedAt ? end : answer.receivedAt.addingTimeInterval(60), old)
     }
 
@@ -24,7 +24,7 @@ extension StoreState {
         return min(timeouts.sandboxValidation, timeouts.validation)
     }
 
-    /// Returns whether the answer has ended at `now`, and should be requested again.
+    /// Returns whether the answer is no longer valid at `now`, and should be requested again.
     func isStale(at now: Date) -> Bool { answer?.customer.validUntil.map { now >= $0 } ?? (answer == nil) }
 
     /// Stores an answer, which applies from now on.

@@ -50,7 +50,7 @@ struct Deliveries {
     }
 
     /// The result of one delivery attempt.
-    struct Settlement {
+    struct AttemptResult {
         var item: Item
         var recipients: Recipients
         var ending: Ending
@@ -63,7 +63,7 @@ struct Deliveries {
     /// The next step after a verdict.
     enum Step {
         case handOver(StoreTransaction)
-        case settled(Settlement)
+        case ended(AttemptResult)
     }
 
     private struct Delivery {
@@ -161,7 +161,7 @@ struct Deliveries {
 
     // MARK: - Verdicts
 
-    mutating func settle(_ id: TransactionID, _ verdict: DeliveryVerdict) -> Step? {
+    mutating func endAttempt(_ id: TransactionID, _ verdict: DeliveryVerdict) -> Step? {
         guard var delivery = deliveries[id], delivery.isRunning else { return nil }
         let ending = Ending(verdict)
         if delivery.isDueAgain, !delivery.isAbandoned, ending.isRefusal {
@@ -171,40 +171,40 @@ struct Deliveries {
             deliveries[id] = delivery
             return .handOver(delivery.item.transaction)
         }
-        var settlement = Settlement(item: delivery.item, recipients: delivery.recipients, ending: ending)
+        var result = AttemptResult(item: delivery.item, recipients: delivery.recipients, ending: ending)
         delivery.isRunning = false
         delivery.isDueAgain = false
         delivery.recipients = Recipients()
         deliveries[id] = nil
         if case .acknowledged = ending, delivery.isOfFormerCustomer,
-            let waiting = settlement.recipients.ofCurrentCustomer
+            let waiting = result.recipients.ofCurrentCustomer
         {
             // The callers that restore now wait for their own acknowledgement, not for that of the former customer.
-            settlement.recipients.isRestore = false
-            settlement.recipients.presentations = []
+            result.recipients.isRestore = false
+            result.recipients.presentations = []
             let again = delivery.next ?? Item(transaction: delivery.item.transaction, reason: .restored)
             let isDue = add(again) { recipients in
                 recipients.isRestore = waiting.isRestore
                 recipients.presentations = waiting.presentations
             }
-            settlement.next = isDue ? again.transaction : nil
+            result.next = isDue ? again.transaction : nil
         } else if case .acknowledged = ending {
-            settlement.next = delivery.next.flatMap { add($0) ? $0.transaction : nil }
+            result.next = delivery.next.flatMap { add($0) ? $0.transaction : nil }
         } else if delivery.isAbandoned, delivery.next == nil {
-            return .settled(settlement)
+            return .ended(result)
         } else if case .pending = ending {
             delivery.attempt += 1
             delivery.advance()
             deliveries[id] = delivery
-            settlement.retry = delivery.attempt
+            result.retry = delivery.attempt
         } else if delivery.next != nil {
             delivery.advance()
-            settlement.next = add(delivery.item) ? delivery.item.transaction : nil
+            result.next = add(delivery.item) ? delivery.item.transaction : nil
         } else {
             if setAside.count == Self.maximumSetAside { setAside.removeFirst() }
             setAside.append(delivery.item)
         }
-        return .settled(settlement)
+        return .ended(result)
     }
 
     // MARK: - Callers and customers

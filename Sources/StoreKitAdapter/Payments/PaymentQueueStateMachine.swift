@@ -38,7 +38,7 @@ struct PaymentQueueStateMachine {
             return answer(id, .failed(error: PaymentError(.cancelled, "The caller cancelled the purchase.")))
         case .update(let update): return route(update)
         case .delivered(let verdicts):
-            return verdicts.sorted { $0.key < $1.key }.flatMap { settle($0.key, $0.value) }
+            return verdicts.sorted { $0.key < $1.key }.flatMap { endAttempt($0.key, $0.value) }
         case .retryDue(let id, let attempt): return deliver(deliveries.retry(id, attempt: attempt))
         case .redeliver(let id, let caller): return redeliver(id, for: caller)
         case .redeliverAll: return deliver(deliveries.redeliverAll())
@@ -139,31 +139,31 @@ struct PaymentQueueStateMachine {
 
     // MARK: - Delivery
 
-    private mutating func settle(_ id: TransactionID, _ verdict: DeliveryVerdict) -> [Action] {
-        switch deliveries.settle(id, verdict) {
+    private mutating func endAttempt(_ id: TransactionID, _ verdict: DeliveryVerdict) -> [Action] {
+        switch deliveries.endAttempt(id, verdict) {
         case nil: return []
         case .handOver(let transaction): return [.deliver([transaction])]
-        case .settled(let settlement):
-            return finish(settlement) + answerCallers(settlement)
-                + (settlement.recipients.isRestore ? answer(restores.close(id, settlement.ending)) : [])
-                + settlement.recipients.presentations.sorted().flatMap { close(id, settlement.ending, of: $0) }
-                + deliver(settlement.next)
-                + (settlement.retry.map { [.retryDelivery(id, attempt: $0)] } ?? [])
+        case .ended(let attempt):
+            return finish(attempt) + answerCallers(attempt)
+                + (attempt.recipients.isRestore ? answer(restores.close(id, attempt.ending)) : [])
+                + attempt.recipients.presentations.sorted().flatMap { close(id, attempt.ending, of: $0) }
+                + deliver(attempt.next)
+                + (attempt.retry.map { [.retryDelivery(id, attempt: $0)] } ?? [])
         }
     }
 
-    private mutating func finish(_ settlement: Deliveries.Settlement) -> [Action] {
-        let item = settlement.item
-        guard case .acknowledged = settlement.ending, item.reason.mustFinish, policy == .afterAcknowledgement,
+    private mutating func finish(_ attempt: Deliveries.AttemptResult) -> [Action] {
+        let item = attempt.item
+        guard case .acknowledged = attempt.ending, item.reason.mustFinish, policy == .afterAcknowledgement,
             finishes.begin(item.transaction.id, item.transaction)
         else { return [] }
         return [.finish(item.transaction.id)]
     }
 
     /// Answers the waiting callers. An acknowledged transaction without a caller becomes a completion.
-    private mutating func answerCallers(_ settlement: Deliveries.Settlement) -> [Action] {
-        let (item, recipients) = (settlement.item, settlement.recipients)
-        let failure = settlement.ending.failure
+    private mutating func answerCallers(_ attempt: Deliveries.AttemptResult) -> [Action] {
+        let (item, recipients) = (attempt.item, attempt.recipients)
+        let failure = attempt.ending.failure
         let outcome: PurchaseOutcome =
             failure.map { .failed(error: $0) } ?? .purchased(productId: item.transaction.productID.rawValue)
         let answers = recipients.payments.sorted { $0.key < $1.key }.flatMap { payment, alreadyOwned in
@@ -266,7 +266,7 @@ struct PaymentQueueStateMachine {
 }
 
 extension Deliveries.Item {
-    /// `nil` if only a restore brought the transaction: the restore reports it.
+    /// `nil` if the transaction came only from a restore, which reports it.
     fileprivate var state: StoreUpdate.State? {
         switch reason {
         case .purchased: .purchased(transaction)
