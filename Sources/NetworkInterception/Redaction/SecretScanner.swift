@@ -27,8 +27,8 @@ struct SecretScanner {
     var position = 0
     /// The start tag whose content is a secret.
     var secretTag: SecretTag?
-    /// The current YAML mapping below a name such as `pin:`, in which only `value` and similar names have secret values:
-    /// the indentations of its name and of its members.
+    /// The current YAML mapping below a name such as `pin:`, in which only `value` and similar names have secrets: the
+    /// indentations of its name and of its members.
     var secretMapping: (name: Int, values: Int, meaning: SecretMeaning)?
     /// The current element whose name makes texts secrets, but not all its child elements: `<pin><value>…`.
     var secretElement: SecretElement?

@@ -53,8 +53,8 @@ extension PurchaseClient {
         await forgetAnswers(of: [former, nil])
     }
 
-    /// Prepares a change of the user: cancels the repeated log-ins of the previous user and waits for their end. Returns
-    /// the previous user.
+    /// Prepares a change of the user: cancels the repeated log-ins of the previous user and waits for their end.
+    /// Returns the previous user.
     private func userWillChange(to user: UserId?) async -> UserId? {
         let former = session.withLock { session in
             defer { session.userWillChange(to: user) }

@@ -25,7 +25,7 @@ public final class RevocationChecker: Sendable {
         /// The clock for the age of answers. It is real time, even if the store's time is virtual.
         public var clock: any WallClock = SystemClock()
 
-        /// The time for which an answer is cached, at least a minute. It is shorter if the answer is valid for less time.
+        /// The time for which an answer is cached, at least a minute. It is shorter if the answer expires earlier.
         public var lifetime: TimeInterval = 15 * 60
 
         /// The number of chains in the cache, at least two.
