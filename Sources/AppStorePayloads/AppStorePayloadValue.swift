@@ -65,7 +65,7 @@ extension UUID: AppStorePayloadValue {
         self.init(text: text)
     }
 
-    /// Lower case, as the App Store writes them.
+    /// The UUID in lower case, as the App Store writes it.
     package var payloadValue: JSONValue { .string(uuidString.lowercased()) }
 }
 

@@ -13,7 +13,7 @@ extension SimulatedAppStore {
         InProcessStoreConnection(store: self, device: DeviceID(unchecked: try await signIn(account: account).deviceID))
     }
 
-    /// Connects a device that is signed in, as after another launch of the app.
+    /// Connects a device that is already signed in, for example when the app is launched again.
     ///
     /// - Parameter device: The device.
     /// - Returns: The connection.
@@ -52,11 +52,11 @@ public final class InProcessStoreConnection: StoreConnection {
     deinit { listener.cancel() }
 
     public func canMakePayments() async throws -> Bool {
-        try await calling { try await store.state(of: device).canMakePayments }
+        try await convertingErrors { try await store.state(of: device).canMakePayments }
     }
 
     public func storefront() async throws -> Storefront {
-        try await calling { try await store.state(of: device).storefront }
+        try await convertingErrors { try await store.state(of: device).storefront }
     }
 
     public var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
@@ -65,35 +65,35 @@ public final class InProcessStoreConnection: StoreConnection {
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         guard !ids.isEmpty else { return ProductAnswer(products: []) }
-        return try await calling { try await store.products(ids.sorted(), for: device) }
+        return try await convertingErrors { try await store.products(ids.sorted(), for: device) }
     }
 
     public func add(_ payment: Payment) async throws {
-        try await calling { try await store.add(payment, from: device) }
+        try await convertingErrors { try await store.add(payment, from: device) }
     }
 
     public func redeem(_ redemption: OfferCodeRedemption) async throws {
-        try await calling { try await store.redeem(redemption, from: device) }
+        try await convertingErrors { try await store.redeem(redemption, from: device) }
     }
 
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
-        try await calling { try await store.answer(message, with: answer, from: device) }
+        try await convertingErrors { try await store.answer(message, with: answer, from: device) }
     }
 
     public func finish(_ transaction: TransactionID) async throws {
-        try await calling { try await store.finish(transaction, from: device) }
+        try await convertingErrors { try await store.finish(transaction, from: device) }
     }
 
     public func restore() async throws -> [StoreTransaction] {
-        try await calling { try await store.restore(for: device) }
+        try await convertingErrors { try await store.restore(for: device) }
     }
 
     public func ownedTransactions() async throws -> [StoreTransaction] {
-        try calling { try store.ownedTransactions(of: device) }
+        try convertingErrors { try store.ownedTransactions(of: device) }
     }
 
     public func receipt() async throws -> [UInt8]? {
-        try await calling {
+        try await convertingErrors {
             try await store.applyInjectedFaults(to: .receipt)
             return try await store.receipt(of: device)
         }
@@ -103,18 +103,20 @@ public final class InProcessStoreConnection: StoreConnection {
     ///
     /// - Returns: A JWS of `AppTransaction`.
     /// - Throws: `StoreFailure`.
-    public func appTransaction() async throws -> String { try calling { try store.appTransaction(of: device) } }
+    public func appTransaction() async throws -> String {
+        try convertingErrors { try store.appTransaction(of: device) }
+    }
 
     public func close() async {
         listener.cancel()
         await listener.value
     }
 
-    private func calling<Value>(_ call: () async throws -> Value) async throws -> Value {
+    private func convertingErrors<Value>(_ call: () async throws -> Value) async throws -> Value {
         do { return try await call() } catch { throw Self.failure(error) }
     }
 
-    private func calling<Value>(_ call: () throws -> Value) throws -> Value {
+    private func convertingErrors<Value>(_ call: () throws -> Value) throws -> Value {
         do { return try call() } catch { throw Self.failure(error) }
     }
 
@@ -140,16 +142,16 @@ public final class InProcessStoreConnection: StoreConnection {
                 let answer = try await store.updates(
                     for: device, after: cursor, wait: store.configuration.longestWait, storefront: storefront?.id)
                 guard !Task.isCancelled else { return }
-                if let now = answer.storefront {
-                    storefront = now
-                    streams.send(now)
+                if let current = answer.storefront {
+                    storefront = current
+                    streams.send(current)
                 }
                 streams.send(answer.messages ?? [])
                 for promoted in answer.promotedPurchases ?? [] {
                     do {
                         streams.send(try await store.takePromotedPurchase(of: promoted.productID, for: device))
                     } catch let error as SimulatorError where error.code == .unknownPromotedPurchase {
-                        // Another device was faster.
+                        // Another device of the account has already taken it.
                     }
                 }
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }

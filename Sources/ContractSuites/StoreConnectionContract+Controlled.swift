@@ -89,13 +89,13 @@ extension StoreConnectionContract {
             id: "contract-20", productID: subscription, appAccountToken: customer,
             offer: .promotional(unknown, signature: try await sign(subscription, unknown, customer)))
         try await device.connection.add(payment)
-        #expect(await device.failure(answering: payment.id)?.code == .invalidOffer)
+        #expect(await device.failure(for: payment.id)?.code == .invalidOffer)
         let signature = try await sign(subscription, offer, customer)
         var forged = signature
         forged.signature[forged.signature.count - 1] ^= 1
         (payment.id, payment.offer) = ("contract-21", .promotional(offer, signature: forged))
         try await device.connection.add(payment)
-        #expect(await device.failure(answering: payment.id)?.code == .invalidOfferSignature)
+        #expect(await device.failure(for: payment.id)?.code == .invalidOfferSignature)
         (payment.id, payment.offer) = ("contract-22", .promotional(offer, signature: signature))
         let bought = try #require(try await device.buy(payment))
         #expect(bought.offer?.id == offer)
@@ -181,10 +181,10 @@ extension StoreConnectionContract {
             #expect(await device.next { $0.paymentID == id }?.state == .deferred)
         }
         try await approve(payment("contract-50"))
-        let approved = try #require(await device.purchase(answering: "contract-50"))
+        let approved = try #require(await device.purchase(for: "contract-50"))
         try await device.connection.finish(approved.transaction.id)
         try await decline(payment("contract-51"))
-        #expect(await device.failure(answering: "contract-51")?.code == .declined)
+        #expect(await device.failure(for: "contract-51")?.code == .declined)
         await device.connection.close()
 
         try await approve(payment("contract-52"))
@@ -246,7 +246,7 @@ extension StoreConnectionContract {
         var device = try await session()
         #expect(try await !device.connection.canMakePayments())
         try await device.connection.add(Payment(id: "contract-60", productID: coins))
-        #expect(await device.failure(answering: "contract-60")?.code == .notAllowed)
+        #expect(await device.failure(for: "contract-60")?.code == .notAllowed)
         await device.connection.close()
         try await set(true)
     }

@@ -13,7 +13,7 @@ extension StoreConnectionContract {
 
         mutating func next() async -> StoreUpdate? { await next { _ in true } }
 
-        /// Returns the first matching update, and skips others. Not every store reports a payment in progress.
+        /// Returns the first matching update. Skips others, and `purchasing`, which not every store reports.
         mutating func next(where isWanted: (StoreUpdate) -> Bool) async -> StoreUpdate? {
             while let update = await updates.next() {
                 if update.state != .purchasing, isWanted(update) { return update }
@@ -22,7 +22,7 @@ extension StoreConnectionContract {
         }
 
         mutating func purchase(
-            answering payment: PaymentID
+            for payment: PaymentID
         ) async -> (transaction: StoreTransaction, alreadyOwned: Bool)? {
             guard
                 case .purchased(let transaction, let alreadyOwned)? = await next(where: { $0.paymentID == payment })?
@@ -31,7 +31,7 @@ extension StoreConnectionContract {
             return (transaction, alreadyOwned)
         }
 
-        mutating func failure(answering payment: PaymentID) async -> StoreFailure? {
+        mutating func failure(for payment: PaymentID) async -> StoreFailure? {
             guard case .failed(let failure)? = await next(where: { $0.paymentID == payment })?.state else { return nil }
             return failure
         }
@@ -39,12 +39,12 @@ extension StoreConnectionContract {
         /// Buys a product and finishes its transaction. Returns `nil` if the purchase fails.
         mutating func buy(_ payment: Payment) async throws -> StoreTransaction? {
             try await connection.add(payment)
-            guard let bought = await purchase(answering: payment.id)?.transaction else { return nil }
+            guard let bought = await purchase(for: payment.id)?.transaction else { return nil }
             try await connection.finish(bought.id)
             return bought
         }
 
-        /// Returns the next purchase of a product without a payment, and finishes it.
+        /// Finishes and returns the next purchase of `product` that no payment of this device requested.
         mutating func purchase(of product: ProductID) async throws -> StoreTransaction? {
             let update = await next { update in
                 guard case .purchased = update.state else { return false }
@@ -56,7 +56,7 @@ extension StoreConnectionContract {
         }
     }
 
-    /// Connects, and sends a first request, so that the store knows the device and sends it later updates.
+    /// Connects and sends a first request. The store then knows the device and sends it updates.
     func session() async throws -> Session {
         let connection = try await connect()
         _ = try await connection.storefront()

@@ -5,11 +5,11 @@ import Primitives
 /// An `HTTPTransport` over libcurl, for Linux.
 ///
 /// Messages pass unchanged: header names keep their spelling and order, bodies are not decompressed, and redirects are
-/// returned. The transport adds only `Host` and the length to a request. It reuses connections.
+/// not followed. The transport adds only `Host` and the length to a request. It reuses connections.
 ///
-/// A response of known length, of at most `Configuration.maximumBufferedBytes`, arrives as `.bytes`. Every other
-/// response arrives as a `.stream` once its headers are complete. A stream reads from the network only as fast as its
-/// reader.
+/// The body of a response is `.bytes` if its length is known and at most `Configuration.maximumBufferedBytes`.
+/// Otherwise it is a `.stream`, and the response is returned when its headers are complete. A stream reads from the
+/// network only as fast as its reader consumes it.
 ///
 ///     let transport = CurlTransport()
 ///     let response = try await transport.send(HTTPRequest(method: .get, url: "http://127.0.0.1:8080/healthz"))
@@ -18,15 +18,15 @@ public final class CurlTransport: HTTPTransport {
     public struct Configuration: Sendable {
         /// The timeout of an exchange, including the response body, for a request that sets none.
         public var timeout: Duration = .seconds(30)
-        /// The timeout for a connection, including TLS. libcurl always measures it with the machine's clock.
+        /// The timeout for opening a connection, including TLS. libcurl always measures it with the machine's clock.
         public var connectTimeout: Duration = .seconds(10)
-        /// The number of open connections. Further requests wait for one.
+        /// The maximum number of open connections. Further requests wait for a free one.
         public var maximumConnections = 256
-        /// The number of open connections to one host and port.
+        /// The maximum number of open connections to one host and port.
         public var maximumConnectionsPerHost = 128
         /// The longest response body, in bytes, that `send` collects before it returns.
         public var maximumBufferedBytes = 1 << 20
-        /// The number of bytes of a streamed response that are buffered for its reader.
+        /// The maximum number of bytes of a streamed response that are buffered for its reader.
         public var streamWindow = 256 << 10
         /// A PEM file with the certificate authorities to trust for https, or `nil` for those of the system.
         public var certificateAuthorityFile: String?

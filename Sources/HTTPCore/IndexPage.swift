@@ -18,7 +18,7 @@ package struct IndexPage: Sendable {
     /// Further facts, such as a version, with their labels.
     package var details: [(label: String, value: String)]
     package var links: [Link]
-    /// A note with pointers to the documentation.
+    /// A note that names the documentation.
     package var note: String
 
     package init(
@@ -33,8 +33,8 @@ package struct IndexPage: Sendable {
 
     /// The page as HTML, without scripts and external resources.
     package var response: HTTPResponse {
-        let facts = details.map { "<p>\(Self.escaped($0.label)): <code>\(Self.escaped($0.value))</code></p>\n" }
-        let rows = links.map { link in
+        let paragraphs = details.map { "<p>\(Self.escaped($0.label)): <code>\(Self.escaped($0.value))</code></p>\n" }
+        let items = links.map { link in
             let path = Self.escaped(link.path)
             return "<li><a href=\"\(path)\"><code>\(path)</code></a> \(Self.escaped(link.summary))</li>\n"
         }
@@ -51,8 +51,8 @@ package struct IndexPage: Sendable {
             <main>
             <h1>\(Self.escaped(name))</h1>
             <p>\(Self.escaped(description))</p>
-            \(facts.joined())<ul>
-            \(rows.joined())</ul>
+            \(paragraphs.joined())<ul>
+            \(items.joined())</ul>
             <p>\(Self.escaped(note))</p>
             </main>
             </body>
@@ -70,16 +70,16 @@ package struct IndexPage: Sendable {
     }
 
     private static func escaped(_ text: String) -> String {
-        var made = ""
+        var result = ""
         for character in text.unicodeScalars {
             switch character {
-            case "&": made += "&amp;"
-            case "<": made += "&lt;"
-            case ">": made += "&gt;"
-            case "\"": made += "&quot;"
-            default: made.unicodeScalars.append(character)
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            default: result.unicodeScalars.append(character)
             }
         }
-        return made
+        return result
     }
 }

@@ -21,11 +21,11 @@ extension StoreControlWire {
             }
         }
 
-        /// The position of the notification among all notifications. Numbers grow.
+        /// The number of the notification. A later notification has a greater number.
         public var number: Int64
         /// The UUID of the notification.
         public var uuid: String
-        /// The time of the event, which is the time of the signature.
+        /// The time of the event. The signed payload has the same time.
         public var at: Date
         /// The type in Apple's words, for example `DID_RENEW`.
         public var type: String
@@ -49,9 +49,9 @@ extension StoreControlWire {
         /// Creates a notification.
         ///
         /// - Parameters:
-        ///   - number: The position of the notification among all notifications.
+        ///   - number: The number of the notification. A later notification has a greater number.
         ///   - uuid: The UUID of the notification.
-        ///   - at: The time of the event, which is the time of the signature.
+        ///   - at: The time of the event. The signed payload has the same time.
         ///   - type: The type in Apple's words, for example `DID_RENEW`.
         ///   - subtype: The subtype in Apple's words.
         ///   - account: The account whose purchase the notification is about, or `nil` if it is about none.

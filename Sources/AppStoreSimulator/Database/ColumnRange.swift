@@ -2,27 +2,27 @@ import SQLStorage
 
 /// The valid ranges of the numbers in an imported state. Another number is refused before the commit.
 ///
-/// A store continues to count from these numbers, so that the ranges for reading are wider (`readable`, `instant`).
-/// Arithmetic within them cannot overflow: two instants, a transaction's number and a count, or a counter and one can
-/// be added.
+/// A store continues to count from the imported numbers, so the ranges that are checked when it reads a row are wider:
+/// `readable` and `instant`. They are narrow enough for these sums not to overflow: two instants, the number of a
+/// transaction and a count, a counter and 1.
 enum ColumnRange {
     static let flag: ClosedRange<Int64> = 0...1
-    /// The keys of rows, and counters.
     static let counter: ClosedRange<Int64> = 0...(1 << 53)
+    /// The primary key of a row.
     static let key: ClosedRange<Int64> = 1...(1 << 53)
     /// The range of a counter or a transaction's number when it is read.
     static let readable: ClosedRange<Int64> = 0...Int64.max / 2
     static let readableSale: ClosedRange<Int64> = 1...readable.upperBound / TransactionNumber.span
-    /// Microseconds since 1970: the years of four digits, and `distantPast`.
+    /// Microseconds since 1970, from `distantPast` to the end of the year 9999.
     static let instant: ClosedRange<Int64> = -62_135_769_600_000_000...253_402_300_799_999_999
-    /// The instant of a past event: at most a day after the end of the clock's time.
+    /// The instant of a past event: at most a day after `AnchoredClock.endOfTime`.
     static let event: ClosedRange<Int64> = instant.lowerBound...221_845_478_400_000_000
-    /// An instant that can be in the future: at most a century after the end of the clock's time.
+    /// An instant that can be in the future: at most a century after `AnchoredClock.endOfTime`.
     static let planned: ClosedRange<Int64> = instant.lowerBound...225_001_065_600_000_000
-    /// The numbers of sales, and those of transactions. Each sale has `TransactionNumber.span` transactions.
+    /// The number of a sale. Each sale has `TransactionNumber.span` numbers for its transactions.
     static let sale: ClosedRange<Int64> = 1...4_000_000_000_000
     static let transaction: ClosedRange<Int64> = 1...(sale.upperBound + 1) * TransactionNumber.span
-    /// The places of transactions within a sale, and their count.
+    /// The position of a transaction within its sale, and the number of transactions.
     static let place: ClosedRange<Int64> = 0...TransactionNumber.span
     static let count: ClosedRange<Int64> = 1...TransactionNumber.span
     /// Prices in milliunits.

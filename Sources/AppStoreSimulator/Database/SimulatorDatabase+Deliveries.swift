@@ -111,7 +111,7 @@ extension SimulatorDatabase {
     /// once, even if its instant is ahead of the clock.
     private func firstDue(by now: Date, outside busy: Set<Int64>) throws -> NotificationRecord? {
         // The number of parameters is fixed, so that the statements stay prepared. No lane has the number -1.
-        let lanes = busy.sorted() + Array(repeating: -1, count: max(0, NotificationSender.width - busy.count))
+        let lanes = busy.sorted() + Array(repeating: -1, count: max(0, NotificationSender.maximumAttempts - busy.count))
         let isFree = "coalesce(original, 0) NOT IN (\(lanes.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))"
         let values = lanes.map(SQLValue.integer)
         let new = try sql.first(

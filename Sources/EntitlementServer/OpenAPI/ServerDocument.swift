@@ -26,7 +26,12 @@ extension OpenAPIDocument {
                 "type": "apiKey", "in": "header", "name": .string(Authenticator.customerToken),
                 "description": "the customer's own token, beside a public key",
             ]),
-        .init("apiKey", ["type": "apiKey", "in": "header", "name": "x-api-key", "description": "the same keys"]),
+        .init(
+            "apiKey",
+            [
+                "type": "apiKey", "in": "header", "name": "x-api-key",
+                "description": "a public or a secret key of an app",
+            ]),
     ]
 }
 
@@ -43,10 +48,10 @@ extension OpenAPIDocument.Tag {
 // MARK: - Shared by endpoints
 
 extension [OpenAPIDocument.Parameter] {
-    /// The parameters of a list with pages.
+    /// The parameters of a list that is returned in pages.
     static var page: Self {
         [
-            .init("limit", in: .query, .integer(1...100), "the largest number; 50 if absent"),
+            .init("limit", in: .query, .integer(1...100), "the maximum number of items; 50 if absent"),
             .init("cursor", in: .query, .identifier, "the nextCursor of the previous page"),
         ]
     }
@@ -73,7 +78,9 @@ extension OpenAPIDocument.Operation {
         self.init(endpoint, refusals: Self.refusals(of: endpoint)) { name in
             .init(name, in: .path, .identifier, Self.path[name] ?? name)
         }
-        var headers: [OpenAPIDocument.Header] = [.init(Authenticator.requestID, .text, "names the case")]
+        var headers: [OpenAPIDocument.Header] = [
+            .init(Authenticator.requestID, .text, "the id of the request, also in the log")
+        ]
         for status in responses.keys {
             responses[status]?.headers = headers
             if [429, 503].contains(status) {
@@ -92,11 +99,11 @@ extension OpenAPIDocument.Operation {
             parameters.append(
                 .init(
                     "Idempotency-Key", in: .header, .text("1 to 255 characters", length: 1...255) { !$0.isEmpty },
-                    "repetitions within a day get the first answer"))
+                    "a repeated request with this key gets the first answer, for a day"))
         }
         if endpoint.parameters.contains(where: { $0.name == "If-None-Match" }) {
             headers.append(.init("ETag", .text, "changes with the answer"))
-            responses[304] = .init("The answer of If-None-Match is still valid", headers: headers)
+            responses[304] = .init("The answer with the ETag of If-None-Match is still valid", headers: headers)
         }
         responses[endpoint.status]?.headers = headers
     }

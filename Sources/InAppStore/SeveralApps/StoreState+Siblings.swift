@@ -43,7 +43,7 @@ extension StoreState {
     func sharedUserInfo(of application: BundleID) -> SharedUserInfo? {
         guard let answer else { return nil }
         let all = answer.customer.subscriptions
-            .map { SharedSubscription($0, accessUntil: lastAccess(of: $0)) }
+            .map { SharedSubscription($0, accessUntil: accessEnd(of: $0)) }
             .sorted { $0.accessUntil > $1.accessUntil }
         let active = all.filter { $0.accessUntil > answer.receivedAt }
         return SharedUserInfo(

@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// The end of access: by the server's answer, the clock, and the grace period while the server is unreachable.
+/// The end of access, computed from the server's last answer, the clock and the grace period.
 extension StoreState {
     /// Returns the server's last answer with the ends of access that apply at `now`. Access that was active in the
     /// answer stays active until its end.
@@ -50,18 +50,18 @@ extension StoreState {
         return all + provisional
     }
 
-    /// Returns the first instant without access, unless a subscription renews.
-    func lastAccess(of subscription: CustomerSubscription) -> Date {
+    /// Returns the instant at which access ends if the subscription does not renew.
+    func accessEnd(of subscription: CustomerSubscription) -> Date {
         Self.isRevoked(subscription)
             ? min(subscription.effectiveUntil, subscription.revokedAt ?? subscription.startedAt)
             : accessEnd(subscription.effectiveUntil, of: subscription, at: subscription.effectiveUntil)
     }
 
-    /// Returns the first instant without access: `end`, or the end of the grace period.
+    /// Returns the instant at which access ends: `end`, or the end of the grace period.
     ///
-    /// The grace period begins when the server's answer is outdated. Only auto-renewing subscriptions of production
-    /// have one, and only if they had not ended at the time of the answer. It ends earlier if the server is unreachable
-    /// for longer than the offline time to live, but access never ends before `end`.
+    /// The grace period begins when the server's answer is outdated. Only auto-renewing subscriptions in production
+    /// have one, and only if they had not ended at the time of the answer. The grace period ends earlier if the server
+    /// is unreachable for longer than `offlineTimeToLive`, but access never ends before `end`.
     private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
         guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
             subscription.autoRenews != false, !Self.isRevoked(subscription)
@@ -69,7 +69,7 @@ extension StoreState {
         return max(end, min(end + graceSpan, offlineEnd ?? .distantFuture))
     }
 
-    /// The instant from which the last answer is too old for a grace period; `nil` while no request has failed.
+    /// The end of all grace periods while the server is unreachable; `nil` if no request failed since the last answer.
     private var offlineEnd: Date? { answer?.failingSince.map { $0 + timeouts.offline } }
 
     private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {

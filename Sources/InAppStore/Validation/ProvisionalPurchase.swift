@@ -2,7 +2,7 @@ import Foundation
 import StoreModel
 
 /// A purchase that only this device has verified. It gives access until the server decides or it expires, and never for
-/// longer than the offline time to live. It acknowledges nothing.
+/// longer than `offlineTimeToLive`. It acknowledges nothing.
 struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var transactionID: TransactionID
     var originalTransactionID: TransactionID

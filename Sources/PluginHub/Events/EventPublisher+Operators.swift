@@ -14,7 +14,7 @@ extension EventPublisher {
     /// - Parameter isIncluded: The predicate.
     /// - Returns: A publisher of these outputs.
     public func filter(_ isIncluded: @escaping @Sendable (EventOutput) -> Bool) -> EventPublisher {
-        through { output, receive in
+        transformed { output, receive in
             if isIncluded(output) { receive(output) }
         }
     }
@@ -24,7 +24,7 @@ extension EventPublisher {
     /// - Parameter transform: The function that changes an output.
     /// - Returns: A publisher of the changed outputs.
     public func map(_ transform: @escaping @Sendable (EventOutput) -> EventOutput) -> EventPublisher {
-        through { output, receive in receive(transform(output)) }
+        transformed { output, receive in receive(transform(output)) }
     }
 
     /// Returns the outputs changed by a function, without those for which it returns `nil`.
@@ -32,12 +32,12 @@ extension EventPublisher {
     /// - Parameter transform: The function that changes an output.
     /// - Returns: A publisher of the changed outputs.
     public func compactMap(_ transform: @escaping @Sendable (EventOutput) -> EventOutput?) -> EventPublisher {
-        through { output, receive in
+        transformed { output, receive in
             if let changed = transform(output) { receive(changed) }
         }
     }
 
-    private func through(
+    private func transformed(
         _ step: @escaping @Sendable (EventOutput, @Sendable (EventOutput) -> Void) -> Void
     ) -> EventPublisher {
         EventPublisher(subscribe: { [subscribe] observer in
@@ -45,14 +45,14 @@ extension EventPublisher {
         })
     }
 
-    /// Returns the outputs of this publisher and of others, each in its own order. It finishes when all have finished.
+    /// Returns the outputs of this publisher and of others. Keeps each publisher's order. Finishes when all have.
     ///
     /// - Parameter others: The other publishers.
     /// - Returns: A publisher of all outputs.
     public func merge(with others: EventPublisher...) -> EventPublisher { .merge([self] + others) }
 
-    /// Returns the outputs of several publishers, each in its own order. It finishes when all have finished, or at once
-    /// if there are none.
+    /// Returns the outputs of several publishers. Keeps the order of each publisher. Finishes when all have finished,
+    /// or at once if there are none.
     ///
     /// - Parameter publishers: The publishers.
     /// - Returns: A publisher of all outputs.
@@ -60,32 +60,32 @@ extension EventPublisher {
         switch publishers.count {
         case 0: empty
         case 1: publishers[0]
-        default: EventPublisher(subscribe: { Merging(publishers, into: $0).subscription })
+        default: EventPublisher(subscribe: { MergedSubscription(publishers, into: $0).subscription })
         }
     }
 }
 
-/// One subscription to several publishers. A broadcast with one observer orders concurrent outputs.
-private struct Merging {
+/// One subscription to several publishers. A broadcast delivers their outputs one at a time.
+private struct MergedSubscription {
     let subscription: EventSubscription
 
     init(_ publishers: [EventPublisher], into observer: Observer<EventOutput>) {
         let broadcast = OrderedBroadcast<EventOutput>()
-        let left = Locked(publishers.count)
+        let unfinished = Locked(publishers.count)
         let detach = broadcast.attach(observer)
-        let part = Observer<EventOutput>(
+        let forwarding = Observer<EventOutput>(
             receive: { broadcast.send($0) },
             finish: {
-                let isLast = left.withLock { left in
-                    left -= 1
-                    return left == 0
+                let isLast = unfinished.withLock { count in
+                    count -= 1
+                    return count == 0
                 }
                 if isLast { broadcast.finish() }
             })
-        let parts = publishers.map { $0.subscribe(part) }
+        let subscriptions = publishers.map { $0.subscribe(forwarding) }
         subscription = EventSubscription {
             detach()
-            for part in parts { part.cancel() }
+            for subscription in subscriptions { subscription.cancel() }
         }
     }
 }

@@ -34,7 +34,7 @@ public struct KeychainStorage: SecureStorage {
         }
     }
 
-    /// The time at which values can be read. Values never leave the device, not even in a backup.
+    /// When values can be read. Values never leave the device, not even in a backup.
     public typealias Accessibility = OpenEnum<KeychainStorage>
 
     private static let longestKey = 255

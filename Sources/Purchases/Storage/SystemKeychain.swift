@@ -3,8 +3,8 @@
     import Security
     import StoreModel
 
-    /// The Keychain of the device. On a Mac it is the data protection keychain, because the older one supports neither
-    /// access groups nor accessibility.
+    /// The Keychain of the device. On a Mac it is the data protection keychain, because the file-based keychain
+    /// supports neither access groups nor accessibility.
     struct SystemKeychain: Keychain {
         func value(of item: KeychainItem) -> (status: KeychainStatus, value: [UInt8]?) {
             var query = query(for: item)
@@ -55,7 +55,7 @@
         ///   - service: The name that separates these values from others in the app and in the access group.
         ///   - accessGroup: The access group from the app's entitlements, with the prefix of the team. `nil` is the
         ///     first group in the entitlements.
-        ///   - accessibility: The time at which values can be read.
+        ///   - accessibility: When values can be read: while the device is unlocked, or after its first unlock.
         ///   - maximumBytes: The greatest length of a value, in bytes.
         public init(
             service: String, accessGroup: String? = nil, accessibility: Accessibility = .afterFirstUnlock,

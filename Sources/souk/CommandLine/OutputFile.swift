@@ -105,18 +105,18 @@ enum OutputFile {
 
     /// Writes all bytes, flushes a regular file to the disk and closes it.
     private static func fill(_ file: Int32, _ bytes: [UInt8], named name: String) throws(OutputFailure) {
-        var number: Int32?
+        var errorNumber: Int32?
         do throws(FileFailure) {
             try bytes.withUnsafeBufferPointer { bytes throws(FileFailure) in
                 try DurableFile.append(UnsafeRawBufferPointer(bytes), to: file, path: name)
             }
             // Pipes and devices cannot be synced.
-            if fsync(file) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { number = errno }
+            if fsync(file) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { errorNumber = errno }
         } catch {
-            number = error.errorNumber
+            errorNumber = error.errorNumber
         }
-        if close(file) != 0, number == nil { number = errno }
-        if let number { throw OutputFailure(name, number) }
+        if close(file) != 0, errorNumber == nil { errorNumber = errno }
+        if let errorNumber { throw OutputFailure(name, errorNumber) }
     }
 
     /// Syncs the folder of `path`, which makes the file's name durable. Some network file systems cannot sync

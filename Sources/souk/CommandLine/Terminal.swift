@@ -15,19 +15,19 @@ import Primitives
 /// result for a whole one.
 enum Terminal {
     /// Writes one line to standard output at once.
-    static func print(_ text: TerminalText) throws(OutputFailure) { try send(text.written + "\n") }
+    static func print(_ text: TerminalText) throws(OutputFailure) { try send(text.escapedText + "\n") }
 
     /// Writes `text` without a line end to standard output.
-    static func write(_ text: TerminalText) throws(OutputFailure) { try send(text.written) }
+    static func write(_ text: TerminalText) throws(OutputFailure) { try send(text.escapedText) }
 
     /// Writes a document to standard output. Control characters are escaped only if standard output is a terminal.
     static func write(document: String) throws(OutputFailure) {
-        try send(isatty(1) == 1 ? TerminalText.lines(document).written : document)
+        try send(isatty(1) == 1 ? TerminalText.lines(document).escapedText : document)
     }
 
     /// Writes `bytes` as they are to standard output.
     static func write(_ bytes: [UInt8]) throws(OutputFailure) {
-        if let number = send(bytes, to: 1) { throw OutputFailure("standard output", number) }
+        if let errorNumber = send(bytes, to: 1) { throw OutputFailure("standard output", errorNumber) }
     }
 
     /// Writes one JSON value and a line end to standard output.
@@ -45,7 +45,7 @@ enum Terminal {
         }
     }
 
-    /// Writes one line to standard error. When it cannot be written, a command that would succeed ends with status 2.
+    /// Writes one line to standard error. If this fails, a command that otherwise succeeds ends with status 2.
     static func note(_ text: TerminalText) { write(error: text + "\n") }
 
     /// Writes one line of a service's log to standard error. If that fails, the service continues.
@@ -54,12 +54,12 @@ enum Terminal {
     /// Writes one JSON value and a line end to standard error, as a service's log does.
     static func log(json value: JSONValue) { send(log: .json(value.withoutUserInfo.text())) }
 
-    private static func send(log line: TerminalText) { _ = send(Array((line.written + "\n").utf8), to: 2) }
+    private static func send(log line: TerminalText) { _ = send(Array((line.escapedText + "\n").utf8), to: 2) }
 
     /// Writes `text` without a line end to standard error.
     static func write(error text: TerminalText) {
-        let bytes = Array(text.withoutSecretsOfURLs.written.utf8)
-        if let number = send(bytes, to: 2), number != EPIPE { lostNotes.withLock { $0 = true } }
+        let bytes = Array(text.withoutSecretsOfURLs.escapedText.utf8)
+        if let errorNumber = send(bytes, to: 2), errorNumber != EPIPE { lostNotes.withLock { $0 = true } }
     }
 
     /// Whether a line for standard error could not be written.
@@ -82,12 +82,12 @@ enum Terminal {
     static func dim(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
     static func bold(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
-    /// Opens `/dev/null` for standard streams that are closed, so that no file or socket gets their descriptors.
-    /// `open` returns the lowest free number, which is that of the stream. Reading from such a stream, and writing to
-    /// it, still fails.
+    /// Opens `/dev/null` for closed standard streams, so that no file or socket gets their descriptors.
+    /// `open` returns the lowest free descriptor, which is the stream's. Input is opened for writing and output for
+    /// reading, so using the stream still fails.
     static func occupyClosedStreams() {
-        for number in Int32(0)...2 where fcntl(number, F_GETFD) == -1 && errno == EBADF {
-            _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)
+        for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
+            _ = open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
         }
     }
 
@@ -126,10 +126,10 @@ struct OutputFailure: Error {
 
     /// - Parameters:
     ///   - place: the output, such as a file's path.
-    ///   - number: the `errno` of the failure.
-    init(_ place: String, _ number: Int32) {
-        sentence = "\(place) cannot be written: \(String(cString: strerror(number)))"
-        isClosedPipe = number == EPIPE
+    ///   - errorNumber: the `errno` of the failure.
+    init(_ place: String, _ errorNumber: Int32) {
+        sentence = "\(place) cannot be written: \(String(cString: strerror(errorNumber)))"
+        isClosedPipe = errorNumber == EPIPE
     }
 }
 

@@ -8,48 +8,47 @@ import Primitives
 ///
 /// All strings for a terminal pass through this type.
 struct TerminalText: Sendable, ExpressibleByStringInterpolation {
-    /// The escaped text.
-    private(set) var written: String
+    private(set) var escapedText: String
 
     init(stringLiteral literal: StaticString) {
-        written = literal.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+        escapedText = literal.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
     }
 
-    init(stringInterpolation interpolation: StringInterpolation) { written = interpolation.written }
+    init(stringInterpolation interpolation: StringInterpolation) { escapedText = interpolation.escapedText }
 
-    private init(written: String) { self.written = written }
+    private init(escapedText: String) { self.escapedText = escapedText }
 
-    /// Text of several lines. The line ends are kept.
+    /// Text of several lines. Line feeds are not escaped.
     static func lines(_ text: String) -> TerminalText {
         TerminalText(
-            written: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(
+            escapedText: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(
                 separator: "\n"))
     }
 
-    /// Valid JSON with the same meaning. Characters in strings are escaped as JSON escapes. Control characters between
-    /// values can only be white space; line ends are kept.
+    /// JSON with the same values. Control characters in strings become JSON escapes. Between values, tabs and carriage
+    /// returns become spaces, and line ends are kept.
     static func json(_ text: String) -> TerminalText {
-        let written = escaping(text) { scalar in
+        let json = escaping(text) { scalar in
             switch scalar {
             case "\n": "\n"
             case "\r", "\t": " "
             default: "\\u" + hex(scalar, digits: 4)
             }
         }
-        return TerminalText(written: written)
+        return TerminalText(escapedText: json)
     }
 
     /// The text without the user info of URLs. For JSON, use `JSONValue.withoutUserInfo`.
     var withoutUserInfo: TerminalText { changed(\.withoutUserInfo) }
 
     /// Returns the text after `change`, which may remove characters and must add none.
-    func changed(_ change: (String) -> String) -> TerminalText { TerminalText(written: change(written)) }
+    func changed(_ change: (String) -> String) -> TerminalText { TerminalText(escapedText: change(escapedText)) }
 
     static func + (left: TerminalText, right: TerminalText) -> TerminalText {
-        TerminalText(written: left.written + right.written)
+        TerminalText(escapedText: left.escapedText + right.escapedText)
     }
 
-    static func += (left: inout TerminalText, right: TerminalText) { left.written += right.written }
+    static func += (left: inout TerminalText, right: TerminalText) { left.escapedText += right.escapedText }
 
     // MARK: - Escaping
 
@@ -90,18 +89,18 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
 
 extension TerminalText {
     struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var written = ""
+        fileprivate var escapedText = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) { written.reserveCapacity(literalCapacity) }
+        init(literalCapacity: Int, interpolationCount: Int) { escapedText.reserveCapacity(literalCapacity) }
 
         mutating func appendLiteral(_ literal: StaticString) {
-            literal.withUTF8Buffer { written += String(decoding: $0, as: UTF8.self) }
+            literal.withUTF8Buffer { escapedText += String(decoding: $0, as: UTF8.self) }
         }
 
-        mutating func appendInterpolation(_ text: TerminalText) { written += text.written }
+        mutating func appendInterpolation(_ text: TerminalText) { escapedText += text.escapedText }
 
         /// Appends the description of a value, escaped.
-        mutating func appendInterpolation(_ value: some Any) { written += TerminalText.escaped("\(value)") }
+        mutating func appendInterpolation(_ value: some Any) { escapedText += TerminalText.escaped("\(value)") }
     }
 }
 

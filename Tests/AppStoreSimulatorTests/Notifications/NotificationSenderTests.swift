@@ -186,7 +186,7 @@ import Testing
     @Test func `notifications of a purchase are in order, eight purchases at a time`() async throws {
         let receiver = Receiver()
         receiver.answer { [unowned receiver] arrival in
-            await receiver.arrivals(atLeast: NotificationSender.width)
+            await receiver.arrivals(atLeast: NotificationSender.maximumAttempts)
             await letOthersRun(times: (Int(arrival.transaction?.suffix(1) ?? "") ?? 0) * 20)
             return 200
         }
@@ -203,7 +203,7 @@ import Testing
             let arrived = Dictionary(grouping: receiver.arrivals, by: \.original).mapValues { $0.map(\.uuid) }
             #expect(arrived == reported)
         }
-        #expect(receiver.mostOpen == NotificationSender.width)
+        #expect(receiver.mostOpen == NotificationSender.maximumAttempts)
     }
 
     @Test func `a slow response for one purchase does not delay another purchase`() async throws {
