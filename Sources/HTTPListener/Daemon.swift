@@ -60,13 +60,13 @@ final class Daemon: Sendable {
         address = .init(host: configuration.host, port: listening.port, isSecure: pem != nil)
     }
 
-    private static func failure(_ number: Int32, isSecure: Bool) -> HTTPListenerError {
+    private static func failure(_ errorNumber: Int32, isSecure: Bool) -> HTTPListenerError {
         guard !isSecure else {
             return HTTPListenerError(
                 .tlsFailed, "The certificate and the private key do not match. Configure matching PEM files.")
         }
         return HTTPListenerError(
-            .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(number))).")
+            .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(errorNumber))).")
     }
 
     private static func start(

@@ -59,8 +59,8 @@ struct ListeningSocket {
         }
     }
 
-    private static func failure(_ number: Int32, _ host: String, _ port: Int) -> HTTPListenerError {
-        switch number {
+    private static func failure(_ errorNumber: Int32, _ host: String, _ port: Int) -> HTTPListenerError {
+        switch errorNumber {
         case EADDRINUSE:
             HTTPListenerError(
                 .addressInUse,
@@ -71,7 +71,7 @@ struct ListeningSocket {
             HTTPListenerError(.notPermitted, "This user may not listen on port \(port); choose one above 1023.")
         default:
             HTTPListenerError(
-                .systemFailed, "Listening on \(host) port \(port) failed: \(String(cString: strerror(number))).")
+                .systemFailed, "Listening on \(host) port \(port) failed: \(String(cString: strerror(errorNumber))).")
         }
     }
 }

@@ -140,7 +140,7 @@ extension PluginProtocol {
 ///
 /// Calls run on the thread of the caller and return when the receiver has returned.
 public protocol MessageSending: AnyObject, Sendable {
-    /// Returns a publisher of an event. If several plugins publish it, their outputs are merged, each in its own order.
+    /// Returns a publisher of an event. Merges the outputs of several plugins, and keeps the order of each plugin.
     ///
     /// - Parameters:
     ///   - event: The event, with the id for its outputs.

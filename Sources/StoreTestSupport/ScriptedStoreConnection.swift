@@ -70,7 +70,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         }
     }
 
-    /// A new connection to the same store, as after a crash of the app.
+    /// A new connection to the same store, for example after a crash of the app.
     public func reconnected() -> ScriptedStoreConnection { ScriptedStoreConnection(state, calls) }
 
     // MARK: - Script

@@ -141,12 +141,12 @@ public final class FileSecureStorage: SecureStorage {
         }
     }
 
-    static func failure(_ action: String, _ subject: String, _ number: Int32) -> PurchaseError {
+    static func failure(_ action: String, _ subject: String, _ errorNumber: Int32) -> PurchaseError {
         PurchaseError(
             .storageFailed,
-            "The secure storage cannot \(action) \"\(subject)\" (\(String(cString: strerror(number)))); "
+            "The secure storage cannot \(action) \"\(subject)\" (\(String(cString: strerror(errorNumber)))); "
                 + "check permissions and free space.",
-            underlying: POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO))
+            underlying: POSIXError(POSIXErrorCode(rawValue: errorNumber) ?? .EIO))
     }
 
     /// The format of a file: a marker with the version of the format, the SHA-256 of the value, and the value.

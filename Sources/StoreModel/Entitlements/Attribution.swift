@@ -82,7 +82,7 @@ package enum Attribution {
 
     /// Returns the customer that a purchase is bound to, so that others are refused, or `nil` if claims decide.
     ///
-    /// Of several customers with the token, the last one who claimed the purchase has it; customers with a name have
+    /// If several customers have the token, the last one who claimed the purchase owns it; customers with a name have
     /// priority over those with a UUID. Without a claim it is `tokenOwner`.
     ///
     /// - Parameters:

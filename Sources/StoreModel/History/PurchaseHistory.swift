@@ -14,8 +14,8 @@ package struct PurchaseHistory: Hashable, Sendable {
     /// One record of each transaction, in the order of purchase dates.
     package let records: [PurchaseRecord]
 
-    /// Creates a history. Of several records of one transaction, the one signed last counts; of several signed at once,
-    /// the last one given. All records without a transaction id are kept.
+    /// Creates a history. If a transaction has several records, the one signed last counts; if they were signed at the
+    /// same time, the last one in `records`. All records without a transaction id are kept.
     package init(_ records: some Sequence<PurchaseRecord>) {
         var newest: [TransactionID: PurchaseRecord] = [:]
         var unnamed: [PurchaseRecord] = []
