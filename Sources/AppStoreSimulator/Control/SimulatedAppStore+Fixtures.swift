@@ -54,7 +54,7 @@ extension SimulatedAppStore {
                 guard Set(fixture.rows.keys).isSubset(of: tables) else { throw StoreFixture.malformed }
                 for table in tables.reversed() { try sql.execute("DELETE FROM \(table)") }
                 for table in tables { try sql.insert(fixture.rows[table] ?? [], into: table) }
-                try db.endLostSendings()
+                try db.endLostAttempts()
                 try db.forgetSignatures()
                 anchor.base = base.now().wholeMilliseconds
                 anchor.reading = max(fixture.now, try db.clock().reading).wholeMilliseconds

@@ -4,11 +4,11 @@ import SQLStorage
 import StoreModel
 
 /// An attempt to send a notification that was recorded and has not ended.
-struct Sending: Sendable, Hashable {
+struct SendAttempt: Sendable, Hashable {
     var notification: Int64
     var uuid: String
     var lane: Int64
-    var attempt: Int
+    var number: Int
     var signedPayload: String
     /// The instant of the next attempt if this one fails.
     var next: Date?
@@ -32,12 +32,12 @@ extension SimulatorDatabase {
 
     /// Records the attempts that begin now, before anything is sent: notifications that are due by `now`, in free
     /// lanes.
-    func beginSendings(
+    func beginAttempts(
         _ rules: SendingRules, outside busy: Set<Int64>, upTo width: Int, signer: StoreSigner, at now: Date
-    ) throws -> [Sending] {
+    ) throws -> [SendAttempt] {
         guard rules.url != nil else { return [] }
         var busy = busy
-        var begun: [Sending] = []
+        var begun: [SendAttempt] = []
         while busy.count < width, let first = try firstDue(by: now, outside: busy) {
             let record = try rules.swapsNeighbours ? neighbourToSwap(with: first) ?? first : first
             begun.append(try begin(record, rules, signer, at: now))
@@ -48,7 +48,7 @@ extension SimulatorDatabase {
 
     private func begin(
         _ record: NotificationRecord, _ rules: SendingRules, _ signer: StoreSigner, at now: Date
-    ) throws -> Sending {
+    ) throws -> SendAttempt {
         let number = record.attempts + 1
         // The event can be later than the time of a stopped clock.
         let begun = max(now, record.at.wholeMilliseconds)
@@ -60,8 +60,8 @@ extension SimulatorDatabase {
         try sql.execute(
             "UPDATE notification SET signed = ?2, due = ?3, attempts = ?4 WHERE id = ?1",
             [.integer(record.id), .text(signed), SQLValue(next), .integer(Int64(number))])
-        return Sending(
-            notification: record.id, uuid: record.uuid, lane: record.lane, attempt: number, signedPayload: signed,
+        return SendAttempt(
+            notification: record.id, uuid: record.uuid, lane: record.lane, number: number, signedPayload: signed,
             next: next)
     }
 
@@ -70,7 +70,7 @@ extension SimulatorDatabase {
     /// After a success the notification is not sent again, unless the rules repeat it at once. Does nothing if the
     /// database was replaced meanwhile.
     func end(
-        _ sending: Sending, _ result: AppStoreServerAPI.SendAttemptResult, _ rules: SendingRules, at now: Date
+        _ attempt: SendAttempt, _ result: AppStoreServerAPI.SendAttemptResult, _ rules: SendingRules, at now: Date
     ) throws {
         let changed = try sql.execute(
             """
@@ -78,19 +78,19 @@ extension SimulatorDatabase {
                 AND notification = (SELECT id FROM notification WHERE id = ?1 AND uuid = ?2)
             """,
             [
-                .integer(sending.notification), .text(sending.uuid), .integer(Int64(sending.attempt)),
+                .integer(attempt.notification), .text(attempt.uuid), .integer(Int64(attempt.number)),
                 .text(result.rawValue),
             ])
         guard changed > 0, result == .success else { return }
-        let due = rules.repeats(sending.attempt, result) ? now : nil
+        let due = rules.repeats(attempt.number, result) ? now : nil
         // Keeps a resend that was requested meanwhile.
         try sql.execute(
             "UPDATE notification SET due = ?3 WHERE id = ?1 AND due IS ?2",
-            [.integer(sending.notification), SQLValue(sending.next), SQLValue(due)])
+            [.integer(attempt.notification), SQLValue(attempt.next), SQLValue(due)])
     }
 
     /// Ends the attempts that were under way when the store closed. Their results are unknown.
-    func endLostSendings() throws {
+    func endLostAttempts() throws {
         try sql.execute(
             "UPDATE attempt SET result = ?1 WHERE result IS NULL",
             [.text(AppStoreServerAPI.SendAttemptResult.other.rawValue)])

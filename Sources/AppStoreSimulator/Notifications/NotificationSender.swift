@@ -4,8 +4,8 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Sends due notifications to the app's server while the store is open. Notifications about one purchase are sent one
-/// after another, those about different purchases at the same time.
+/// Sends due notifications to the app's server while the store is open. Notifications about one purchase have one lane
+/// and are sent one after another. Different lanes are sent at the same time.
 ///
 /// Each attempt is stored before it is made, with the instant of the next one, and its result afterwards. If the store
 /// is killed in between, no notification is lost or sent more often than the schedule allows.
@@ -13,16 +13,16 @@ final class NotificationSender: Sendable {
     /// The maximum number of concurrent attempts.
     static let maximumAttempts = 8
     /// The seconds of real time before a failed write to the database is repeated.
-    private static let retryDelay = 1.0
+    private static let pause = 1.0
 
     private struct FinishedAttempt: Sendable {
-        var sending: Sending
+        var attempt: SendAttempt
         var result: AppStoreServerAPI.SendAttemptResult
     }
 
     private struct Batch: Sendable {
         var url: String?
-        var sendings: [Sending] = []
+        var attempts: [SendAttempt] = []
         /// The virtual instant of the next batch.
         var next: Date?
     }
@@ -48,28 +48,28 @@ final class NotificationSender: Sendable {
                 do {
                     let batch = try await nextBatch(&busyLanes)
                     if let url = batch.url {
-                        for sending in batch.sendings { group.addTask { await self.send(sending, to: url) } }
+                        for attempt in batch.attempts { group.addTask { await self.send(attempt, to: url) } }
                     }
                     wake = batch.next.flatMap { store.virtualClock.anchor.base(at: $0.nextWholeMillisecond) }
                 } catch {
-                    wake = base.now().addingTimeInterval(Self.retryDelay)
+                    wake = base.now().addingTimeInterval(Self.pause)
                 }
                 await signal.wait(for: SimulatedAppStore.notifications, since: mark, until: wake, on: base)
             }
             group.cancelAll()
         }
         let unsaved = finished.withLock { $0 }
-        // After a failure here, `endLostSendings` gives them a result when the store is opened again.
+        // After a failure here, `endLostAttempts` gives them a result when the store is opened again.
         try? await store.database.write { [clock = store.virtualClock] sql in
             let db = SimulatorDatabase(sql)
             try Self.save(unsaved, SendingRules(try db.settings()), db, at: try db.now(clock))
         }
     }
 
-    private func send(_ sending: Sending, to url: String) async {
+    private func send(_ attempt: SendAttempt, to url: String) async {
         let result: AppStoreServerAPI.SendAttemptResult
-        do { result = try await delivery.send(sending.signedPayload, to: url) } catch { result = .other }
-        finished.withLock { $0.append(FinishedAttempt(sending: sending, result: result)) }
+        do { result = try await delivery.send(attempt.signedPayload, to: url) } catch { result = .other }
+        finished.withLock { $0.append(FinishedAttempt(attempt: attempt, result: result)) }
         store.signal.raise([SimulatedAppStore.notifications])
     }
 
@@ -77,19 +77,19 @@ final class NotificationSender: Sendable {
     private func nextBatch(_ busyLanes: inout Set<Int64>) async throws -> Batch {
         let nextChange = try await store.writeDueNotifications()
         let finished = self.finished.withLock { $0 }
-        let stillBusyLanes = busyLanes.subtracting(finished.map(\.sending.lane))
+        let stillBusyLanes = busyLanes.subtracting(finished.map(\.attempt.lane))
         var batch = try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
             let db = SimulatorDatabase(sql)
             let rules = SendingRules(try db.settings())
             let now = try db.now(clock)
             try Self.save(finished, rules, db, at: now)
             guard let url = rules.url else { return Batch() }
-            let sendings = try db.beginSendings(
+            let attempts = try db.beginAttempts(
                 rules, outside: stillBusyLanes, upTo: Self.maximumAttempts, signer: signer, at: now)
-            return Batch(url: url, sendings: sendings, next: try db.nextRetry(after: now))
+            return Batch(url: url, attempts: attempts, next: try db.nextRetry(after: now))
         }
         self.finished.withLock { $0.removeFirst(finished.count) }
-        busyLanes = stillBusyLanes.union(batch.sendings.map(\.lane))
+        busyLanes = stillBusyLanes.union(batch.attempts.map(\.lane))
         if !finished.isEmpty { store.signal.raise([SimulatedAppStore.delivered]) }
         batch.next = [batch.next, nextChange].compactMap(\.self).min()
         return batch
@@ -98,7 +98,7 @@ final class NotificationSender: Sendable {
     private static func save(
         _ finished: [FinishedAttempt], _ rules: SendingRules, _ db: SimulatorDatabase, at now: Date
     ) throws {
-        for attempt in finished { try db.end(attempt.sending, attempt.result, rules, at: now) }
+        for one in finished { try db.end(one.attempt, one.result, rules, at: now) }
     }
 }
 
