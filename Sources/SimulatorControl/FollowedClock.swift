@@ -9,17 +9,17 @@ import StoreModel
 ///     try await clock.start()
 ///
 /// The clock long-polls the control API of the simulator, so it follows a jump at once. While the simulator cannot be
-/// reached, the clock continues at its last known rate. Before ``start()`` it reads the time of `base`.
+/// reached, the clock continues at its last known rate. Before ``start()`` it shows the time of `base`.
 public final class FollowedClock: WallClock {
     private let url: String
     private let transport: any HTTPTransport
     private let base: any WallClock
     private let clock: AnchoredClock
-    private let following = Locked<Task<Void, Never>?>(nil)
+    private let followTask = Locked<Task<Void, Never>?>(nil)
 
-    /// The time in seconds for which the simulator holds a request without a change.
+    /// The longest time, in seconds, for which the simulator waits for a change before it answers a request.
     private static let longPollSeconds = 25
-    /// The allowed difference from the simulator's clock without a jump, in seconds of real time.
+    /// The largest difference from the simulator's clock that is not corrected, in seconds of real time.
     private static let tolerance = 1.0
 
     /// Creates a clock. Call ``start()`` to follow the simulator.
@@ -61,14 +61,14 @@ public final class FollowedClock: WallClock {
                 code: .unreachable,
                 reason: "Cannot read the clock at \(url): \(error). Start the simulator there, or check the URL.")
         }
-        following.withLock { task in
+        followTask.withLock { task in
             if task == nil { task = Task { await self.follow() } }
         }
     }
 
     /// Stops following the simulator. The clock continues at its last known rate.
     public func stop() async {
-        let task = following.withLock { task in
+        let task = followTask.withLock { task in
             defer { task = nil }
             return task
         }
@@ -93,8 +93,8 @@ public final class FollowedClock: WallClock {
 
     private struct Answer {
         var state: StoreControlWire.ClockState
-        /// The instant of `base` at which the simulator read its clock: the middle of a request, and the end of a long
-        /// poll, at which the simulator makes the answer.
+        /// The estimated instant of `base` at which the simulator read its clock. For a normal request it is the middle
+        /// between sending and receiving. A long poll is answered at a change, so there it is the end.
         var base: Date
     }
 

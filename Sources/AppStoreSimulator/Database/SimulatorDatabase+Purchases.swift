@@ -31,7 +31,7 @@ extension SimulatorDatabase {
             .map { try purchase($0, at: now) }
     }
 
-    /// The shares that family members have of a purchase, including revoked ones.
+    /// The shares of a purchase that Family Sharing has not ended, including shares that the store revoked.
     func shares(ofPurchase id: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE share_owner = ?1 AND share_until IS NULL ORDER BY id", [.integer(id)]
@@ -52,7 +52,7 @@ extension SimulatorDatabase {
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 
-    /// The transaction by which an account owns a product.
+    /// The first transaction of an account for a product that is not revoked.
     func owned(_ product: ProductID, by account: Int64, at now: Date) throws -> TransactionRecord? {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND product = ?2 ORDER BY id",
@@ -81,11 +81,11 @@ extension SimulatorDatabase {
             return record
         }
         // The owner's revocation ends the share as well.
-        let own = try revocations(of: id)[id]
-        let owners = try share.flatMap { try revocations(of: $0.ownerOriginalID)[$0.ownerOriginalID]?.shared }
-        let known = [own, owners].compactMap(\.self)
-        record.revocation = known.first { $0.isInForce(at: now) }
-        record.restoredAt = known.compactMap(\.reversedAt).filter { $0 <= now }.max()
+        let ownRevocation = try revocations(of: id)[id]
+        let ownersRevocation = try share.flatMap { try revocations(of: $0.ownerOriginalID)[$0.ownerOriginalID]?.shared }
+        let recorded = [ownRevocation, ownersRevocation].compactMap(\.self)
+        record.revocation = recorded.first { $0.isInForce(at: now) }
+        record.restoredAt = recorded.compactMap(\.reversedAt).filter { $0 <= now }.max()
         return record
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Compares expected and actual values. Only the members of the scenario are compared; lists are compared as a whole.
+/// Compares expected and actual values. Only members that the scenario has are compared; lists are compared as a whole.
 struct ScenarioMatch {
     /// The ids of transactions and devices, by the names of steps.
     private(set) var names: [String: String]
@@ -20,19 +20,22 @@ struct ScenarioMatch {
         return []
     }
 
-    /// Whether an actual value matches the expected one. An instant matches Apple's milliseconds too.
+    /// Whether an actual value matches the expected one. A date also matches the same instant in milliseconds,
+    /// as Apple's payloads have it.
     func fits(_ expected: JSONValue, _ actual: JSONValue?, _ member: String = "") -> Bool {
         switch (expected, actual) {
         case (.null, _): actual?.isNull ?? true
-        case (.object(let members), .object(let there)):
+        case (.object(let members), .object(let actualMembers)):
             members.allSatisfy {
-                $0.key == "as" ? there["transactionID"] != nil : fits($0.value, there[$0.key], $0.key)
+                $0.key == "as" ? actualMembers["transactionID"] != nil : fits($0.value, actualMembers[$0.key], $0.key)
             }
-        case (.object(let rules), .array(let there)): rules.allSatisfy { fits(rule: $0.key, $0.value, there) }
-        case (.array(let elements), .array(let there)):
-            elements.count == there.count && zip(elements, there).allSatisfy { fits($0, $1) }
-        case (.string(let text), .string(let there)):
-            text == there || Self.isTransaction(member) && names[text] == there || Self.isSameInstant(text, there)
+        case (.object(let rules), .array(let actualElements)):
+            rules.allSatisfy { fits(rule: $0.key, $0.value, actualElements) }
+        case (.array(let elements), .array(let actualElements)):
+            elements.count == actualElements.count && zip(elements, actualElements).allSatisfy { fits($0, $1) }
+        case (.string(let text), .string(let actualText)):
+            text == actualText || Self.isTransaction(member) && names[text] == actualText
+                || Self.isSameInstant(text, actualText)
         case (.string(let text), .number(let number)):
             RFC3339.date(from: text).map { ($0.timeIntervalSince1970 * 1000).rounded() == number.double } ?? false
         default: expected == actual
@@ -61,11 +64,11 @@ struct ScenarioMatch {
     }
 
     private static func isSameInstant(_ text: String, _ other: String) -> Bool {
-        guard let date = RFC3339.date(from: text), let there = RFC3339.date(from: other) else { return false }
-        return date == there
+        guard let date = RFC3339.date(from: text), let otherDate = RFC3339.date(from: other) else { return false }
+        return date == otherDate
     }
 
-    /// Whether a member has the id of a transaction, which can be the name of a step.
+    /// Whether a member contains a transaction id. The scenario may have the name of a step instead.
     static func isTransaction(_ member: String) -> Bool {
         member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId")
     }
@@ -73,18 +76,20 @@ struct ScenarioMatch {
     /// Names the matched transactions that have a member `as`.
     private mutating func name(_ expected: JSONValue, _ actual: JSONValue) {
         switch (expected, actual) {
-        case (.array(let elements), .array(let there)):
-            for (element, one) in zip(elements, there) { name(element, one) }
-        case (.object(let rules), .array(let there)):
+        case (.array(let elements), .array(let actualElements)):
+            for (element, one) in zip(elements, actualElements) { name(element, one) }
+        case (.object(let rules), .array(let actualElements)):
             for (rule, value) in rules {
-                guard let elements = value.arrayValue, let found = found(rule, elements, there) else { continue }
+                guard let elements = value.arrayValue, let found = found(rule, elements, actualElements) else {
+                    continue
+                }
                 name(value, .array(found))
             }
-        case (.object(let members), .object(let there)):
+        case (.object(let members), .object(let actualMembers)):
             for (member, value) in members {
                 if member == "as", let name = value.stringValue {
-                    names[name] = there["transactionID"]?.stringValue
-                } else if let inner = there[member] {
+                    names[name] = actualMembers["transactionID"]?.stringValue
+                } else if let inner = actualMembers[member] {
                     self.name(value, inner)
                 }
             }
@@ -96,23 +101,23 @@ struct ScenarioMatch {
 
     private func lines(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
         switch (expected, actual) {
-        case (.array(let elements), .array(let there)): listLines(elements, there)
-        case (.object(let rules), .array(let there)):
+        case (.array(let elements), .array(let actualElements)): listLines(elements, actualElements)
+        case (.object(let rules), .array(let actualElements)):
             rules.flatMap { rule, value -> [Line] in
-                guard !fits(rule: rule, value, there) else { return [] }
+                guard !fits(rule: rule, value, actualElements) else { return [] }
                 let elements = value.arrayValue ?? []
                 switch rule {
-                case "count": return [.expected("count \(value.text())"), .actual("count \(there.count)")]
-                case "last": return listLines(elements, Array(there.suffix(elements.count)))
-                case "first": return listLines(elements, Array(there.prefix(elements.count)))
-                default: return listLines(elements, there, othersAreFine: true)
+                case "count": return [.expected("count \(value.text())"), .actual("count \(actualElements.count)")]
+                case "last": return listLines(elements, Array(actualElements.suffix(elements.count)))
+                case "first": return listLines(elements, Array(actualElements.prefix(elements.count)))
+                default: return listLines(elements, actualElements, allowsOthers: true)
                 }
             }
-        case (.object(let members), .object(let there)):
-            members.filter { !fits($0.value, there[$0.key], $0.key) }.flatMap { member, value -> [Line] in
+        case (.object(let members), .object(let actualMembers)):
+            members.filter { !fits($0.value, actualMembers[$0.key], $0.key) }.flatMap { member, value -> [Line] in
                 [
                     .expected("\(member): \(text(value))"),
-                    .actual("\(member): \(text(Self.cut(there[member] ?? .null, to: value), member))"),
+                    .actual("\(member): \(text(Self.cut(actualMembers[member] ?? .null, to: value), member))"),
                 ]
             }
         default: [.expected(text(expected)), .actual(text(actual))]
@@ -120,8 +125,8 @@ struct ScenarioMatch {
     }
 
     /// Returns the lines of two aligned lists, with the fewest possible differences.
-    private func listLines(_ expected: [JSONValue], _ actual: [JSONValue], othersAreFine: Bool = false) -> [Line] {
-        let written = expected.reduce(into: JSONMembers()) { all, element in
+    private func listLines(_ expected: [JSONValue], _ actual: [JSONValue], allowsOthers: Bool = false) -> [Line] {
+        let expectedMembers = expected.reduce(into: JSONMembers()) { all, element in
             guard case .object(let members) = element else { return }
             for (name, value) in members where name != "as" { all[name] = value }
         }
@@ -131,9 +136,9 @@ struct ScenarioMatch {
             lines += missing.map { .expected(text($0)) }
             for (index, other) in others.enumerated() {
                 // An element is cut to the members of the expected one at its position, or of all expected ones.
-                let model = index < missing.count ? missing[index] : .object(written)
+                let model = index < missing.count ? missing[index] : .object(expectedMembers)
                 let cut = text(Self.cut(other, to: model))
-                lines.append(othersAreFine ? .same(cut) : .actual(cut))
+                lines.append(allowsOthers ? .same(cut) : .actual(cut))
             }
             (missing, others) = ([], [])
         }
@@ -154,16 +159,19 @@ struct ScenarioMatch {
     /// identify it.
     private static func cut(_ actual: JSONValue, to expected: JSONValue) -> JSONValue {
         switch (actual, expected) {
-        case (.object(let there), .object(let members)):
+        case (.object(let actualMembers), .object(let members)):
             let wanted = members.filter { $0.key != "as" }
             guard !wanted.isEmpty else {
                 let identifying = ["type", "subtype", "account", "productID", "state", "status", "result", "name"]
-                return .object(JSONMembers(there.filter { identifying.contains($0.key) }.map { ($0.key, $0.value) }))
+                return .object(
+                    JSONMembers(actualMembers.filter { identifying.contains($0.key) }.map { ($0.key, $0.value) }))
             }
-            return .object(JSONMembers(wanted.map { ($0.key, cut(there[$0.key] ?? .null, to: $0.value)) }))
-        case (.array(let there), .array(let elements)):
+            return .object(JSONMembers(wanted.map { ($0.key, cut(actualMembers[$0.key] ?? .null, to: $0.value)) }))
+        case (.array(let actualElements), .array(let elements)):
             return .array(
-                there.enumerated().map { cut($1, to: $0 < elements.count ? elements[$0] : elements.last ?? .null) })
+                actualElements.enumerated().map {
+                    cut($1, to: $0 < elements.count ? elements[$0] : elements.last ?? .null)
+                })
         default: return actual
         }
     }

@@ -14,8 +14,8 @@ import HTTPCore
 /// - Numbers of payment cards.
 /// - The user information of a URL.
 ///
-/// Bodies are scanned as text, so that secrets are also removed from cut or malformed JSON. Everything else keeps its
-/// bytes. A secret with an unknown name and format cannot be recognized; add its name.
+/// Bodies are scanned as text, so that secrets are also removed from cut or malformed JSON. All other bytes are
+/// unchanged. A secret with an unknown name and format cannot be recognized; add its name.
 public struct Redaction: Sendable {
     /// The headers whose values are secrets, by their full names.
     public let headers: SensitiveHeaders
@@ -113,7 +113,7 @@ public struct Redaction: Sendable {
         var record = record
         let original = redacted(record.originalRequest, rules)
         record.designatedRequest =
-            record.designatedRequest.isBuffered(as: record.originalRequest)
+            record.designatedRequest.isBufferedAndEqual(to: record.originalRequest)
             ? original : redacted(record.designatedRequest, rules)
         record.originalRequest = original
         record.result = record.result.map { redacted($0, rules) }
@@ -147,14 +147,14 @@ public struct Redaction: Sendable {
     public func redacted(_ text: String) -> String { rules.map { $0.redacted(text) } ?? text }
 
     /// Returns the URL without its secrets.
-    package func redacted(url: String) -> String { rules?.change(url, .url) ?? url }
+    package func redacted(url: String) -> String { rules?.redactedIfChanged(url, .url) ?? url }
 
     /// Returns the headers without their secrets.
     func redacted(_ headers: HTTPHeaders) -> HTTPHeaders { rules.map { redacted(headers, $0) } ?? headers }
 
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
         var request = request
-        request.url = rules.change(request.url, .url) ?? request.url
+        request.url = rules.redactedIfChanged(request.url, .url) ?? request.url
         request.body = redacted(request.body, request.headers, rules)
         request.headers = redacted(request.headers, rules)
         return request
@@ -165,7 +165,7 @@ public struct Redaction: Sendable {
         for (index, field) in headers.fields.enumerated() {
             if self.headers.contains(field.name) || rules.hides(field) {
                 redacted.fields[index].value = SensitiveHeaders.replacement
-            } else if let value = rules.change(field.value, Self.isURL(field) ? .url : .header) {
+            } else if let value = rules.redactedIfChanged(field.value, Self.isURL(field) ? .url : .header) {
                 redacted.fields[index].value = value
             }
         }
@@ -180,11 +180,13 @@ public struct Redaction: Sendable {
         guard case .bytes(let bytes) = body, !bytes.isEmpty else { return body }
         let kind = BodyKind(headers)
         if kind == .encoded { return keepsEncodedBodies ? body : .text(SensitiveHeaders.replacement) }
-        return rules.change(bytes, kind, type: headers["Content-Type"]).map(HTTPBody.bytes) ?? body
+        return rules.redactedIfChanged(bytes, kind, type: headers["Content-Type"]).map(HTTPBody.bytes) ?? body
     }
 
     private func redacted(_ error: any Error, _ rules: SecretRules) -> any Error {
-        guard RecordedFailure.texts(of: error).contains(where: { rules.change($0) != nil }) else { return error }
+        guard RecordedFailure.texts(of: error).contains(where: { rules.redactedIfChanged($0) != nil }) else {
+            return error
+        }
         let failure = RecordedFailure(error)
         return RecordedFailure(kind: failure.kind, code: failure.code, reason: rules.redacted(failure.reason)).restored
     }
@@ -224,8 +226,8 @@ enum BodyKind {
 }
 
 extension HTTPRequest {
-    /// Whether both requests are buffered and equal.
-    fileprivate func isBuffered(as other: HTTPRequest) -> Bool {
+    /// Whether the requests are equal. `false` if a body is not in memory.
+    fileprivate func isBufferedAndEqual(to other: HTTPRequest) -> Bool {
         guard case .bytes(let own) = body, case .bytes(let others) = other.body else { return false }
         return method == other.method && url == other.url && timeout == other.timeout && headers == other.headers
             && own == others

@@ -3,15 +3,15 @@ import HTTPCore
 /// The rules of a `Redaction` in a form for fast search in bytes.
 final class SecretRules: Sendable {
     private static let standardWords = SecretTable(SecretWords.standard)
-    private static let stepWords = SecretTable(SecretWords.steps)
-    private static let namingWords = SecretTable([SecretWords.naming])
-    private static let namedWords = SecretTable([SecretWords.named])
-    private static let pointingWords = SecretTable([SecretWords.pointing])
+    private static let confirmationWords = SecretTable(SecretWords.confirmationSegments)
+    private static let nameMemberWords = SecretTable([SecretWords.nameMembers])
+    private static let valueBesideNameWords = SecretTable([SecretWords.valuesBesideName])
+    private static let pathMemberWords = SecretTable([SecretWords.pathMembers])
     private static let setterWords = SecretTable([SecretWords.setters])
-    private static let heldWords = SecretTable([SecretWords.held])
+    private static let valueInSecretObjectWords = SecretTable([SecretWords.valuesInSecretObject])
     private static let identifierWords = SecretTable([SecretWords.identifiers])
     private static let referenceWords = SecretTable([SecretWords.references])
-    private static let namedElementWords = SecretTable([SecretWords.namedElements])
+    private static let valueElementWords = SecretTable([SecretWords.valueElements])
 
     private let members: SecretNames
     private let queryItems: SecretNames
@@ -35,26 +35,27 @@ final class SecretRules: Sendable {
         return isSecret && !["true", "false"].contains(field.value)
     }
 
-    func redacted(_ text: String) -> String { change(text) ?? text }
+    func redacted(_ text: String) -> String { redactedIfChanged(text) ?? text }
 
     /// Returns the text without its secrets, or `nil` if it has none.
-    func change(_ text: String, _ kind: BodyKind = .text) -> String? {
+    func redactedIfChanged(_ text: String, _ kind: BodyKind = .text) -> String? {
         var text = text
         return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. A JSON body is in one
-    /// encoding, so pointers are applied to the whole body, and the other rules also to parts in UTF-16 or UTF-32.
-    func change(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
+    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. Pointers are
+    /// applied to the whole body, because JSON has one encoding. The other rules are also applied to parts in UTF-16 or
+    /// UTF-32.
+    func redactedIfChanged(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
         var body = body
-        var isPointed = false
+        var isChangedByPointers = false
         if let pointers {
             let wide = WideText.readings(of: body, type: type())
             let pointed =
                 pointers.redacted(body)
                 ?? wide.lazy.compactMap { text in pointers.redacted(text.narrow).map(text.whole) }.first
-            if let pointed { (body, isPointed) = (pointed, true) }
+            if let pointed { (body, isChangedByPointers) = (pointed, true) }
         }
         var wide = self.found(inWide: body, kind, type: type())
         if kind == .multipart || body.starts(with: "--".utf8) {
@@ -65,11 +66,11 @@ final class SecretRules: Sendable {
             }
         }
         let changed = body.withUnsafeBufferPointer { body in
-            var scanner = scanner(of: body, kind, depth: 0, unescaped: 0)
+            var scanner = scanner(of: body, kind, depth: 0, decodings: 0)
             if !wide.isEmpty { scanner.add(wide) }
             return scanner.result
         }
-        return changed ?? (isPointed ? body : nil)
+        return changed ?? (isChangedByPointers ? body : nil)
     }
 
     /// The secrets of bytes in UTF-16 or UTF-32. A part of a body may have such an encoding, so the bytes are scanned
@@ -78,28 +79,28 @@ final class SecretRules: Sendable {
         inWide bytes: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String?
     ) -> [(range: Range<Int>, replacement: [UInt8])] {
         WideText.readings(of: bytes, type: type()).flatMap { text in
-            let found = text.narrow.withUnsafeBufferPointer { scanner(of: $0, kind, depth: 0, unescaped: 0).found }
+            let found = text.narrow.withUnsafeBufferPointer { scanner(of: $0, kind, depth: 0, decodings: 0).found }
             return found.map { (text.original($0.range), text.encoded($0.replacement)) }
         }
     }
 
     /// The secrets of a text that is nested in another one, at this depth.
     func found(in text: UnsafeBufferPointer<UInt8>, depth: Int) -> [(range: Range<Int>, replacement: [UInt8])] {
-        scanner(of: text, .text, depth: depth, unescaped: 0).found
+        scanner(of: text, .text, depth: depth, decodings: 0).found
     }
 
     private func scanned(_ text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind) -> [UInt8]? {
-        scanner(of: text, kind, depth: 0, unescaped: 0).result
+        scanner(of: text, kind, depth: 0, decodings: 0).result
     }
 
-    /// Returns a scanner that has scanned the text, each of its multi-line strings as a separate text, and the text
-    /// with its escape sequences decoded. `unescaped` is the number of decodings so far.
+    /// Returns a scanner with the secrets of the text. Each multi-line string in it is also scanned as a separate text,
+    /// and the text is scanned again with its escape sequences decoded. `decodings` is the number of decodings so far.
     private func scanner(
-        of text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int, unescaped: Int
+        of text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int, decodings: Int
     ) -> SecretScanner {
-        var scanner = SecretScanner(text, self, kind, depth: depth, isUnescaped: unescaped > 0)
+        var scanner = SecretScanner(text, self, kind, depth: depth, isUnescaped: decodings > 0)
         scanner.scan()
-        if unescaped == 0, depth < SecretScanner.deepest {
+        if decodings == 0, depth < SecretScanner.maximumDepth {
             scanner.add(
                 EscapedText.stringsWithEscapedLineEnds(in: text).flatMap { range in
                     let string = EscapedText(string: text, range)
@@ -107,9 +108,9 @@ final class SecretRules: Sendable {
                     return inner.map { (string.original($0.range), EscapedText.escaped($0.replacement)) }
                 })
         }
-        if unescaped < SecretScanner.deepest, let decoded = EscapedText(text) {
+        if decodings < SecretScanner.maximumDepth, let decoded = EscapedText(text) {
             let inner = decoded.bytes.withUnsafeBufferPointer {
-                self.scanner(of: $0, kind, depth: depth, unescaped: unescaped + 1).found
+                self.scanner(of: $0, kind, depth: depth, decodings: decodings + 1).found
             }
             scanner.add(inner.map { (decoded.original($0.range), $0.replacement) })
         }
@@ -127,35 +128,35 @@ extension SecretRules {
         return hasStandardWords ? Self.standardWords.meaning(of: text, name).union(named) : named
     }
 
-    /// The least length of a random path segment that is a secret after this segment, or `nil` if none is.
+    /// The length from which a random path segment after this one is a secret; `nil` if it is none at any length.
     func leastLength(after segment: Range<Int>, of text: UnsafeBufferPointer<UInt8>) -> Int? {
         if meaning(of: text, segment).contains(.member) { return 12 }
-        return hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty ? 20 : nil
+        return hasStandardWords && !Self.confirmationWords.meaning(of: text, segment).isEmpty ? 20 : nil
     }
 
     /// Whether the segment names a confirmation, after which a token may follow later in the path.
-    func isStep(_ text: UnsafeBufferPointer<UInt8>, _ segment: Range<Int>) -> Bool {
-        hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty
+    func isConfirmationSegment(_ text: UnsafeBufferPointer<UInt8>, _ segment: Range<Int>) -> Bool {
+        hasStandardWords && !Self.confirmationWords.meaning(of: text, segment).isEmpty
     }
 
     /// Whether the value of this name may be the name of a secret.
-    func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 14 && !Self.namingWords.meaning(of: text, name).isEmpty
+    func mayContainSecretName(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 14 && !Self.nameMemberWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether the value of this name may be the path of a secret.
-    func isPointing(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 6 && !Self.pointingWords.meaning(of: text, name).isEmpty
+    func mayContainSecretPath(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 6 && !Self.pathMemberWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether another value may be the name of this name's value, as for `value` after `name`.
-    func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 15 && !Self.namedWords.meaning(of: text, name).isEmpty
+    /// Whether a member before this one may contain the name of its value: `"name": "password", "value": "…"`.
+    func isValueBesideName(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 15 && !Self.valueBesideNameWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether the value of this name is a secret in an object with the name of a secret.
-    func isHeld(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 12 && !Self.heldWords.meaning(of: text, name).isEmpty
+    func isValueInSecretObject(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 12 && !Self.valueInSecretObjectWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether a function of this name takes a name and its value.
@@ -168,21 +169,21 @@ extension SecretRules {
         !Self.identifierWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether this is the name of a reference to a secret.
+    /// Whether this name in YAML only gives the location or the name of a secret.
     func isReference(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 11 && !Self.referenceWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether the text of an element with this name may be the name of a secret, such as `param-name`. Ignores a
-    /// namespace.
-    func isNamingElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        isNaming(text, Self.lastWord(of: text, name))
+    /// Whether the text of an element with this name may be the name of a secret, such as `param-name`. A namespace is
+    /// ignored.
+    func mayElementContainSecretName(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        mayContainSecretName(text, Self.lastWord(of: text, name))
     }
 
     /// Whether an attribute or the element before it may be the name of this element's text.
-    func isNamedElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+    func isValueElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         let word = Self.lastWord(of: text, name)
-        return word.count <= 14 && !Self.namedElementWords.meaning(of: text, word).isEmpty
+        return word.count <= 14 && !Self.valueElementWords.meaning(of: text, word).isEmpty
     }
 
     private static func lastWord(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Range<Int> {
@@ -203,7 +204,8 @@ extension [UInt8] {
 /// A set of names for search in bytes, compared without case, hyphens and underscores.
 final class SecretNames: Sendable {
     private let names: Set<[UInt8]>
-    /// For each first letter, the last letters of names as a bit set, which excludes nearly all other names.
+    /// For each first letter, the last letters of the names that begin with it, as a bit set. Most other texts are
+    /// excluded without a look at `names`.
     // Unsafe: only `init` writes it, before other code can reach it.
     nonisolated(unsafe) private let ends: UnsafeMutablePointer<UInt32>
 
@@ -219,15 +221,15 @@ final class SecretNames: Sendable {
     func contains(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         if names.isEmpty { return false }
         var (start, end) = (name.lowerBound, name.upperBound)
-        while start < end, Self.isPassedOver(text[start]) { start += 1 }
-        while start < end, Self.isPassedOver(text[end - 1]) { end -= 1 }
+        while start < end, Self.isSeparator(text[start]) { start += 1 }
+        while start < end, Self.isSeparator(text[end - 1]) { end -= 1 }
         guard start < end, ends[Int(text[start] & 31)] & (1 << UInt32(text[end - 1] & 31)) != 0 else { return false }
         return names.contains(Self.normal(text[name]))
     }
 
-    private static func isPassedOver(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") }
+    private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") }
 
     private static func normal(_ name: some Sequence<UInt8>) -> [UInt8] {
-        name.filter { !isPassedOver($0) }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        name.filter { !isSeparator($0) }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 }

@@ -36,7 +36,7 @@ extension SecretScanner {
         newestTag = name
         if let secretTag, secretTag.close < open { self.secretTag = nil }
         if let secretTag, secretTag.name.isEmpty, secretTag.close == open {
-            guard rules.isNamedElement(text, name) else { return self.secretTag = nil }
+            guard rules.isValueElement(text, name) else { return self.secretTag = nil }
             self.secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: .everything) }
             return
         }
@@ -51,7 +51,7 @@ extension SecretScanner {
                 named = SecretScope(
                     start: name.upperBound, limit: endOfStartTag(name), name: nil, tag: name, meaning: meaning)
             }
-        } else if rules.isNamingElement(text, local), let close = closed(name) {
+        } else if rules.mayElementContainSecretName(text, local), let close = closed(name) {
             elementThatNames(from: close + 1)
         }
     }
@@ -66,7 +66,7 @@ extension SecretScanner {
         }
         guard closed(name) != nil else { return nil }
         secretElement?.level += 1
-        return element.level == 0 && rules.isHeld(text, name) ? element.meaning : nil
+        return element.level == 0 && rules.isValueInSecretObject(text, name) ? element.meaning : nil
     }
 
     /// At an end tag: ends the current element such as `<pin>`.
@@ -133,7 +133,7 @@ extension SecretScanner {
         let isCharacterData = matches("<![CDATA[", at: start)
         if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData {
             secretElement = SecretElement(limit: start + Self.nearby, meaning: tag.meaning)
-            if rules.isNamedElement(text, tag.name) {
+            if rules.isValueElement(text, tag.name) {
                 secretTag = SecretTag(name: start..<start, close: start, meaning: .everything)
             }
             return

@@ -277,7 +277,7 @@ extension SecretScanner {
     func meaning(of name: SecretName) -> SecretMeaning {
         guard name.isEscaped else { return rules.meaning(of: text, name.range) }
         var decoded = name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)
-        for _ in 1..<Self.deepest where name.quote == nil && decoded.contains(UInt8(ascii: "%")) {
+        for _ in 1..<Self.maximumDepth where name.quote == nil && decoded.contains(UInt8(ascii: "%")) {
             decoded = decoded.withUnsafeBufferPointer { EscapedText(percentEncoded: $0, 0..<$0.count).bytes }
         }
         return decoded.withUnsafeBufferPointer { rules.meaning(of: $0, 0..<$0.count) }

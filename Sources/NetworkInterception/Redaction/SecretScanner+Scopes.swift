@@ -39,7 +39,7 @@ extension SecretScanner {
         }
         next = min(next, text.count)
         let meaning = rules.meaning(of: text, content)
-        let isPath = rules.isPointing(text, name.range)
+        let isPath = rules.mayContainSecretPath(text, name.range)
         guard meaning.contains(.member) || meaning.contains(.header) else {
             // A type does not affect names nearby, and another name in the same object does not end the scope.
             if !isPath, text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t"), let named, !isBeside(name, named) {
@@ -60,7 +60,7 @@ extension SecretScanner {
         }
         named = SecretScope(
             start: next, limit: end, name: name, tag: newestTag, meaning: [.member, .number, .list, .object])
-        if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
+        if let newestTag, rules.isValueElement(text, newestTag), secretTag == nil {
             var close = content.upperBound
             while close < min(end, text.count), !"<>".utf8.contains(text[close]) { close += 1 }
             if byte(close) == UInt8(ascii: ">") {
@@ -71,14 +71,14 @@ extension SecretScanner {
 
     /// Returns the meaning of this name's value because of an earlier name, or `nil` if it is not a secret.
     mutating func meaningBeside(_ name: SecretName) -> SecretMeaning? {
-        if let named, name.range.upperBound < named.limit, rules.isNamed(text, name.range),
-            !named.isStrict || rules.isHeld(text, name.range) && isBeside(name, named)
+        if let named, name.range.upperBound < named.limit, rules.isValueBesideName(text, name.range),
+            !named.isStrict || rules.isValueInSecretObject(text, name.range) && isBeside(name, named)
         {
             // Without quotation marks the end of an object is unknown.
             if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isStrict = true }
             return named.meaning
         }
-        if let secretObject, name.range.upperBound < secretObject.limit, rules.isHeld(text, name.range),
+        if let secretObject, name.range.upperBound < secretObject.limit, rules.isValueInSecretObject(text, name.range),
             level(at: name.range.lowerBound, in: secretObject) == 0
         {
             return secretObject.meaning

@@ -60,7 +60,7 @@ extension SecretScanner {
         for isDirect in [true, false, false] {
             guard let segment = segment(before: end) else { return nil }
             if let least = rules.leastLength(after: segment, of: text) {
-                return isDirect || rules.isStep(text, segment) ? max(least, isDirect ? 0 : 20) : nil
+                return isDirect || rules.isConfirmationSegment(text, segment) ? max(least, isDirect ? 0 : 20) : nil
             }
             guard isShort(segment) else { return nil }
             end = segment.lowerBound - 1
@@ -102,7 +102,7 @@ extension SecretScanner {
         if isValue { start = value }
         let end = end(from: place) { Self.aroundEncoded.contains($0) && !(isValue && $0 == UInt8(ascii: "/")) }
         defer { position = end }
-        guard depth < Self.deepest else { return }
+        guard depth < Self.maximumDepth else { return }
         let inner = EscapedText(percentEncoded: text, start..<end)
         for (range, replacement) in inner.bytes.withUnsafeBufferPointer({ rules.found(in: $0, depth: depth + 1) }) {
             let encoded = PercentEncoding.encode(String(decoding: replacement, as: UTF8.self))

@@ -52,9 +52,11 @@ extension SecretScanner {
             value(of: name, meaning, after: sign, at: start)
         } else if sign == UInt8(ascii: ":"), name.quote != nil, isInPrivateKey(name) {
             value(of: name, .member, after: sign, at: start)
-        } else if sign == UInt8(ascii: ":"), let meaning = meaningInMapping(name) {
+        } else if sign == UInt8(ascii: ":"), let meaning = meaningInSecretMapping(name) {
             value(of: name, meaning, after: sign, at: start)
-        } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
+        } else if rules.mayContainSecretName(text, name.range)
+            || name.quote != nil && rules.mayContainSecretPath(text, name.range)
+        {
             valueThatNames(name, at: start)
         } else if let meaning = meaningBeside(name) {
             value(of: name, meaning, after: sign, at: start)

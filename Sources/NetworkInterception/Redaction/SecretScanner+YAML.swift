@@ -146,11 +146,11 @@ extension SecretScanner {
     }
 
     /// Returns the meaning of this name's value below a name such as `pin`, or `nil` if it is not a secret.
-    mutating func meaningInMapping(_ name: SecretName) -> SecretMeaning? {
+    mutating func meaningInSecretMapping(_ name: SecretName) -> SecretMeaning? {
         guard let mapping = secretMapping, beginsLine(name) else { return nil }
         let indent = indent(ofLineWith: name.range.lowerBound)
         if indent <= mapping.name { secretMapping = nil }
-        return indent == mapping.values && rules.isHeld(text, name.range) ? mapping.meaning : nil
+        return indent == mapping.values && rules.isValueInSecretObject(text, name.range) ? mapping.meaning : nil
     }
 
     /// The end of a scalar that continues in lines with more indentation: at the quotation mark, or before a line with

@@ -9,8 +9,9 @@ import Primitives
 struct SecretScanner {
     /// The length of the longest name of a secret.
     static let longestName = 128
-    /// The greatest number of decodings of a text, for example of a URL in a query of another URL.
-    static let deepest = 4
+    /// The maximum number of decodings of a text, for example of a URL in a query of another URL, and the maximum depth
+    /// of texts within texts.
+    static let maximumDepth = 4
     static let mark = Array(SensitiveHeaders.replacement.utf8)
     /// Percent-encoded, because a URL cannot contain brackets.
     static let replacementInQuery = PercentEncoding.encode(SensitiveHeaders.replacement)

@@ -98,20 +98,20 @@ extension SecretWords {
     ]
 
     /// Path segments before a token, such as `/reset/…`. Names of secrets, such as `/token/…`, count too.
-    static let steps = [
+    static let confirmationSegments = [
         SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite"),
         SecretWords(.ending, .member, "verifyemail confirmemail resetpassword forgotpassword setpassword"),
     ]
     /// Names whose value may be the name of a secret in another member: `{"name": "password", "value": "…"}`.
-    static let naming = SecretWords(
+    static let nameMembers = SecretWords(
         .whole, .member, "name key id field header parameter type param variable attributename parametername fieldname")
     /// Names whose value may be the path of a secret: `{"op": "add", "path": "/password", "value": "…"}`.
-    static let pointing = SecretWords(.whole, .member, "path")
-    /// The names of values that an earlier name makes secrets.
-    static let named = SecretWords(
+    static let pathMembers = SecretWords(.whole, .member, "path")
+    /// The names of values that are secrets if a member before them contains the name of a secret.
+    static let valuesBesideName = SecretWords(
         .whole, .member, "value val content data values newvalue oldvalue attributevalue parametervalue fieldvalue")
     /// The names of secret values in an object with the name of a secret: `"pin": {"value": "…"}`.
-    static let held = SecretWords(.whole, .member, "value val raw plain plaintext stringvalue newvalue")
+    static let valuesInSecretObject = SecretWords(.whole, .member, "value val raw plain plaintext stringvalue newvalue")
     /// Functions that take a name and its value: `define('DB_PASSWORD', '…')`.
     static let setters = SecretWords(
         .whole, .member,
@@ -124,7 +124,7 @@ extension SecretWords {
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")
     /// The elements whose text is named by an attribute.
-    static let namedElements = SecretWords(
+    static let valueElements = SecretWords(
         .whole, .member,
         """
         entry string property setting item param add field data value val content integer attribute parameter header

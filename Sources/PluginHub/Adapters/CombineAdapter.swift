@@ -4,7 +4,7 @@ import Primitives
     import Combine
 
     extension EventPublisher {
-        /// The same outputs as a Combine publisher. Outputs wait until the subscriber demands them.
+        /// A Combine publisher of the same outputs. Outputs wait until the subscriber demands them.
         public var anyPublisher: AnyPublisher<EventOutput, Never> { AnyPublisher(CombineEvents(events: self)) }
 
         /// Creates a publisher of the outputs of a Combine publisher. Each subscription subscribes to the Combine
@@ -28,8 +28,8 @@ import Primitives
     }
 
     extension MessageSending {
-        /// Returns a Combine publisher of an event, like the method that returns an `EventPublisher`. That method is
-        /// called unless the type is stated:
+        /// Returns a Combine publisher of an event, like the method that returns an `EventPublisher`. State the type,
+        /// because Swift prefers that method:
         ///
         ///     let infos: AnyPublisher<EventOutput, Never> = try hub.publisher(
         ///         forEvent: "info", payload: nil, subscriber: self)
@@ -164,12 +164,12 @@ import Primitives
 
         func cancel() {
             let old = state.withLock { state in
-                let old = (state.reader, state.upstream)
+                let old = (reader: state.reader, upstream: state.upstream)
                 state.reader = nil
                 state.upstream = nil
                 return old
             }
-            old.1?.cancel()
+            old.upstream?.cancel()
         }
 
         private func deliver() {
@@ -197,7 +197,7 @@ struct DemandQueue<Element: Sendable>: Sendable {
 
     private var elements: [Element] = []
     /// The remaining demand; `nil` is unlimited.
-    private var wanted: Int? = 0
+    private var remaining: Int? = 0
     private var isDelivering = false
     private var isFinished = false
     private var hasDeliveredFinish = false
@@ -208,9 +208,9 @@ struct DemandQueue<Element: Sendable>: Sendable {
 
     /// Increases the demand; `nil` makes it unlimited.
     mutating func demand(_ count: Int?) {
-        guard let present = wanted else { return }
-        wanted = count.flatMap { more in
-            let sum = present.addingReportingOverflow(more)
+        guard let current = remaining else { return }
+        remaining = count.flatMap { more in
+            let sum = current.addingReportingOverflow(more)
             return sum.overflow ? nil : sum.partialValue
         }
     }
@@ -219,9 +219,9 @@ struct DemandQueue<Element: Sendable>: Sendable {
     /// caller is delivering.
     mutating func next() -> Step? {
         guard !isDelivering else { return nil }
-        if let element = elements.first, wanted != 0 {
+        if let element = elements.first, remaining != 0 {
             elements.removeFirst()
-            wanted = wanted.map { $0 - 1 }
+            remaining = remaining.map { $0 - 1 }
             isDelivering = true
             return .element(element)
         }

@@ -34,10 +34,11 @@ public final class Hub: Sendable {
 
     // MARK: - Registration
 
-    /// Registers a plugin that its initialiser creates.
+    /// Registers a plugin by its type. The hub creates it with the initialiser of `PluginProtocol`.
     ///
-    /// Before `start()` the plugin is only recorded; `start()` creates it. Later it is created at once. The plugins to
-    /// which it sends or subscribes must then be running, unless `isPartialSet` is set. Problems appear in `report`.
+    /// Before `start()` the plugin is only recorded; `start()` creates it. After `start()` it is created at once. The
+    /// plugins to which it sends or subscribes must then be running, unless `isPartialSet` is set. Problems appear in
+    /// `report`.
     ///
     /// - Parameters:
     ///   - type: The type of the plugin.
@@ -49,7 +50,8 @@ public final class Hub: Sendable {
             })
     }
 
-    /// Registers a plugin that a function creates, for a plugin that needs more than the parameters of its initialiser.
+    /// Registers a plugin that a function creates, for example to pass it more values than the initialiser of
+    /// `PluginProtocol` takes.
     ///
     /// - Parameters:
     ///   - configurationFiles: The paths of the configuration files by logical name.
@@ -76,8 +78,8 @@ public final class Hub: Sendable {
     /// publishers of an event are merged in the order of registration.
     ///
     /// Policies and configuration files are read once. Later changes have no effect until the plugin is registered
-    /// again. A plugin that is registered during the start, for example by another plugin's initialiser, is part of the
-    /// start. A second call changes nothing.
+    /// again. A plugin that is registered during the start, for example by another plugin's initialiser, is started
+    /// too. A second call changes nothing.
     ///
     /// - Returns: All findings, like `report`.
     @discardableResult public func start() -> Hub.Report {
@@ -117,8 +119,8 @@ public final class Hub: Sendable {
         for routes in change.routes { routes.owner.channel.take(routes) }
     }
 
-    /// Passes the publishers of `subscribeAtAppLaunch` events: to a new plugin from all publishers, to a running plugin
-    /// from the new ones.
+    /// Passes the publishers of `subscribeAtAppLaunch` events. A new plugin gets those of all plugins, and a running
+    /// one those of the new plugins.
     private func subscribeAtLaunch(_ change: HubState.Change) {
         let newMembers = Set(change.admitted.map(\.identity))
         for subscriber in change.members {
@@ -150,8 +152,8 @@ public final class Hub: Sendable {
     /// No new call reaches the plugin. Its subscriptions and the subscriptions to its events end, and its tasks are
     /// cancelled. A call that runs on another thread continues to its end.
     ///
-    /// Called from one of those tasks, this function does not wait for that task. Called from a task of a plugin that
-    /// was removed, it waits for no task, so that no two tasks wait for each other.
+    /// If one of those tasks calls this function, it waits only for the others. If a task of a plugin that was removed
+    /// before calls it, it waits for none. Otherwise two tasks could wait for each other.
     ///
     /// - Parameter name: The name of the plugin.
     public func deregister(_ name: String) async {

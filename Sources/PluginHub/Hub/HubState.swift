@@ -95,13 +95,13 @@ struct HubState: Sendable {
 
     mutating func admit(_ newMembers: [Member], failures: [Hub.Finding], generation: Int) -> Change {
         guard generation == self.generation else { return Change(refused: newMembers) }
-        // A missing partner may be a plugin that could not be created. The other plugins are admitted without it.
+        // A missing receiver or publisher may be a plugin that could not be created. The others run without it.
         let review = PolicyReview(
             candidates: newMembers.map(\.policy), members: members.map(\.policy),
-            mayLackPartners: isPartialSet || !failures.isEmpty)
+            allowsMissingPlugins: isPartialSet || !failures.isEmpty)
         var change = Change()
         forgetRefusals(of: newMembers.indices.filter { review.errors[$0].isEmpty }.map { newMembers[$0] })
-        note(failures)
+        addRefusals(failures)
         for (index, member) in newMembers.enumerated() {
             if review.errors[index].isEmpty {
                 change.admitted.append(member)
@@ -109,10 +109,10 @@ struct HubState: Sendable {
                 warnings += review.warnings[index]
             } else {
                 change.refused.append(member)
-                note(review.errors[index] + review.warnings[index])
+                addRefusals(review.errors[index] + review.warnings[index])
             }
         }
-        publish(into: &change)
+        addRoutes(to: &change)
         return change
     }
 
@@ -124,7 +124,7 @@ struct HubState: Sendable {
         warnings.removeAll { $0.plugin == name }
         refusals.removeAll { $0.plugin == name }
         var change = Change()
-        publish(into: &change)
+        addRoutes(to: &change)
         return (member, change)
     }
 
@@ -153,7 +153,7 @@ struct HubState: Sendable {
         let wasTraced = traceReaders > 0
         traceReaders += difference
         var change = Change()
-        if wasTraced != (traceReaders > 0) { publish(into: &change) }
+        if wasTraced != (traceReaders > 0) { addRoutes(to: &change) }
         return change
     }
 
@@ -163,11 +163,11 @@ struct HubState: Sendable {
         refusals.removeAll { names.contains($0.plugin ?? "") }
     }
 
-    private mutating func note(_ findings: [Hub.Finding]) {
+    private mutating func addRefusals(_ findings: [Hub.Finding]) {
         for finding in findings where !refusals.contains(finding) { refusals.append(finding) }
     }
 
-    private mutating func publish(into change: inout Change) {
+    private mutating func addRoutes(to change: inout Change) {
         version += 1
         change.members = members
         let policies = members.map(\.policy)

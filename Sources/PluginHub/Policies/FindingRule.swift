@@ -37,7 +37,8 @@ enum FindingRule: CaseIterable {
         }
     }
 
-    /// The severity in a partial set, where partners can be elsewhere; `nil` for a problem that is not reported then.
+    /// The severity in a partial set, where receivers and publishers can be elsewhere; `nil` for a problem that is not
+    /// reported then.
     var partialSeverity: Hub.Finding.Severity? {
         switch self {
         case .noReceiver, .noPublisher: .warning

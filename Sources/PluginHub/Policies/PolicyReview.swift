@@ -10,12 +10,12 @@ struct PolicyReview {
     /// - Parameters:
     ///   - candidates: The policies to check.
     ///   - members: The policies of running plugins; a conflict with one is an error of the candidate.
-    ///   - mayLackPartners: Whether a candidate can run although a message has no receiver or publisher.
-    init(candidates: [Policy], members: [Policy], mayLackPartners: Bool) {
+    ///   - allowsMissingPlugins: Whether a candidate can run although a message has no receiver or publisher.
+    init(candidates: [Policy], members: [Policy], allowsMissingPlugins: Bool) {
         errors = candidates.map(Self.invalidNames)
         warnings = candidates.map(Self.ignoredRequests)
         findConflicts(candidates, members)
-        if !mayLackPartners {
+        if !allowsMissingPlugins {
             let available = IncomingMessages(members + candidates)
             for (index, candidate) in candidates.enumerated() {
                 errors[index] += Self.gaps(in: candidate, available, isPartialSet: false)
@@ -145,8 +145,8 @@ struct PolicyReview {
 }
 
 extension Policy {
-    /// Returns the problems that a hub reports when it starts plugins with these policies in this order. Omits a
-    /// missing partner that is in the set but was refused.
+    /// Returns the problems that a hub reports when it starts plugins with these policies in this order. Does not
+    /// report a missing receiver or publisher that is in the set but was refused.
     ///
     /// - Parameters:
     ///   - policies: The policies, in the order of registration.
@@ -167,12 +167,12 @@ extension Policy {
 
     /// Returns the findings of `findings(among:isPartialSet:)` with their positions.
     package static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
-        let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
+        let review = PolicyReview(candidates: policies, members: [], allowsMissingPlugins: isPartialSet)
         let accepted = policies.indices.filter { review.errors[$0].isEmpty }
         let leftOut = policies.indices.filter { !review.errors[$0].isEmpty }.map { policies[$0] }
         let gaps = zip(accepted, PolicyReview.gapsOfEach(accepted.map { policies[$0] }, isPartialSet: isPartialSet))
             .map { index, findings in
-                (index, findings.filter { finding in !leftOut.contains { $0.suppliesPartner(finding) } })
+                (index, findings.filter { finding in !leftOut.contains { $0.suppliesCounterpart(finding) } })
             }
         let found = policies.indices.map { ($0, review.errors[$0] + review.warnings[$0]) } + gaps
         return found.flatMap { index, findings in
@@ -180,8 +180,8 @@ extension Policy {
         }
     }
 
-    /// Returns whether this policy lists the partner that `finding` requires.
-    private func suppliesPartner(_ finding: Hub.Finding) -> Bool {
+    /// Returns whether this policy has the sender, receiver, publisher or subscriber that `finding` reports as missing.
+    private func suppliesCounterpart(_ finding: Hub.Finding) -> Bool {
         guard let message = finding.message, let field = finding.field else { return false }
         return MessageKind.allCases.contains { kind in
             (field == kind.incomingListName && outgoing(kind).contains(message))

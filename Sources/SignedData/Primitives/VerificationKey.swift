@@ -4,8 +4,8 @@ import Primitives
 /// The public key of a P-256 key pair, which verifies ES256 signatures (RFC 7518 section 3.4). All threads can share
 /// one.
 ///
-/// It is `Sendable` because OpenSSL counts references atomically and does not change a key. One thread at a time uses a
-/// context.
+/// It is `Sendable` because OpenSSL counts references atomically and does not change a key. Each verification has a
+/// `VerificationContext` of its own.
 public final class VerificationKey: @unchecked Sendable {
     let pointer: OpaquePointer
     private let idle = Locked<[VerificationContext]>([])

@@ -3,15 +3,15 @@ import Primitives
 
 /// The public key of a receipt's signer, RSA or of an elliptic curve. All threads can share one.
 ///
-/// It is `Sendable` because OpenSSL counts references atomically and does not change a key. One thread at a time uses a
-/// context.
+/// It is `Sendable` because OpenSSL counts references atomically and does not change a key. Each verification has a
+/// `Context` of its own.
 final class ReceiptKey: @unchecked Sendable {
     private let pointer: OpaquePointer
     private let isRSA: Bool
     private let idle = Locked<[ReceiptDigest: [Context]]>([:])
 
-    /// Creates a key from a certificate. Throws `unsupportedAlgorithm` for other kinds, and for keys weaker than RSA of
-    /// 2048 bits.
+    /// Creates a key from a certificate. Throws `unsupportedAlgorithm` if the key is neither RSA nor of an elliptic
+    /// curve, or is weaker than RSA of 2048 bits.
     init(of certificate: Certificate) throws(SignedDataError) {
         guard let key = X509_get_pubkey(certificate.pointer) else {
             OpenSSL.clearErrors()
@@ -22,7 +22,8 @@ final class ReceiptKey: @unchecked Sendable {
             EVP_PKEY_free(key)
             OpenSSL.clearErrors()
             throw SignedDataError(
-                .unsupportedAlgorithm, "A key is neither RSA of at least 2048 bits nor of a curve of that strength.")
+                .unsupportedAlgorithm,
+                "The key of a certificate is neither RSA of at least 2048 bits nor of an equally strong curve.")
         }
         pointer = key
         isRSA = kind == EVP_PKEY_RSA
@@ -47,8 +48,8 @@ final class ReceiptKey: @unchecked Sendable {
         return answer == 1
     }
 
-    /// Returns whether `signature` is valid for another digest of the same kind: the content was changed, not the
-    /// signature. Only RSA signatures show this.
+    /// Returns whether this key made `signature` for any digest of this kind. Then the content was changed, and the
+    /// signature was not. Always `false` for ECDSA, whose signatures do not contain the digest.
     func isValid(signature: UnsafeRawBufferPointer, ofAnyDigest digest: ReceiptDigest) -> Bool {
         defer { OpenSSL.clearErrors() }
         guard isRSA, let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }

@@ -16,10 +16,11 @@
     /// Create it when the app starts: it listens at once. It passes on every transaction with its signature, even if
     /// StoreKit on this device could not verify it: only the verifier decides whether it is genuine.
     ///
-    /// StoreKit reports less than the protocol `StoreConnection`:
-    /// - An approval names no payment. It is matched with the oldest open payment of the same product, quantity and
-    ///   customer. StoreKit does not report that a purchase was declined.
-    /// - Only Apple's sheet accepts offer codes (`Configuration.present(in:)`), and a message can only be shown.
+    /// StoreKit offers less than the protocol `StoreConnection`:
+    /// - The transaction of an approved purchase (Ask to Buy) does not name its payment. It is matched with the oldest
+    ///   open payment of the same product, quantity and customer. StoreKit does not report a declined purchase.
+    /// - Customers enter offer codes only on Apple's sheet (`Configuration.present(in:)`).
+    /// - `show` is the only answer to a message.
     /// - A storefront has no language, so the device's language is used.
     ///
     ///     var configuration = StoreKitConnection.Configuration(storage: storage)
@@ -37,8 +38,8 @@
             /// `PurchaseAction`. An app with several windows can pass `purchase(confirmIn:options:)` with the
             /// customer's window.
             public var buy: Buy
-            /// Stores payments across runs, so that the same payment is never bought twice, and an approval finds its
-            /// payment. Without a storage, this holds within one run.
+            /// Stores payments across runs, so that a payment is never made twice, and an approved transaction is
+            /// matched with its payment. Without storage, only payments of the same run are known.
             public var storage: (any SecureStorage)?
             /// Returns the location of the app receipt.
             public var receiptURL: @Sendable () -> URL?
@@ -46,8 +47,9 @@
             let verifier = SystemVerifier()
             /// Shows Apple's sheet for offer codes. Without it, `redeem` throws `unsupported`.
             public var showCodeSheet: (@MainActor @Sendable () async throws -> Void)?
-            /// Shows where the customer cancels or changes the subscriptions of the group with this id, or all
-            /// subscriptions for `nil`. Without it, `showManageSubscriptions` of the connection throws `unsupported`.
+            /// Shows the sheet or page on which the customer changes or cancels the subscriptions of the group with
+            /// this id, or all subscriptions for `nil`. Without it, `showManageSubscriptions` of the connection throws
+            /// `unsupported`.
             public var showManageSubscriptions: (@MainActor @Sendable (String?) async throws -> Void)?
             /// Shows Apple's sheet for the refund of the transaction with this id. Without it, `beginRefundRequest` of
             /// the connection throws `unsupported`.
@@ -181,7 +183,7 @@
             for payments: StoreKitPayments, recordingIn verifier: SystemVerifier, sendingTo streams: StoreStreams
         ) async {
             await withTaskGroup(of: Void.self) { group in
-                // Starts before the list is read, so that no update is lost between them.
+                // Starts before the unfinished transactions are read, so that no update is lost in the meantime.
                 group.addTask {
                     for await result in StoreKit.Transaction.updates {
                         await payments.handle(StoreKitTransaction(result, recordingIn: verifier)) { .updated($0) }
@@ -339,7 +341,7 @@
             public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
                 guard answer == .show, let show = configuration.showMessage else {
                     throw StoreFailure(
-                        code: .unsupported, reason: "The App Store asks the customer itself. Answer with show.")
+                        code: .unsupported, reason: "The only answer to a message of the App Store is show.")
                 }
                 guard let shown = await openMessages.message(message) else {
                     throw StoreFailure(code: .unknown, reason: "No message \(message) is open.")

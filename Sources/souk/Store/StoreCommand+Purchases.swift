@@ -1,6 +1,6 @@
-import SimulatorControl
 import Foundation
 import Primitives
+import SimulatorControl
 import StoreKitAdapter
 import StoreModel
 
@@ -75,7 +75,7 @@ extension StoreCommand {
         action(
             "redeem ACCOUNT CODE", "Redeem an offer code",
             options: [
-                .init(name: "product", value: "P", help: "the product, if several have an offer of that name"), token,
+                .init(name: "product", value: "P", help: "the product, if several have an offer with this code"), token,
             ]
         ) { client, arguments in
             let redeem = StoreControlWire.Redeem(

@@ -2,14 +2,15 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// A value of a JSON file with its location (RFC 6901), which each error names.
+/// A value of a JSON file, with its location as a JSON pointer (RFC 6901). Errors name the location.
 struct FileValue {
     let json: JSONValue
     let pointer: String
 
     /// Checks that the value is an object whose members are all in `names`.
     ///
-    /// Throws `InterceptionError.invalidFile` otherwise, with the most similar name.
+    /// Throws `InterceptionError.invalidFile` otherwise. For an unknown member the message suggests the most similar
+    /// name.
     func object(_ names: String...) throws -> FileValue {
         guard case .object(let members) = json else { throw refusal("must be an object") }
         for name in members.keys where !names.contains(name) {

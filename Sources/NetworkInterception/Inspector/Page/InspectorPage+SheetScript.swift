@@ -1,17 +1,17 @@
 extension InspectorPage {
-    /// The script of the other views and of the form for requests.
+    /// The script of the views of hub messages and florets, and of the form that sends a request.
     static let sheetScript: StaticString = #"""
         const traceTable = (entries) => {
           const kind = (entry) => entry.verdict === "subscribed" ? "subscription" : entry.kind === "viewQuery" ? "view query" : entry.kind;
           const tone = (entry) => ({ delivered: "good", subscribed: "plain", refused: "warn" }[entry.verdict] || "bad");
-          const ends = (entry) => (entry.sender || "–") + " → " + (entry.receivers.join(", ") || "–");
+          const route = (entry) => (entry.sender || "–") + " → " + (entry.receivers.join(", ") || "–");
           const head = [["Time"], ["Message"], ["From", "wide"], ["To", "wide"], ["Verdict"]];
           const dotted = (name) => name.split(".").flatMap((part, index) => index === 0 ? [part] : [make("wbr"), "." + part]);
           return make("table", { class: "trace" },
-            make("thead", {}, make("tr", {}, head.map(([name, place]) => make("th", { scope: "col", class: place }, name)))),
+            make("thead", {}, make("tr", {}, head.map(([name, column]) => make("th", { scope: "col", class: column }, name)))),
             make("tbody", {}, entries.map((entry) => make("tr", {},
               make("td", { class: "fact" }, clock(entry.at)),
-              make("td", {}, make("code", {}, dotted(entry.message)), " ", make("span", { class: "soft kind" }, kind(entry)), make("span", { class: "soft narrow" }, ends(entry))),
+              make("td", {}, make("code", {}, dotted(entry.message)), " ", make("span", { class: "soft kind" }, kind(entry)), make("span", { class: "soft narrow" }, route(entry))),
               make("td", { class: "wide" }, entry.sender || "–"),
               make("td", { class: "wide" }, entry.receivers.join(", ") || "–"),
               make("td", {}, make("span", { class: "pill " + tone(entry) }, entry.verdict), entry.reason && make("span", { class: "soft reason" }, entry.reason))))));
@@ -40,11 +40,11 @@ extension InspectorPage {
               "data-floret": floret.number,
               click: async () => { page.state = await ask("POST", "florets/" + floret.number, { isEnabled: !floret.isEnabled }); drawFlorets(); },
             })));
-          const said = reports.map((report) => make("li", {}, report.message));
+          const reportItems = reports.map((report) => make("li", {}, report.message));
           fill($("florets"), make("h2", {}, "Florets"),
             make("p", { class: "soft" }, florets.length === 0 ? "This interceptor has no florets. It only records." : "The florets run in this order. A switch affects requests that begin from now on."),
             florets.length > 0 && make("ul", { class: "florets" }, rows),
-            said.length > 0 && [make("h3", {}, "Reports"), make("ul", { class: "plain" }, said)]);
+            reportItems.length > 0 && [make("h3", {}, "Reports"), make("ul", { class: "plain" }, reportItems)]);
           const switched = before !== undefined && document.querySelector("[data-floret='" + Number(before) + "']");
           if (switched) switched.focus();
         };
@@ -53,9 +53,9 @@ extension InspectorPage {
         const openSheet = (record) => {
           const original = record ? record.original : { method: "GET", url: "https://", headers: [], body: { kind: "empty", text: "" } };
           const isRedacted = (text) => text.includes("[redacted]") || text.includes("%5Bredacted%5D");
-          const left = original.headers.filter(([, value]) => isRedacted(value)).map(([name]) => name);
+          const omitted = original.headers.filter(([, value]) => isRedacted(value)).map(([name]) => name);
           sheet.record = record;
-          // An indented or shortened body is sent as recorded unless it is edited.
+          // The page shows JSON indented and long bodies shortened. The recorded body is sent unless this one is edited.
           sheet.body = original.body.kind === "binary" || original.body.isShortened || original.body.isCut ? null : original.body.text.replace(/\r\n?/g, "\n");
           $("send-title").textContent = record ? "Edit and resend" : "New request";
           $("send-method").value = original.method;
@@ -63,7 +63,7 @@ extension InspectorPage {
           $("send-headers").value = original.headers.filter(([, value]) => !isRedacted(value)).map(([name, value]) => name + ": " + value).join("\n");
           $("send-body").value = sheet.body || "";
           const notes = [
-            left.length > 0 && "Redacted, so left out: " + left.join(", ") + ".",
+            omitted.length > 0 && "Redacted, so left out: " + omitted.join(", ") + ".",
             isRedacted(original.body.text) && "A part of the body was redacted.",
             sheet.body === null && "The body is sent as it was recorded unless you write another.",
           ].filter(Boolean);
