@@ -88,12 +88,12 @@ package final class PostgresProxy: Sendable {
                 isCutting = isCutting || isDue != nil
             }
             if items[1].revents != 0 {
-                guard let said = Self.read(server) else { return }
+                guard let response = Self.read(server) else { return }
                 guard isCutting else {
-                    guard Self.write(said, to: client) else { return }
+                    guard Self.write(response, to: client) else { return }
                     continue
                 }
-                answer += said
+                answer += response
                 // ReadyForQuery outside a transaction is the end of all responses.
                 if answer.suffix(6) == [UInt8(ascii: "Z"), 0, 0, 0, 5, UInt8(ascii: "I")] { return }
             }

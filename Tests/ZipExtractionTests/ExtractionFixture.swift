@@ -5,7 +5,7 @@ import Testing
 @testable import ZipArchives
 @testable import ZipExtraction
 
-/// Runs each test of a suite twice: with libarchive's extractor, and with the code of `SystemZipExtractor` over zlib.
+/// Runs each test of a suite twice: with libarchive's extractor, and with the code of `SystemZipExtractor` with zlib.
 struct EachExtractor: SuiteTrait, TestTrait, TestScoping {
     @TaskLocal static var present: any ArchiveExtractor = ZipExtractor()
 

@@ -11,11 +11,11 @@ extension HTTPRequest {
     /// origin. The body is that of this request, so a caller with a stream must supply it again.
     func redirected(by response: HTTPResponse) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"],
-            let here = URL(string: url), let there = URL(string: location, relativeTo: here)?.absoluteURL,
-            let scheme = there.scheme?.lowercased(), ["http", "https"].contains(scheme), there.host?.isEmpty == false
+            let base = URL(string: url), let target = URL(string: location, relativeTo: base)?.absoluteURL,
+            let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme), target.host?.isEmpty == false
         else { return nil }
         var next = self
-        next.url = there.absoluteString
+        next.url = target.absoluteString
         next.headers["Host"] = nil
         let becomesGet =
             response.status == 303
@@ -28,7 +28,7 @@ extension HTTPRequest {
                 next.headers[name] = nil
             }
         }
-        if !here.isSameOrigin(as: there) {
+        if !base.isSameOrigin(as: target) {
             for name in ["Authorization", "Proxy-Authorization", "Cookie"] { next.headers[name] = nil }
         }
         return next

@@ -29,20 +29,20 @@ struct LocalHeader {
         guard variable[0..<nameLength].elementsEqual(entry.name.bytes) else { throw disagreement }
         let extra = try ExtraFields(Array(variable[nameLength..<variable.count]), of: entry.name)
         var large = extra.zip64
-        let said = (
+        let headerValues = (
             checksum: header.uint32(14), size: try large.next(insteadOf: header.uint32(22), of: entry.name),
             compressedSize: try large.next(insteadOf: header.uint32(18), of: entry.name)
         )
         dataOffset = dataStart
         let dataEnd = dataStart + entry.compressedSize
         guard entry.flags & Self.descriptorFollows != 0 else {
-            guard said == (entry.checksum, entry.size, entry.compressedSize) else { throw disagreement }
+            guard headerValues == (entry.checksum, entry.size, entry.compressedSize) else { throw disagreement }
             range = entry.offset..<dataEnd
             return
         }
         // A writer that did not know the values yet writes zeros here and the values in the descriptor.
-        guard [0, entry.checksum].contains(said.checksum), [0, entry.size].contains(said.size),
-            [0, entry.compressedSize].contains(said.compressedSize),
+        guard [0, entry.checksum].contains(headerValues.checksum), [0, entry.size].contains(headerValues.size),
+            [0, entry.compressedSize].contains(headerValues.compressedSize),
             let length = try Self.descriptor(of: entry, in: file, from: dataEnd, to: directory)
         else { throw disagreement }
         range = entry.offset..<(dataEnd + length)

@@ -122,10 +122,10 @@ extension StoreEndpoints {
         on(
             .get, transaction1 + "/consumption", "consumption", "Get the consumption information from the app's server"
         ) { call in
-            let said = try call.store.consumption(of: try call.transaction)
+            let consumption = try call.store.consumption(of: try call.transaction)
             return StoreControlWire.Consumption(
-                transactionID: try call.transaction, sentAt: said.sentAt, version: said.version,
-                information: said.information)
+                transactionID: try call.transaction, sentAt: consumption.sentAt, version: consumption.version,
+                information: consumption.information)
         },
         on(
             .post, transaction1 + "/ask-to-buy", "answerAskToBuy",

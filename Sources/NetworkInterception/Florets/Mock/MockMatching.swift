@@ -96,7 +96,7 @@ extension MockKey {
         var weight = 0
         var sentences: [String] = []
 
-        mutating func note(_ weight: Int, _ sentence: String) {
+        mutating func add(_ weight: Int, _ sentence: String) {
             self.weight += weight
             sentences.append(sentence)
         }
@@ -106,56 +106,56 @@ extension MockKey {
     func difference(from recorded: MockKey) -> Difference {
         var difference = Difference()
         if method != recorded.method {
-            difference.note(8, "the method is \(recorded.method) in the recording and \(method) in the request")
+            difference.add(8, "the method is \(recorded.method) in the recording and \(method) in the request")
         }
         if origin != recorded.origin {
-            difference.note(6, "the host is \(recorded.origin) in the recording and \(origin) in the request")
+            difference.add(6, "the host is \(recorded.origin) in the recording and \(origin) in the request")
         }
         if path != recorded.path {
             let (mine, theirs) = (path.split(separator: "/"), recorded.path.split(separator: "/"))
             let differing = zip(mine, theirs).filter { $0 != $1 }.count + abs(mine.count - theirs.count)
-            difference.note(
+            difference.add(
                 4 + 4 * differing, "the path is \(recorded.path) in the recording and \(path) in the request")
         }
-        noteItems("query item", query, recorded.query, in: &difference, showsValues: true)
-        noteItems(
+        addItems("query item", query, recorded.query, in: &difference, showsValues: true)
+        addItems(
             "header", headers.map { .init(name: $0.name, value: $0.value) },
             recorded.headers.map { .init(name: $0.name, value: $0.value) }, in: &difference, showsValues: false)
         switch (body, recorded.body) {
         case (let mine, let theirs) where mine == theirs: break
         case (.json(let mine), .json(let theirs)):
-            difference.note(2, "the body differs at \"\(theirs.pointer(toDifferenceFrom: mine) ?? "")\"")
+            difference.add(2, "the body differs at \"\(theirs.pointer(toDifferenceFrom: mine) ?? "")\"")
         case (.form(let mine), .form(let theirs)):
-            noteItems("item of the form", mine, theirs, in: &difference, showsValues: false)
+            addItems("item of the form", mine, theirs, in: &difference, showsValues: false)
         case (.parts(let mine), .parts(let theirs)):
-            noteItems("part of the form", mine.map(\.item), theirs.map(\.item), in: &difference, showsValues: false)
+            addItems("part of the form", mine.map(\.item), theirs.map(\.item), in: &difference, showsValues: false)
         case (.bytes(let mine), .bytes(let theirs)):
             let same = zip(mine, theirs).prefix { $0 == $1 }.count
-            difference.note(2, "the body differs at byte \(same)")
-        default: difference.note(2, "the bodies have different formats")
+            difference.add(2, "the body differs at byte \(same)")
+        default: difference.add(2, "the bodies have different formats")
         }
         return difference
     }
 
-    private func noteItems(
+    private func addItems(
         _ kind: String, _ mine: [HTTPQuery.Item], _ theirs: [HTTPQuery.Item], in difference: inout Difference,
         showsValues: Bool
     ) {
         for name in Set(mine.map(\.name) + theirs.map(\.name)).sorted() {
-            let here = mine.filter { $0.name == name }.map(\.value)
-            let there = theirs.filter { $0.name == name }.map(\.value)
-            guard here != there else { continue }
-            if here.isEmpty {
-                difference.note(1, "the \(kind) \"\(name)\" is only in the recording")
-            } else if there.isEmpty {
-                difference.note(1, "the \(kind) \"\(name)\" is only in the request")
+            let requestValues = mine.filter { $0.name == name }.map(\.value)
+            let recordedValues = theirs.filter { $0.name == name }.map(\.value)
+            guard requestValues != recordedValues else { continue }
+            if requestValues.isEmpty {
+                difference.add(1, "the \(kind) \"\(name)\" is only in the recording")
+            } else if recordedValues.isEmpty {
+                difference.add(1, "the \(kind) \"\(name)\" is only in the request")
             } else if showsValues {
-                difference.note(
+                difference.add(
                     1,
-                    "the \(kind) \"\(name)\" is \"\(there.joined(separator: ", "))\" in the recording and \"\(here.joined(separator: ", "))\" in the request"
+                    "the \(kind) \"\(name)\" is \"\(recordedValues.joined(separator: ", "))\" in the recording and \"\(requestValues.joined(separator: ", "))\" in the request"
                 )
             } else {
-                difference.note(1, "the \(kind) \"\(name)\" has another value")
+                difference.add(1, "the \(kind) \"\(name)\" has another value")
             }
         }
     }
