@@ -94,7 +94,7 @@ public final class FollowedClock: WallClock {
     private struct Answer {
         var state: StoreControlWire.ClockState
         /// The estimated instant of `base` at which the simulator read its clock. For a normal request it is the middle
-        /// between sending and receiving. A long poll is answered at a change, so there it is the end.
+        /// between sending and receiving. For a long poll it is the end, because the simulator then reads its clock.
         var base: Date
     }
 
