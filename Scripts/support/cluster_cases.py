@@ -1,28 +1,28 @@
-"""Small histories that cluster_checker must explain, or object to by a rule."""
+"""Small histories with the expected result of cluster_checker: explained, or the rule that is violated."""
 
 import copy
 import json
 
 import cluster_checker
-from cluster_orders import Claim, Sight, explain
+from cluster_orders import Claim, Read, explain
 
 NEVER = float("inf")
-# Claims, sights, the mode, and whether an order explains them.
+# (claims, reads, transfer mode, whether an order explains them)
 ORDERS = [
-    ([Claim(0, 2, "a", True), Claim(1, 3, "b", True)], [Sight(4, 5, "a", True), Sight(4, 5, "b", False)], "transfer", True),
-    ([Claim(0, 2, "a", True), Claim(1, 3, "b", True)], [Sight(4, 5, "a", False), Sight(4, 5, "b", False)], "transfer", False),
-    ([Claim(0, 1, "a", True), Claim(2, 3, "b", True)], [Sight(4, 5, "a", True)], "transfer", False),
-    ([Claim(0, 1, "a", True), Claim(2, 3, "b", False)], [Sight(4, 5, "a", True)], "keepWithOriginal", True),
-    ([Claim(0, 1, "a", True), Claim(2, 3, "b", True)], [Sight(4, 5, "b", True)], "keepWithOriginal", False),
-    ([Claim(0, 1, "a", True), Claim(4, 5, "b", True)], [Sight(2, 3, "a", False)], "transfer", False),
-    ([Claim(0, 1, "a", True), Claim(2, NEVER, "b", True, True)], [Sight(4, 5, "a", False)], "transfer", True),
-    ([Claim(0, 1, "a", True), Claim(2, NEVER, "b", True, True)], [Sight(4, 5, "a", True)], "transfer", True),
-    ([Claim(0, 1, "a", True), Claim(2, 6, "b", True)], [Sight(3, 4, "b", True), Sight(5, 6, "a", True)], "transfer", False),
+    ([Claim(0, 2, "a", True), Claim(1, 3, "b", True)], [Read(4, 5, "a", True), Read(4, 5, "b", False)], "transfer", True),
+    ([Claim(0, 2, "a", True), Claim(1, 3, "b", True)], [Read(4, 5, "a", False), Read(4, 5, "b", False)], "transfer", False),
+    ([Claim(0, 1, "a", True), Claim(2, 3, "b", True)], [Read(4, 5, "a", True)], "transfer", False),
+    ([Claim(0, 1, "a", True), Claim(2, 3, "b", False)], [Read(4, 5, "a", True)], "keepWithOriginal", True),
+    ([Claim(0, 1, "a", True), Claim(2, 3, "b", True)], [Read(4, 5, "b", True)], "keepWithOriginal", False),
+    ([Claim(0, 1, "a", True), Claim(4, 5, "b", True)], [Read(2, 3, "a", False)], "transfer", False),
+    ([Claim(0, 1, "a", True), Claim(2, NEVER, "b", True, True)], [Read(4, 5, "a", False)], "transfer", True),
+    ([Claim(0, 1, "a", True), Claim(2, NEVER, "b", True, True)], [Read(4, 5, "a", True)], "transfer", True),
+    ([Claim(0, 1, "a", True), Claim(2, 6, "b", True)], [Read(3, 4, "b", True), Read(5, 6, "a", True)], "transfer", False),
 ]
 
 
 def history():
-    """A customer who presents a purchase and reads, and one who is granted a feature."""
+    """Returns a correct history: one customer presents a purchase and reads it, another gets a grant."""
     fact = {"id": "1", "digest": "d1", "product": "tool", "token": None, "revoked": False}
     purchase = {"originalTransactionID": "1", "transactionID": "1", "revokedAt": None}
     answer = {"asOf": "2030-01-01T00:00:01Z", "features": [{"name": "tool"}], "purchases": [purchase]}
@@ -60,7 +60,7 @@ def history():
 
 
 def change(entries, place, **more):
-    """An entry with other members; those of an answer's body go into the body."""
+    """Changes members of an entry. `body` changes members of the answer's JSON."""
     entries[place].update(more)
 
 
@@ -68,7 +68,7 @@ def body(entries, place, **more):
     entries[place]["body"] = json.dumps({**json.loads(entries[place]["body"]), **more})
 
 
-# What is changed, and the rule that must object.
+# (the rule that must find the violation, the change that causes it)
 CHANGES = [
     ("lost", lambda entries, final: final.update(facts=[])),
     ("doubled", lambda entries, final: final["facts"][0].update(count=2)),
@@ -99,18 +99,18 @@ COUNT = len(ORDERS) + len(CHANGES) + 1
 
 
 def wrong_cases():
-    """Sentences about the cases that are judged wrongly."""
+    """Returns a sentence about each case with an unexpected result."""
     wrong = []
-    for place, (claims, sights, mode, expected) in enumerate(ORDERS):
-        if explain(claims, sights, mode)[0] != expected:
+    for place, (claims, reads, mode, expected) in enumerate(ORDERS):
+        if explain(claims, reads, mode)[0] != expected:
             wrong.append(f"order {place} should {'' if expected else 'not '}be explained")
     found = cluster_checker.check(*history())
     if found:
-        wrong.append(f"the history that is right: {'; '.join(map(str, found))}")
+        wrong.append(f"the correct history has violations: {'; '.join(map(str, found))}")
     for place, (rule, alter) in enumerate(CHANGES):
         entries, final = copy.deepcopy(history())
         alter(entries, final)
         found = cluster_checker.check(entries, final)
         if rule not in {one.rule for one in found}:
-            wrong.append(f"change {place} should break the rule {rule}, not {[str(one) for one in found]}")
+            wrong.append(f"change {place} should violate the rule {rule}, not {[str(one) for one in found]}")
     return wrong

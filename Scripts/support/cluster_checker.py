@@ -1,21 +1,21 @@
 """Checks the history of Scripts/chaos-cluster and the final ledger. Uses no code of the server, only its responses, events,
 webhooks and tables, with their times.
 
-What it takes: `entries`, as `History` has them, and `final`, see `observe`. `check` returns what does not hold.
+`check` takes `entries`, as in `History`, and `final`, as from `observe`. It returns the violations.
 """
 
 import collections
 import json
 import typing
 
-from cluster_orders import Claim, Sight, explain
+from cluster_orders import Claim, Read, explain
 
 NEVER = float("inf")
-GIVEN = 100
+CREDITS_PER_PURCHASE = 100
 
 
 def observe(cluster):
-    """Returns the contents of the ledger, once everything is quiet."""
+    """Returns the contents of the ledger. Call it when no request is open and every event is delivered."""
     postgres = cluster.postgres
     return {
         "facts": postgres.rows("SELECT encode(digest, 'hex') AS digest, original_transaction_id AS id, count(*) AS count "
@@ -38,7 +38,7 @@ def observe(cluster):
 
 
 def served_facts(cluster):
-    """The facts of each customer, as GET /v1/customers/{customer}/facts lists them."""
+    """Returns the facts of each customer, as GET /v1/customers/{customer}/facts lists them."""
     served = {}
     for row in cluster.postgres.rows("SELECT id FROM customer ORDER BY id"):
         facts, cursor = [], ""
@@ -53,7 +53,7 @@ def served_facts(cluster):
 
 
 class Violation(typing.NamedTuple):
-    """Something that does not hold."""
+    """A rule that the history or the ledger breaks, and a sentence about it."""
 
     rule: str
     sentence: str
@@ -84,25 +84,25 @@ class Checker:
             rule()
         return self.wrong
 
-    def say(self, rule, sentence, *entries):
+    def add(self, rule, sentence, *entries):
         excerpt = "".join(f"\n      {shorten(entry)}" for entry in entries[:12])
         self.wrong.append(Violation(rule, sentence + excerpt))
 
-    def of(self, *ops):
+    def answers_to(self, *ops):
         return [answer for answer in self.answers if answer["op"] in ops]
 
     # Facts
 
     def statuses(self):
-        """Every request has one of the answers that it may have."""
+        """Every response has a status that its request allows."""
         allowed = {"present": {200, 422}, "notify": {200}, "read": {200}, "grant": {201}, "promotion": {201},
                    "promo": {200, 409}, "redeem": {200, 409}, "alias": {200}}
         for answer in self.answers:
             if answer["status"] not in allowed[answer["op"]]:
-                self.say("status", f"{answer['op']} was answered {answer['status']}", answer)
+                self.add("status", f"{answer['op']} was answered {answer['status']}", answer)
 
     def accepted(self, answer):
-        """The facts that an answer acknowledges."""
+        """Returns the facts that an answer acknowledges."""
         if answer["status"] != 200:
             return []
         if answer["op"] == "notify":
@@ -111,41 +111,41 @@ class Checker:
         return [fact for fact in answer["facts"] if fact["id"] in known]
 
     def facts(self):
-        """Each acknowledged fact is there once, and nothing else."""
+        """The ledger has each acknowledged fact once, and only facts that a client sent."""
         counts = collections.Counter()
         for row in self.final["facts"]:
             counts[row["digest"]] += row["count"]
         sent = {fact["digest"] for entry in self.answers + self.tries for fact in entry.get("facts", [])}
-        for answer in self.of("present", "notify"):
+        for answer in self.answers_to("present", "notify"):
             for fact in self.accepted(answer):
                 if not counts[fact["digest"]]:
-                    self.say("lost", f"a fact about {fact['id']} was acknowledged and is not there", answer)
+                    self.add("lost", f"a fact about {fact['id']} was acknowledged and is not in the ledger", answer)
         for name, count in counts.items():
             if count > 1:
-                self.say("doubled", f"the fact {name[:12]} is there {count} times")
+                self.add("doubled", f"the fact {name[:12]} is in the ledger {count} times")
             if name not in sent:
-                self.say("invented", f"the fact {name[:12]} was presented by no one")
+                self.add("invented", f"no client presented the fact {name[:12]}")
         for customer, facts in self.final["served"].items():
             texts = [json.dumps(fact, sort_keys=True) for fact in facts]
             if len(set(texts)) < len(texts):
-                self.say("doubled", f"{customer} is served a fact twice")
+                self.add("doubled", f"the list of facts of {customer} has a fact twice")
         held = collections.Counter((row["customer"]) for row in self.final["holders"])
         for customer, count in held.items():
             served = {fact.get("originalTransactionID") for fact in self.final["served"].get(customer, [])}
             if len(served) < count:
-                self.say("served", f"{customer} has {count} purchases and is served facts about {len(served)}")
+                self.add("served", f"{customer} has {count} purchases, and the list of facts names {len(served)}")
 
     # Reads
 
-    def sights(self):
+    def answers_with_purchases(self):
         """Yields each answer about a customer, the customer, and the purchases in it by id."""
-        for answer in self.of("read", "present", "grant", "alias"):
+        for answer in self.answers_to("read", "present", "grant", "alias"):
             if answer["status"] in (200, 201) and "purchases" in answer["json"]:
                 purchases = {one["originalTransactionID"]: one for one in answer["json"]["purchases"]}
                 yield answer, answer["customer"], purchases
 
     def reads(self):
-        """An answer holds every fact that was acknowledged before the question, and none that was presented after it."""
+        """Each answer has every fact acknowledged before its request, and none presented after the answer."""
         first, names, refunded, begun = {}, collections.defaultdict(set), {}, {}
         for entry in self.answers + self.tries:
             for fact in entry.get("facts", []):
@@ -156,10 +156,10 @@ class Checker:
                 if fact["token"]:
                     names[fact["id"]].add(fact["token"])
         known = {}
-        for answer in self.of("grant", "present", "alias", "redeem", "promo"):
+        for answer in self.answers_to("grant", "present", "alias", "redeem", "promo"):
             if answer["status"] in (200, 201):
                 known[answer["customer"]] = min(known.get(answer["customer"], NEVER), answer["end"])
-        for answer in self.of("present", "notify"):
+        for answer in self.answers_to("present", "notify"):
             for fact in self.accepted(answer):
                 if fact["revoked"]:
                     refunded[fact["id"]] = min(refunded.get(fact["id"], NEVER), answer["end"])
@@ -168,19 +168,19 @@ class Checker:
                     if answer["op"] == "notify" or fact["token"]:
                         since = max(since, known.get(fact["token"], NEVER))
                     first[fact["id"]] = min(first.get(fact["id"], NEVER), since)
-        merged = {answer["alias"]: answer for answer in self.of("alias") if answer["status"] == 200}
+        merged = {answer["alias"]: answer for answer in self.answers_to("alias") if answer["status"] == 200}
         owners = {}
         for name in first:
             about = names[name]
             tokens = {customer for customer in about if len(customer) == 36}
-            # The customer of a token has the purchase, even when others presented it.
+            # The customer of a token has the purchase, even if others presented it.
             owners[name] = tokens if tokens else about
         by_owner = collections.defaultdict(list)
         for name, about in owners.items():
             if len(about) == 1:
                 by_owner[next(iter(about))].append(name)
-        for answer, customer, purchases in self.sights():
-            # Perhaps the answer that was kept for an earlier try.
+        for answer, customer, purchases in self.answers_with_purchases():
+            # With a key, this may be the stored answer to an earlier try.
             asked_at = answer["begin"] if answer["key"] else answer["tried"]
             wanted = list(by_owner[customer])
             for visitor, merge in merged.items():
@@ -190,26 +190,26 @@ class Checker:
                     wanted += by_owner[merge["customer"]]
             for name in wanted:
                 if first[name] < asked_at and name not in purchases:
-                    self.say("stale", f"{customer} was answered without {name}, acknowledged before", answer)
+                    self.add("stale", f"an answer about {customer} lacks {name}, which was acknowledged before", answer)
                 revoked = purchases.get(name, {}).get("revokedAt") is not None
                 if refunded.get(name, NEVER) < asked_at and name in purchases and not revoked:
-                    self.say("stale", f"{customer} was answered {name} without its refund", answer)
+                    self.add("stale", f"an answer about {customer} has {name} without its refund", answer)
                 if revoked and begun.get((name, True), NEVER) > answer["end"]:
-                    self.say("early", f"{customer} was answered a refund of {name} before it was presented", answer)
+                    self.add("early", f"an answer about {customer} has a refund of {name} before it was presented", answer)
             for name in purchases:
                 if begun.get((name, False), NEVER) > answer["end"]:
-                    self.say("early", f"{customer} was answered {name} before it was presented", answer)
-        # In the end too.
+                    self.add("early", f"an answer about {customer} has {name} before it was presented", answer)
+        # The final ledger has the purchases too.
         held = {(row["id"], row["customer"]) for row in self.final["holders"]}
         for owner, bought in by_owner.items():
             for name in bought:
                 if first[name] < NEVER and (name, self.alias.get(owner, owner)) not in held:
-                    self.say("holder", f"{owner} does not have {name} in the end")
+                    self.add("holder", f"{owner} does not have {name} in the final ledger")
 
-    # Whose a purchase is
+    # Holders of purchases
 
     def holders(self):
-        """An order of the acknowledged claims explains every sight of a purchase that several customers presented."""
+        """For each purchase that several customers presented, an order of the claims explains all reads."""
         claims, seen = collections.defaultdict(list), collections.defaultdict(set)
         for entry in self.answers + self.tries:
             if entry["op"] != "present" or (entry["kind"] == "try" and entry["key"]):
@@ -218,10 +218,10 @@ class Checker:
                 if fact["token"] or fact["revoked"]:
                     continue
                 seen[fact["id"]].add(entry["customer"])
-                is_open = entry["kind"] == "try"
-                is_accepted = True if is_open else fact in self.accepted(entry)
-                claims[fact["id"]].append(Claim(entry["begin"], NEVER if is_open else entry["end"], entry["customer"],
-                                                is_accepted, is_open))
+                is_unanswered = entry["kind"] == "try"
+                is_accepted = True if is_unanswered else fact in self.accepted(entry)
+                claims[fact["id"]].append(Claim(entry["begin"], NEVER if is_unanswered else entry["end"], entry["customer"],
+                                                is_accepted, is_unanswered))
         answered = {(answer["key"]) for answer in self.answers}
         for entry in self.tries:
             if entry["op"] == "present" and entry["key"] and entry["key"] not in answered:
@@ -229,34 +229,34 @@ class Checker:
                 for fact in entry["facts"]:
                     claims[fact["id"]].append(Claim(entry["begin"], NEVER, entry["customer"], True, True))
         contested = {name for name, customers in seen.items() if len(customers) > 1 and not customers & set(self.alias)}
-        sights = collections.defaultdict(list)
-        for answer, customer, purchases in self.sights():
+        reads = collections.defaultdict(list)
+        for answer, customer, purchases in self.answers_with_purchases():
             if answer["op"] != "read":
                 continue
             for name in contested:
                 if customer in seen[name]:
-                    sights[name].append(Sight(answer["begin"], answer["end"], customer, name in purchases))
+                    reads[name].append(Read(answer["begin"], answer["end"], customer, name in purchases))
         held = collections.defaultdict(set)
         for row in self.final["holders"]:
             held[row["id"]].add(row["customer"])
         for name in sorted(contested):
-            last = [Sight(NEVER, NEVER, customer, customer in held[name]) for customer in seen[name]]
-            is_explained, steps = explain(claims[name], sights[name] + last, self.mode)
+            last = [Read(NEVER, NEVER, customer, customer in held[name]) for customer in seen[name]]
+            is_explained, steps = explain(claims[name], reads[name] + last, self.mode)
             self.searched += steps
             if not is_explained:
                 about = [answer for answer in self.answers
                          if any(fact["id"] == name for fact in answer.get("facts", []))
                          or answer["op"] == "read" and answer["customer"] in seen[name]]
-                self.say("order", f"no order of the claims explains who has {name}: in the end {sorted(held[name])}", *about)
+                self.add("order", f"no order of the claims explains who has {name}: finally {sorted(held[name])}", *about)
 
     # Order
 
     def order_of_answers(self):
-        """The answers to a customer never get older."""
+        """A later answer about a customer is never as of an earlier time."""
         by_customer = collections.defaultdict(list)
-        for answer, customer, purchases in self.sights():
-            is_kept = answer["key"] and answer["tried"] > answer["begin"]
-            if "asOf" in answer["json"] and answer["json"].get("features") and not is_kept:
+        for answer, customer, purchases in self.answers_with_purchases():
+            is_stored = answer["key"] and answer["tried"] > answer["begin"]
+            if "asOf" in answer["json"] and answer["json"].get("features") and not is_stored:
                 by_customer[customer].append(answer)
         for customer, answers in by_customer.items():
             if customer in self.alias:
@@ -265,71 +265,71 @@ class Checker:
                 earlier = [answer for answer in answers if answer["end"] < later["begin"]]
                 newest = max(earlier, key=lambda answer: instant(answer), default=None)
                 if newest and instant(newest) > instant(later):
-                    self.say("older", f"{customer} was answered as of {later['json']['asOf']} after "
+                    self.add("older", f"an answer about {customer} is as of {later['json']['asOf']}, after "
                                       f"{newest['json']['asOf']}", newest, later)
 
     def keys(self):
-        """All answers to one key are the same bytes."""
+        """All answers to one idempotency key have the same bytes."""
         by_key = collections.defaultdict(list)
         for answer in self.answers:
             if answer["key"]:
                 by_key[answer["key"]].append(answer)
         for key, answers in by_key.items():
             if len({(answer["status"], answer["body"]) for answer in answers}) > 1:
-                self.say("key", f"the key {key} has different answers", *answers)
+                self.add("key", f"the key {key} has different answers", *answers)
 
     def grants(self):
         counts = {(row["customer"], row["feature"]): row["count"] for row in self.final["grants"]}
         for (customer, feature), count in counts.items():
             if count > 1:
-                self.say("grant", f"{customer} was granted {feature} {count} times for one key")
-        for answer in self.of("grant"):
+                self.add("grant", f"{customer} was granted {feature} {count} times for one key")
+        for answer in self.answers_to("grant"):
             if answer["status"] == 201 and (answer["customer"], answer["feature"]) not in counts:
-                self.say("lost", f"the grant {answer['feature']} was acknowledged and is not there", answer)
+                self.add("lost", f"the grant {answer['feature']} was acknowledged and is not in the ledger", answer)
 
     # Limits
 
     def promotions(self):
         redeemed, refused = collections.defaultdict(set), collections.defaultdict(set)
-        for answer in self.of("promo"):
+        for answer in self.answers_to("promo"):
             (redeemed if answer["status"] == 200 else refused)[answer["code"]].add(answer["customer"])
         rows = {row["code"]: row for row in self.final["promotions"]}
-        for answer in self.of("promotion"):
+        for answer in self.answers_to("promotion"):
             code, limit, row = answer["code"], answer["limit"], rows.get(answer["code"])
             if row is None:
-                self.say("lost", f"the promotion {code} was acknowledged and is not there", answer)
+                self.add("lost", f"the promotion {code} was acknowledged and is not in the ledger", answer)
                 continue
             count = len(redeemed[code])
             if count > limit or row["count"] > limit:
-                self.say("limit", f"{code} may be redeemed {limit} times and was {max(count, row['count'])} times")
+                self.add("limit", f"{code} has the limit {limit} and was redeemed {max(count, row['count'])} times")
             if row["redemptions"] != row["count"] or row["count"] < count:
-                self.say("limit", f"{code} counts {row['redemptions']} redemptions, {row['count']} are in the ledger, "
+                self.add("limit", f"{code} counts {row['redemptions']} redemptions, {row['count']} are in the ledger, "
                                   f"{count} were acknowledged")
             if refused[code] and row["count"] < limit:
-                self.say("limit", f"{code} was refused to {len(refused[code])} customers after {row['count']} of {limit}")
+                self.add("limit", f"{code} was refused to {len(refused[code])} customers after {row['count']} of {limit}")
 
     def credits(self):
-        """Redemptions against a purchase never exceed what it gave."""
+        """Redemptions against a purchase never exceed its credits."""
         for row in self.final["spending"]:
-            if row["spent"] > GIVEN:
-                self.say("spent", f"of {row['id']}, which gave {GIVEN}, {row['spent']} are spent")
+            if row["spent"] > CREDITS_PER_PURCHASE:
+                self.add("spent", f"{row['spent']} of the {CREDITS_PER_PURCHASE} credits of {row['id']} are spent")
         groups = collections.defaultdict(dict)
-        for answer in self.of("redeem"):
+        for answer in self.answers_to("redeem"):
             if answer["status"] == 200:
                 for item in answer["json"].get("items", []):
                     groups[answer["group"]][(answer["customer"], answer["item"])] = item.get("cost", 0)
         for group, costs in groups.items():
-            if sum(costs.values()) > GIVEN:
-                self.say("spent", f"customers of one purchase spent {sum(costs.values())} of {GIVEN}: {costs}",
-                         *[answer for answer in self.of("redeem") if answer["group"] == group])
+            if sum(costs.values()) > CREDITS_PER_PURCHASE:
+                self.add("spent", f"customers of one purchase spent {sum(costs.values())} of {CREDITS_PER_PURCHASE}: {costs}",
+                         *[answer for answer in self.answers_to("redeem") if answer["group"] == group])
 
     # Events
 
     def events(self):
-        """Each reader sees every event once, in the order of the feed, on whatever servers; all see the same."""
-        kept = {row["id"]: row for row in self.final["events"]}
-        for name in [name for name in kept if name < 0]:
-            self.say("feed", f"the event {name} has no place in the feed")
+        """Each reader receives every event once, in the order of the feed, from all servers. All receive the same bodies."""
+        stored = {row["id"]: row for row in self.final["events"]}
+        for name in [name for name in stored if name < 0]:
+            self.add("feed", f"the event {name} has no number in the feed")
         streams = collections.defaultdict(list)
         for event in self.seen:
             streams[event["follower"]].append(event)
@@ -338,70 +338,69 @@ class Checker:
             ids = [event["id"] for event in events]
             for earlier, later in zip(events, events[1:]):
                 if later["id"] <= earlier["id"]:
-                    self.say("stream", f"reader {follower} was sent {later['id']} after {earlier['id']}")
-            missed = sorted(set(kept) - set(ids))
+                    self.add("stream", f"reader {follower} received {later['id']} after {earlier['id']}")
+            missed = sorted(set(stored) - set(ids))
             if missed:
-                self.say("stream", f"reader {follower} never saw {len(missed)} events: {missed[:5]}")
+                self.add("stream", f"reader {follower} did not receive {len(missed)} events: {missed[:5]}")
             for event in events:
                 if bodies.setdefault(event["id"], event["body"]) != event["body"]:
-                    self.say("stream", f"the event {event['id']} has different bodies")
-        ids = sorted(kept)
+                    self.add("stream", f"the event {event['id']} has different bodies")
+        ids = sorted(stored)
         if ids and ids != list(range(ids[0], ids[0] + len(ids))):
             gaps = [later for earlier, later in zip(ids, ids[1:]) if later != earlier + 1]
-            self.say("feed", f"the feed has gaps before {gaps[:5]}")
+            self.add("feed", f"the feed has gaps before {gaps[:5]}")
         newest = {}
         for name in ids:
-            row = kept[name]
+            row = stored[name]
             if row["type"] != "customer.updated":
                 continue
             body = json.loads(row["body"])
             since = newest.get(row["customer"])
             if since and since > fraction(body["asOf"]):
-                self.say("older", f"the event {name} of {row['customer']} is as of {fraction(body['asOf'])} after {since}")
+                self.add("older", f"the event {name} of {row['customer']} is as of {fraction(body['asOf'])} after {since}")
             newest[row["customer"]] = fraction(body["asOf"])
 
     def revisions(self):
-        """One event for each revision; none for a first answer that is empty."""
+        """Each revision has one event. An empty first answer needs none."""
         counts = collections.Counter(
             row["customer"] for row in self.final["events"] if row["type"] == "customer.updated")
         for row in self.final["customers"]:
             if row["id"] in self.alias or row["id"] in self.alias.values():
                 continue
             if row["revision"] - counts[row["id"]] not in (0, 1):
-                self.say("revision", f"{row['id']} is at revision {row['revision']} after {counts[row['id']]} events")
+                self.add("revision", f"{row['id']} is at revision {row['revision']} after {counts[row['id']]} events")
 
     def deliveries(self):
-        """Every event is delivered at least once, and those of a customer in their order."""
+        """Every event is delivered at least once, and the events of each customer are delivered in order."""
         for row in self.final["deliveries"]:
             if row["count"] > 1:
-                self.say("webhook", f"the event {row['event']} is in line {row['count']} times")
-        kept = {row["id"]: row["customer"] for row in self.final["events"]}
+                self.add("webhook", f"the event {row['event']} has {row['count']} deliveries to one webhook")
+        stored = {row["id"]: row["customer"] for row in self.final["events"]}
         newest, done = {}, set()
         for post in self.webhooks:
             name = int(json.loads(post["body"])["id"])
-            customer = kept.get(name)
+            customer = stored.get(name)
             if customer is None:
-                self.say("webhook", f"the event {name} was delivered and is not in the ledger")
+                self.add("webhook", f"the event {name} was delivered, but is not in the ledger")
                 continue
             if name < newest.get(customer, 0):
-                self.say("webhook", f"the event {name} of {customer} came after {newest[customer]} was taken")
+                self.add("webhook", f"the event {name} of {customer} was sent after {newest[customer]} was accepted")
             if post["status"] == 200:
                 done.add(name)
                 newest[customer] = max(name, newest.get(customer, 0))
-        missed = sorted(set(kept) - done)
+        missed = sorted(set(stored) - done)
         if missed:
-            self.say("webhook", f"{len(missed)} events were never delivered: {missed[:5]}")
+            self.add("webhook", f"{len(missed)} events were never delivered: {missed[:5]}")
 
     def replay(self):
         replay = self.final["replay"]
         if replay["status"] != 0:
-            self.say("replay", f"the ledger is not what its facts say: {(replay['output'] or replay['errors'])[:600]}")
-
+            self.add("replay", f"the ledger does not follow from its facts: {(replay['output'] or replay['errors'])[:600]}")
 
     def single(self):
-        """One server that is given the same answers the same, see cluster_single.py."""
+        """One server with the same requests returns the same answers, see cluster_single.py."""
         for sentence in self.final.get("single", []):
-            self.say("single", sentence)
+            self.add("single", sentence)
 
 
 def check(entries, final, mode="transfer"):
@@ -413,13 +412,13 @@ def instant(answer):
 
 
 def fraction(text):
-    """RFC 3339 in UTC as strings that compare: with three digits of a second's fraction."""
+    """Returns a time of RFC 3339 in UTC with three digits of the second's fraction, so that strings compare as times."""
     whole, _, rest = text.rstrip("Z").partition(".")
     return f"{whole}.{rest:0<3}"
 
 
 def shorten(entry):
-    """An entry of the history in a line: of an answer about a customer only the purchases."""
+    """Returns an entry of the history on one line. An answer about a customer shows only the purchases."""
     shown = {name: value for name, value in entry.items() if name not in ("json", "facts", "kind", "body")}
     for name in ("begin", "tried", "end"):
         shown[name] = round(shown[name], 4)

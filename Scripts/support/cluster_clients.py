@@ -1,5 +1,6 @@
-"""The clients of Scripts/chaos-cluster: customers, an app's server, a store and readers of events, which use several servers
-at once. Every request and response goes into the history, with the times of its start and end.
+"""The clients of Scripts/chaos-cluster: customers, an app's server, a store and readers of events.
+
+They use several servers at once. The history records every request and response, with the times of its start and end.
 """
 
 import base64
@@ -11,22 +12,22 @@ import threading
 import time
 import uuid
 
-# For how many seconds a client repeats a request that got no answer.
-PATIENCE = 90
+# The seconds for which a client repeats a request without an answer.
+RETRY_SECONDS = 90
 
 
 def digest(signed):
-    """SHA-256 of what was signed: how a ledger tells facts apart."""
+    """Returns the SHA-256 of a signed payload, by which a ledger identifies a fact."""
     part = signed.split(".")[1]
     return hashlib.sha256(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))).hexdigest()
 
 
-def together(*works):
-    """Does all at once, and returns what each returned."""
-    results, threads = [None] * len(works), []
-    for place, work in enumerate(works):
-        def run(place=place, work=work):
-            results[place] = work()
+def parallel(*functions):
+    """Calls all functions at once, each on its own thread. Returns their results in order."""
+    results, threads = [None] * len(functions), []
+    for place, function in enumerate(functions):
+        def run(place=place, function=function):
+            results[place] = function()
         threads.append(threading.Thread(target=run, daemon=True))
     for thread in threads:
         thread.start()
@@ -36,23 +37,23 @@ def together(*works):
 
 
 class Client:
-    """Lives scenes from a seed until it has to stop."""
+    """Runs workloads, chosen from a seed, until it is stopped."""
 
     def __init__(self, number, cluster, history, seed, mode):
         self.number, self.cluster, self.history, self.mode = number, cluster, history, mode
         self.random, self.names = random.Random(f"{seed}/{number}"), 0
 
-    def live(self, stop):
-        scenes = [self.newcomer, self.awaited, self.awaited_by_two, self.contested, self.contested, self.refunds,
-                  self.one_key, self.promotion, self.credits, self.merge]
+    def run(self, stop):
+        workloads = [self.new_customer, self.notified_purchase, self.token_of_another, self.contested, self.contested,
+                     self.refunds, self.repeated_key, self.promotion, self.credits, self.merge]
         while not stop.is_set():
-            self.random.choice(scenes)()
+            self.random.choice(workloads)()
 
     # Requests
 
-    def insist(self, op, method, path, body=None, key=None, server=None, **about):
-        """Repeats a request, at other servers, until it gets an answer that says what happened. A request with a key begins
-        with its first try; one without is another request each time."""
+    def request(self, op, method, path, body=None, key=None, server=None, **about):
+        """Repeats a request, at other servers, until an answer shows its outcome. All tries with an idempotency key are one
+        request, which begins with the first try. Without a key each try is a separate request."""
         first = time.monotonic()
         headers = {"Idempotency-Key": key} if key else {}
         while True:
@@ -68,37 +69,37 @@ class Client:
                 self.history.add("answer", body=text, **entry)
                 return status, text
             self.history.add("try", **entry)
-            if time.monotonic() - first > PATIENCE:
+            if time.monotonic() - first > RETRY_SECONDS:
                 return None, ""
             server = None
             time.sleep(self.random.uniform(0.005, 0.1))
 
     def present(self, customer, *bought, key=True, server=None):
-        return self.insist(
+        return self.request(
             "present", "POST", f"/v1/customers/{customer}/transactions",
             {"signedTransactions": [one["signed"] for one in bought]}, key=self.key() if key else None, server=server,
             customer=customer, facts=[without_signature(one) for one in bought])
 
     def notify(self, fact, kind="ONE_TIME_CHARGE", server=None):
         signed = self.cluster.store.notification(fact["signed"], kind)
-        return self.insist(
+        return self.request(
             "notify", "POST", "/v1/notifications/app-store", {"signedPayload": signed}, server=server,
             facts=[without_signature(fact)])
 
     def read(self, customer, server=None):
-        return self.insist("read", "GET", f"/v1/customers/{customer}", server=server, customer=customer)
+        return self.request("read", "GET", f"/v1/customers/{customer}", server=server, customer=customer)
 
     def grant(self, customer, feature, key=None, server=None):
-        return self.insist(
+        return self.request(
             "grant", "POST", f"/v1/customers/{customer}/grants", {"feature": feature, "reason": "support"},
             key=key or self.key(), server=server, customer=customer, feature=feature)
 
     def redeem(self, customer, item, group, kind="frame", server=None):
-        return self.insist(
+        return self.request(
             "redeem", "POST", f"/v1/customers/{customer}/credits/coins/redeem", {"items": [{"id": item, "type": kind}]},
             key=self.key(), server=server, customer=customer, item=item, group=group)
 
-    # What they are about
+    # Keys, customers and purchases
 
     def key(self):
         return str(uuid.UUID(int=self.random.getrandbits(128)))
@@ -122,52 +123,52 @@ class Client:
         return {"id": number, "product": product, "digest": name, "signed": signed, "token": token, "revoked": False}
 
     def servers(self, count):
-        """Different servers, as far as there are so many."""
+        """Returns `count` servers, all different if the cluster has enough."""
         places = list(range(len(self.cluster.servers)))
         self.random.shuffle(places)
         return [places[number % len(places)] for number in range(count)]
 
-    # Scenes
+    # Workloads
 
-    def newcomer(self):
-        """Two devices of a new customer present the same purchase, with a key and without."""
+    def new_customer(self):
+        """Two devices of a new customer present the same purchase, one with a key and one without."""
         customer, bought, places = self.customer(), self.buy(), self.servers(2)
-        together(lambda: self.present(customer, bought, server=places[0]),
+        parallel(lambda: self.present(customer, bought, server=places[0]),
                  lambda: self.present(customer, bought, key=False, server=places[1]))
         self.read(customer)
         more = [self.buy() for _ in range(self.random.randint(1, 3))]
         self.present(customer, *more, bought)
         self.read(customer)
 
-    def awaited(self):
-        """A store notifies of a purchase while its customer becomes known."""
+    def notified_purchase(self):
+        """The store sends a notification of a purchase while the server creates its customer."""
         customer = self.key()
         bought, places = self.buy(token=customer), self.servers(2)
         other = self.buy()
         known = self.random.choice([
             lambda: self.grant(customer, f"gift-{self.key()}", server=places[1]),
             lambda: self.present(customer, other, server=places[1])])
-        together(lambda: self.notify(bought, server=places[0]), known)
+        parallel(lambda: self.notify(bought, server=places[0]), known)
         self.read(customer)
 
-    def awaited_by_two(self):
-        """Another customer presents a purchase while the one whose token it states becomes known."""
+    def token_of_another(self):
+        """A customer presents a purchase with another customer's token while the server creates that customer."""
         customer, other = self.key(), self.customer()
         bought, places = self.buy(token=customer), self.servers(2)
-        together(lambda: self.present(other, bought, server=places[0]),
+        parallel(lambda: self.present(other, bought, server=places[0]),
                  lambda: self.grant(customer, f"gift-{self.key()}", server=places[1]))
-        together(lambda: self.read(customer), lambda: self.read(other))
+        parallel(lambda: self.read(customer), lambda: self.read(other))
 
     def contested(self):
-        """Several customers present one purchase, again and again, and look whether they have it."""
+        """Several customers repeatedly present one purchase, and read whether they have it."""
         bought = self.buy()
         customers = [self.customer() for _ in range(self.random.randint(2, 3))]
         for _ in range(self.random.randint(1, 3)):
             places = self.servers(2)
             one, other = self.random.sample(customers, 2)
-            together(lambda: self.present(one, bought, server=places[0]),
+            parallel(lambda: self.present(one, bought, server=places[0]),
                      lambda: self.present(other, bought, server=places[1]), lambda: self.read(customers[0]))
-            together(*[lambda customer=customer: self.read(customer) for customer in customers])
+            parallel(*[lambda customer=customer: self.read(customer) for customer in customers])
 
     def refunds(self):
         """Several purchases of one customer are refunded at once; one refund arrives twice."""
@@ -176,53 +177,53 @@ class Client:
         self.present(customer, *bought)
         refunds = [self.refund(one) for one in bought]
         places = self.servers(len(refunds) + 1)
-        together(lambda: self.present(customer, refunds[0], key=False, server=places[-1]),
+        parallel(lambda: self.present(customer, refunds[0], key=False, server=places[-1]),
                  *[lambda refund=refund, place=place: self.notify(refund, "REFUND", server=place)
                    for refund, place in zip(refunds, places)])
         self.read(customer)
 
-    def one_key(self):
-        """One grant is asked for with one key at several servers."""
+    def repeated_key(self):
+        """One grant is requested with the same key at several servers."""
         customer, key, feature = self.customer(), self.key(), f"gift-{self.key()}"
         if self.random.random() < 0.5:
             self.grant(customer, f"gift-{self.key()}")
-        together(*[lambda place=place: self.grant(customer, feature, key=key, server=place)
+        parallel(*[lambda place=place: self.grant(customer, feature, key=key, server=place)
                    for place in self.servers(3)])
         self.grant(customer, feature, key=key)
 
     def promotion(self):
-        """More customers redeem a code than may."""
+        """More customers redeem a code than its limit allows."""
         code, limit = f"CODE-{self.number}-{self.random.randrange(10**9)}", self.random.randint(1, 3)
-        self.insist("promotion", "POST", "/v1/promotions", {"code": code, "feature": "promoted", "limit": limit},
-                    key=self.key(), code=code, limit=limit)
+        self.request("promotion", "POST", "/v1/promotions", {"code": code, "feature": "promoted", "limit": limit},
+                     key=self.key(), code=code, limit=limit)
         customers = [self.customer() for _ in range(limit + 3)]
-        together(*[lambda customer=customer, place=place: self.insist(
+        parallel(*[lambda customer=customer, place=place: self.request(
             "promo", "POST", f"/v1/customers/{customer}/promotions", {"code": code}, key=self.key(), server=place,
             customer=customer, code=code) for customer, place in zip(customers, self.servers(len(customers)))])
 
     def credits(self):
-        """Customers spend a purchase at several servers at once, and another one presents and spends it too."""
+        """A customer spends a purchase at several servers at once, while another one presents and spends it too."""
         customer, other, group = self.customer(), self.customer(), self.key()
         bought, places = self.buy("coins"), self.servers(4)
         self.present(customer, bought)
-        together(lambda: self.redeem(customer, "a", group, server=places[0]),
+        parallel(lambda: self.redeem(customer, "a", group, server=places[0]),
                  lambda: self.redeem(customer, "b", group, server=places[1]),
                  lambda: self.redeem(customer, "c", group, "filter", server=places[2]),
                  lambda: self.present(other, bought, server=places[3]))
-        together(lambda: self.redeem(other, "d", group, server=places[0]),
+        parallel(lambda: self.redeem(other, "d", group, server=places[0]),
                  lambda: self.redeem(customer, "e", group, "filter", server=places[1]))
 
     def merge(self):
-        """A visitor buys while the visitor is merged into a customer, who buys too."""
+        """A visitor and a customer buy while the visitor becomes an alias of the customer."""
         customer, visitor = self.customer(), f"visitor-{self.key()}"
         bought, mine, places = self.buy(), self.buy(), self.servers(3)
         if self.random.random() < 0.5:
             self.present(visitor, self.buy())
-        together(lambda: self.present(visitor, bought, server=places[0]),
+        parallel(lambda: self.present(visitor, bought, server=places[0]),
                  lambda: self.present(customer, mine, server=places[1]),
-                 lambda: self.insist("alias", "POST", f"/v1/customers/{customer}/aliases", {"alias": visitor},
-                                     key=self.key(), server=places[2], customer=customer, alias=visitor))
-        together(lambda: self.read(customer), lambda: self.read(visitor))
+                 lambda: self.request("alias", "POST", f"/v1/customers/{customer}/aliases", {"alias": visitor},
+                                      key=self.key(), server=places[2], customer=customer, alias=visitor))
+        parallel(lambda: self.read(customer), lambda: self.read(visitor))
 
 
 def without_signature(fact):
@@ -230,7 +231,7 @@ def without_signature(fact):
 
 
 def is_definite(status, text):
-    """Whether an answer says what happened. 409 may only say that another server is busy with the key."""
+    """Returns whether an answer shows the outcome. A 409 can also mean that another server is processing the key."""
     if status is None or status >= 500 or status in (408, 429):
         return False
     if status == 409:
@@ -242,7 +243,7 @@ def is_definite(status, text):
 
 
 class Follower:
-    """Reads the events from the first one on, at one server after the other."""
+    """Reads all events in order, and changes to a random server every few seconds."""
 
     def __init__(self, number, cluster, history, seed):
         self.number, self.cluster, self.history = number, cluster, history

@@ -1,10 +1,10 @@
-"""The faults of Scripts/chaos-cluster, and when each comes."""
+"""The faults of Scripts/chaos-cluster and their schedule."""
 
 import random
 import threading
 import time
 
-# How often each comes, beside the others.
+# The relative frequency of each fault.
 WEIGHTS = {
     "kill a server": 5, "end backends": 5, "cut": 3, "cut before the commit": 2, "cut after the commit": 7,
     "cut late after the commit": 3, "cut during the commit": 3, "cut commits in a row": 4,
@@ -16,19 +16,19 @@ PLANS = {"cut before the commit": "before", "cut after the commit": "after", "cu
 
 
 class Faults:
-    """Does faults, one after the other, some of them lasting while the next begins."""
+    """Injects faults one after another. Some continue while the next begins."""
 
     def __init__(self, cluster, history, seed, gap):
         self.cluster, self.history, self.gap = cluster, history, gap
-        self.random, self.counts, self.sessions, self.revivals = random.Random(f"{seed}/faults"), {}, [], []
+        self.random, self.counts, self.sessions, self.restarts = random.Random(f"{seed}/faults"), {}, [], []
 
     def run(self, count, kinds=None, failover=None):
-        """Does so many faults.
+        """Injects `count` faults.
 
-        - failover: in the middle the standby takes over, "plain" or after "cancelled" commits.
+        - failover: halfway, the standby takes over: "plain", or after "cancelled" commits.
         """
         weights = {kind: weight for kind, weight in WEIGHTS.items() if kinds is None or kind in kinds}
-        # Each kind once, as far as there are so many; then by chance.
+        # Each kind once, if `count` allows it; then random ones.
         kinds = self.random.sample(list(weights), len(weights))[:count]
         kinds += self.random.choices(list(weights), list(weights.values()), k=max(0, count - len(kinds)))
         self.random.shuffle(kinds)
@@ -37,18 +37,18 @@ class Faults:
                 self.fail_over(failover == "cancelled")
             time.sleep(self.random.uniform(0.3, 1.7) * self.gap)
             begin = time.monotonic()
-            self.do(kind)
+            self.inject(kind)
             self.counts[kind] = self.counts.get(kind, 0) + 1
             self.history.add("fault", what=kind, begin=begin, end=time.monotonic())
 
-    def do(self, kind):
+    def inject(self, kind):
         proxy = self.random.randrange(len(self.cluster.servers))
         order = self.cluster.proxies.order
         match kind:
             case "kill a server":
                 running = [server for server in self.cluster.servers if server.address]
                 if running:
-                    self.kill_server(self.random.choice(running))
+                    self.kill_and_restart(self.random.choice(running))
             case "end backends":
                 share = self.random.choice((0.1, 0.5, 1))
                 self.session(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'souk' "
@@ -58,11 +58,11 @@ class Faults:
             case _ if kind in PLANS:
                 order("commit", proxy=proxy, plan=PLANS[kind], count=self.random.randint(1, 6))
             case "cut commits in a row":
-                # A commit that is lost, and what is asked about its outcome next.
+                # Loses a commit, and then the commits of the requests that ask for its outcome.
                 for _ in range(8):
                     order("commit", proxy=proxy, plan=self.random.choice(("before", "race", "after", "after")), count=1)
             case "half-open to the server":
-                # PostgreSQL's side stays open, with its transactions and their locks.
+                # PostgreSQL's side stays open and keeps its transactions and locks.
                 order("half", proxy=proxy, side="client", seconds=self.random.uniform(0.2, 4), share=0.5)
             case "half-open to the database":
                 order("half", proxy=proxy, side="server", seconds=self.random.uniform(0.2, 4), share=0.5)
@@ -83,16 +83,16 @@ class Faults:
             case "full disk":
                 self.cluster.postgres.fill_disk(self.random.uniform(0.5, 3))
 
-    def kill_server(self, server):
-        """Starts it again beside what follows."""
+    def kill_and_restart(self, server):
+        """Kills a server and starts it again in the background."""
         server.kill()
-        self.revivals = [thread for thread in self.revivals if thread.is_alive()]
-        revival = threading.Thread(target=server.start_surely, daemon=True)
-        revival.start()
-        self.revivals.append(revival)
+        self.restarts = [thread for thread in self.restarts if thread.is_alive()]
+        restart = threading.Thread(target=server.start_with_retries, daemon=True)
+        restart.start()
+        self.restarts.append(restart)
 
     def deadlock(self):
-        """Locks recent customers, then their purchases: against the order in which servers lock, and in two directions."""
+        """Locks recent customers and then their purchases, in two directions, against the order in which servers lock."""
         for order in ("ASC", "DESC"):
             self.session(
                 f"BEGIN; CREATE TEMP TABLE chosen ON COMMIT DROP AS SELECT customer, original_transaction_id AS id "
@@ -104,8 +104,8 @@ class Faults:
                 f"SELECT 1 FROM (SELECT 1 FROM customer ORDER BY id {order} LIMIT 20 FOR UPDATE) t; ROLLBACK;")
 
     def fail_over(self, cancels):
-        """Kills the primary and promotes the standby. With `cancels` the standby is gone for a while before, and the commits
-        that wait for it are cancelled: PostgreSQL answers them with a warning, and they go with the primary."""
+        """Kills the primary and promotes the standby. With `cancels` the standby stops first, and the commits that wait for it
+        are cancelled: PostgreSQL answers them with a warning, and they are lost with the primary."""
         postgres = self.cluster.postgres
         self.cluster.proxies.order("calm")
         begin = time.monotonic()
@@ -129,10 +129,10 @@ class Faults:
         self.sessions = [session for session in self.sessions if session.poll() is None]
         self.sessions.append(self.cluster.postgres.session(text))
 
-    def calm(self):
-        """No fault lasts any longer."""
+    def end_all(self):
+        """Ends all faults that continue: delays, open sessions and restarts."""
         self.cluster.proxies.order("calm")
         for session in self.sessions:
             session.wait()
-        for revival in self.revivals:
-            revival.join()
+        for restart in self.restarts:
+            restart.join()

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Relays connections between servers and PostgreSQL, one proxy for each server, and injects the requested faults.
 
-A process of its own, so that it relays while the clients are busy. It takes one JSON object in each line of standard
-input and answers each with a line; it ends with its input.
+It runs in its own process, so that it can relay while the clients are busy. It reads one JSON object from each line of standard
+input and answers each with a line. It ends at the end of its input.
 
-- `{"do": "delay", "most": 0.005}`: each piece waits for up to so many seconds, in both directions.
-- `{"do": "cut", "share": 0.5}`: ends so many of the connections at once.
-- `{"do": "hold", "seconds": 1}`: relays nothing for a while.
-- `{"do": "half", "side": "server", "share": 0.5, "seconds": 2}`: ends one side of connections, and the other later.
-- `{"do": "commit", "plan": "after", "count": 3}`: harms the next transactions at their COMMIT, see `PLANS`.
+- `{"do": "delay", "most": 0.005}`: delays each piece of data by up to this many seconds, in both directions.
+- `{"do": "cut", "share": 0.5}`: ends this share of the connections at once.
+- `{"do": "hold", "seconds": 1}`: relays nothing for this time.
+- `{"do": "half", "side": "server", "share": 0.5, "seconds": 2}`: ends one side of connections, and the other side later.
+- `{"do": "commit", "plan": "after", "count": 3}`: interrupts the next transactions at their COMMIT, see `PLANS`.
 - `{"do": "retarget", "to": PATH}`: new connections go to another socket.
-- `{"do": "calm"}`: forgets delays, holds and plans.
+- `{"do": "calm"}`: removes delays, holds and plans.
 
-Each is for all proxies, or for the one that `"proxy": 0` names.
+Each applies to all proxies, or to the one that `"proxy": 0` names.
 
 Usage: cluster_proxy.py SOCKET FOLDER…
 """
@@ -24,10 +24,10 @@ import random
 import sys
 
 SOCKET = ".s.PGSQL.5432"
-# ReadyForQuery, before a byte that says whether a transaction is open: everything that was sent is answered.
+# ReadyForQuery: PostgreSQL has answered everything. A byte follows that shows whether a transaction is open.
 READY = b"Z\x00\x00\x00\x05"
-# What happens to a transaction whose COMMIT comes by: it never arrives; it is answered and the answer is lost, at once or
-# after a while; or the connection ends while PostgreSQL reads it.
+# What the proxy does at a COMMIT. "before": drops it. "after": relays it and drops the answer. "late": the same, but ends the
+# connection after a pause. "race": ends the connection while PostgreSQL reads it.
 PLANS = ("before", "after", "late", "race")
 
 
@@ -39,18 +39,18 @@ class Proxy:
 
 
 class Connection:
-    """A client's connection and its own to PostgreSQL."""
+    """A client's connection and the proxy's connection to PostgreSQL for it."""
 
     def __init__(self, proxy, client, server, counts):
         self.proxy, self.client, self.server, self.counts = proxy, client, server, counts
-        self.plan, self.silent = None, False
+        self.plan, self.is_half_closed = None, False
 
     async def run(self):
         self.proxy.connections.add(self)
-        pumps = [asyncio.ensure_future(pump) for pump in (self.up(), self.down())]
+        pumps = [asyncio.ensure_future(pump) for pump in (self.relay_to_server(), self.relay_to_client())]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-            while self.silent:
+            while self.is_half_closed:
                 await asyncio.sleep(0.02)
         finally:
             for pump in pumps:
@@ -62,7 +62,7 @@ class Connection:
         for _, writer in (self.client, self.server):
             writer.transport.abort()
 
-    async def up(self):
+    async def relay_to_server(self):
         while data := await read(self.client[0]):
             await self.wait()
             if b"COMMIT" in data and self.proxy.plans and self.plan is None:
@@ -73,11 +73,11 @@ class Connection:
             if not await write(self.server[1], data):
                 return
             if self.plan == "race":
-                # Some of these arrive, some do not.
+                # Some of these commits arrive, and some do not.
                 await asyncio.sleep(random.choice((0, 0.001, 0.005)))
                 return
 
-    async def down(self):
+    async def relay_to_client(self):
         answer = b""
         while data := await read(self.server[0]):
             if self.plan in ("after", "late"):
@@ -96,11 +96,11 @@ class Connection:
             await asyncio.sleep(random.uniform(0, self.proxy.delay))
 
     async def half(self, side, seconds):
-        """Ends one side, and the other after a while. Nothing is relayed meanwhile."""
-        self.silent = True
+        """Ends one side, and the other side later. Relays nothing between."""
+        self.is_half_closed = True
         (self.server if side == "server" else self.client)[1].transport.abort()
         await asyncio.sleep(seconds)
-        self.silent = False
+        self.is_half_closed = False
         self.end()
 
 
@@ -132,7 +132,7 @@ class Proxies:
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         print("{}", flush=True)
         while line := await lines.readline():
-            self.obey(json.loads(line))
+            self.apply(json.loads(line))
             print(json.dumps(self.counts), flush=True)
 
     def accept(self, proxy):
@@ -143,11 +143,11 @@ class Proxies:
             except OSError:
                 client[1].transport.abort()
                 return
-            # A task of its own: asyncio complains of a handler that is cancelled at the end.
+            # A separate task, because asyncio logs an error for a handler that is cancelled at the end.
             self.start(Connection(proxy, client, server, self.counts).run())
         return accepted
 
-    def obey(self, order):
+    def apply(self, order):
         chosen = [self.proxies[order["proxy"]]] if "proxy" in order else self.proxies
         for proxy in chosen:
             match order["do"]:
@@ -156,7 +156,7 @@ class Proxies:
                 case "cut":
                     for connection in list(proxy.connections):
                         if random.random() < order["share"]:
-                            connection.silent = False
+                            connection.is_half_closed = False
                             connection.end()
                 case "hold":
                     proxy.open.clear()

@@ -1,6 +1,5 @@
-"""The parts of a run of Scripts/chaos-cluster: PostgreSQL, proxies before it, servers, a store that signs, and a receiver
-of webhooks. Everything is in one temporary folder; whatever listens has a socket there or a port that the system
-chose.
+"""The parts of a run of Scripts/chaos-cluster: PostgreSQL, proxies in front of it, servers, a store that signs, and a receiver
+of webhooks. They listen on sockets in a temporary folder, or on ports that the system chooses.
 """
 
 import contextlib
@@ -24,45 +23,45 @@ SUPPORT = pathlib.Path(__file__).resolve().parent
 APP = "com.example.chaos"
 DATABASE = "chaos"
 CREDITS = {"credits": {"coins": {"products": {"coins": 100}, "prices": {"frame": 60, "filter": 25}}}}
-# What the release after the present one may do to the schema while both serve.
-STEP_OF_A_LATER_RELEASE = """
+# A schema change of a later release, made while servers of the present release run.
+LATER_SCHEMA_CHANGE = """
     BEGIN;
     ALTER TABLE customer ADD COLUMN of_a_later_release TEXT NOT NULL DEFAULT '';
     INSERT INTO schema_migrations (position, name, checksum, minimum_program)
     SELECT max(position) + 1, '9999 later release', '', '0016 programs' FROM schema_migrations;
     COMMIT;
 """
-# A standby that was away finds the log that it lacks.
+# wal_keep_size keeps the log that a stopped standby needs later.
 SETTINGS = ("deadlock_timeout=100ms", "max_connections=200", "autovacuum_naptime=5s", "wal_keep_size=512MB")
 
 
-class WorldFailure(Exception):
-    """Something of the world itself did not start or end."""
+class SetupFailure(Exception):
+    """A part of the test setup did not start, end or become ready."""
 
 
 def programs():
-    """The folder of PostgreSQL's programs: Debian's newest, else that of the PATH."""
+    """Returns the folder of PostgreSQL's programs: Debian's newest, otherwise the one in PATH."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if found:
         return found[-1].parent
     initdb = shutil.which("initdb")
     if not initdb:
-        raise WorldFailure("PostgreSQL is not installed; install the package postgresql")
+        raise SetupFailure("PostgreSQL is not installed; install the package postgresql")
     return pathlib.Path(initdb).parent
 
 
 class Postgres:
-    """A PostgreSQL server of our own, and perhaps a standby of it."""
+    """A temporary PostgreSQL server, with an optional standby."""
 
     def __init__(self, settings=()):
-        script = ["sh", str(SUPPORT / "postgres-cluster"), *SETTINGS, *settings]
+        command = ["sh", str(SUPPORT / "postgres-cluster"), *SETTINGS, *settings]
         self.disk = Disk()
-        self.keeper = subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        self.script = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                        env=self.disk.environment)
-        self.folder = self.keeper.stdout.readline().strip()
+        self.folder = self.script.stdout.readline().strip()
         if not self.folder:
-            raise WorldFailure("PostgreSQL did not start")
-        self.socket_folder, self.data, self.own = self.folder, f"{self.folder}/data", []
+            raise SetupFailure("PostgreSQL did not start")
+        self.socket_folder, self.data, self.processes = self.folder, f"{self.folder}/data", []
         self.standby, self.standby_process = None, None
         self.sql(f"CREATE DATABASE {DATABASE} TEMPLATE template0", database="postgres")
 
@@ -75,22 +74,22 @@ class Postgres:
                 "-U", "souk", "-d", database]
 
     def sql(self, text, database=DATABASE, timeout=60):
-        """Returns the output of psql. Tries again while the server does not answer."""
+        """Returns the output of psql. Repeats the command until it succeeds or the timeout ends."""
         end = time.monotonic() + timeout
         while True:
             done = subprocess.run(self.psql(database), input=text, capture_output=True, text=True)
             if done.returncode == 0:
                 return done.stdout.strip()
             if time.monotonic() > end:
-                raise WorldFailure(f"psql: {done.stderr.strip()}")
+                raise SetupFailure(f"psql: {done.stderr.strip()}")
             time.sleep(0.1)
 
     def rows(self, query):
-        """The rows of a query, as dictionaries."""
+        """Returns the rows of a query as dictionaries."""
         return json.loads(self.sql(f"SELECT coalesce(json_agg(r), '[]') FROM ({query}) r"))
 
     def session(self, text):
-        """A psql that runs beside everything else."""
+        """Starts psql in the background with this text. Returns the process."""
         process = subprocess.Popen(self.psql(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, text=True)
         with contextlib.suppress(OSError):
@@ -99,20 +98,20 @@ class Postgres:
         return process
 
     def kill(self):
-        """SIGKILL to the server and to all its processes."""
+        """Sends SIGKILL to the server and all its processes."""
         self.end(self.data, self.socket_folder)
 
     def end(self, data, socket_folder):
-        """SIGKILL to the server on a folder of data, and to all its processes."""
+        """Sends SIGKILL to the server of a data folder and all its processes."""
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             os.kill(int(pathlib.Path(data, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-        until("the processes of PostgreSQL are gone", lambda: self.kill_backends(data))
-        # Where the server's parent has not asked for its end, PostgreSQL takes it for alive.
+        wait_until("the processes of PostgreSQL are gone", lambda: self.kill_backends(data))
+        # PostgreSQL takes the server for alive while its parent has not collected its exit code, so the lock files are removed.
         for name in (f"{data}/postmaster.pid", f"{socket_folder}/.s.PGSQL.5432.lock"):
             pathlib.Path(name).unlink(missing_ok=True)
 
     def kill_backends(self, data):
-        """SIGKILL to what is left of a server. Returns whether nothing was."""
+        """Sends SIGKILL to the remaining processes of a server. Returns whether there were none."""
         left = processes_in(data)
         for process in left:
             with contextlib.suppress(ProcessLookupError):
@@ -121,11 +120,11 @@ class Postgres:
 
     def start(self):
         """Starts the server that was killed."""
-        self.own.append(self.started(self.data, self.socket_folder))
+        self.processes.append(self.start_process(self.data, self.socket_folder))
 
     def fill_disk(self, seconds):
-        """Nothing can grow for a while. The log needs more at once, which ends the server and the standby; they are started
-        when there is room."""
+        """Fills the disk for some seconds. Switches to a new log file, which cannot be written, so the server and the standby
+        can end. Starts the ended ones again when the disk has space."""
         self.disk.flag.touch()
         self.session("SELECT pg_switch_wal()")
         time.sleep(seconds)
@@ -144,8 +143,8 @@ class Postgres:
     def answers(self, socket_folder):
         return subprocess.run([str(programs() / "pg_isready"), "-q", "-h", socket_folder]).returncode == 0
 
-    def started(self, data, socket_folder):
-        """A server on a folder of data, tried again until the memory of the one before is free."""
+    def start_process(self, data, socket_folder):
+        """Starts a server on a data folder. Repeats the attempt until the shared memory of the previous server is free."""
         log = f"{self.folder}/log-again"
         for _ in range(100):
             process = subprocess.Popen(
@@ -157,12 +156,12 @@ class Postgres:
                     return process
                 time.sleep(0.05)
             time.sleep(0.1)
-        raise WorldFailure(f"PostgreSQL did not start again: {pathlib.Path(log).read_text()[-600:]}")
+        raise SetupFailure(f"PostgreSQL did not start again: {pathlib.Path(log).read_text()[-600:]}")
 
     # A standby
 
     def add_standby(self):
-        """Starts a standby. From now on a commit is answered when the standby has applied it."""
+        """Starts a standby. From then on, PostgreSQL answers a commit when the standby has applied it."""
         with open(f"{self.data}/pg_hba.conf", "a") as rules:
             rules.write("local replication all trust\n")
         self.sql("SELECT pg_reload_conf()")
@@ -178,38 +177,38 @@ class Postgres:
         self.wait_for_standby()
 
     def start_standby(self):
-        self.standby_process = self.started(self.standby, self.standby_folder)
+        self.standby_process = self.start_process(self.standby, self.standby_folder)
 
     def stop_standby(self):
         self.standby_process.send_signal(signal.SIGINT)
         self.standby_process.wait()
 
     def wait_for_standby(self):
-        until("the standby has what the primary has", lambda: self.sql(
+        wait_until("the standby has what the primary has", lambda: self.sql(
             "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND replay_lsn >= "
             "(SELECT min(flush_lsn) FROM pg_stat_replication)") == "1")
 
     def promote(self):
-        """The standby takes the place of the primary, which is dead."""
+        """Makes the standby the primary, after the old primary was killed."""
         self.socket_folder, self.data = self.standby_folder, self.standby
         self.sql("SELECT pg_promote()", database="postgres")
-        self.own.append(self.standby_process)
+        self.processes.append(self.standby_process)
         self.standby = None
 
     def close(self):
         if self.standby:
             self.stop_standby()
-        for process in self.own:
+        for process in self.processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
                 process.wait()
-        self.keeper.stdin.close()
-        self.keeper.wait()
+        self.script.stdin.close()
+        self.script.wait()
         self.disk.close()
 
 
 class Disk:
-    """A disk for PostgreSQL that is full while a file exists, see full_disk.c."""
+    """Makes the disk full for PostgreSQL while a file exists, see full_disk.c."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="souk-disk-"))
@@ -227,14 +226,14 @@ class Disk:
 
 
 def as_postgres(words):
-    """PostgreSQL refuses to run as root."""
+    """Returns a command that runs as the user postgres if this is root, because PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return words
     return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *words]
 
 
 def processes_in(folder):
-    """The processes that work in a folder, and are not only waited for."""
+    """Returns the processes with this working folder that are not zombies."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -243,16 +242,16 @@ def processes_in(folder):
     return found
 
 
-def until(what, condition, timeout=60, pause=0.02):
+def wait_until(what, condition, timeout=60, pause=0.02):
     end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:
-            raise WorldFailure(f"waited {timeout} s until {what}")
+            raise SetupFailure(f"waited {timeout} s until {what}")
         time.sleep(pause)
 
 
 class LineProgram:
-    """A program that answers each line with a line."""
+    """A program that answers each line of its input with one line."""
 
     def __init__(self, words):
         self.lock = threading.Lock()
@@ -264,7 +263,7 @@ class LineProgram:
             self.process.stdin.flush()
             answer = self.process.stdout.readline()
         if not answer:
-            raise WorldFailure(f"{self.process.args[0]} has ended")
+            raise SetupFailure(f"{self.process.args[0]} has ended")
         return answer.strip()
 
     def close(self):
@@ -284,7 +283,7 @@ class Proxies(LineProgram):
 
 
 class Store(LineProgram):
-    """Signs what a store says, with a chain of its own."""
+    """Signs transactions and notifications with its own certificate chain."""
 
     def __init__(self, tool, root):
         super().__init__([tool, "sign", f"root={root}"])
@@ -296,8 +295,8 @@ class Store(LineProgram):
             return str(self.numbers)
 
     def transaction(self, number, product, token=None, revoked=False, original=None):
-        """A signed transaction, and the digest by which a ledger knows the fact."""
-        # In the past of every server's clock.
+        """Returns a signed transaction."""
+        # Ten seconds ago, so that the date is past by the clock of every server.
         now = int(time.time() * 1000) - 10_000
         payload = {
             "transactionId": number, "originalTransactionId": original or number, "bundleId": APP, "productId": product,
@@ -319,11 +318,11 @@ class Store(LineProgram):
 
 
 class Server:
-    """One server, killed and started again. Its address differs each time."""
+    """One server, which can be killed and started again. Each start gives it a new address."""
 
     def __init__(self, number, words, folder, older=None):
         self.number, self.words, self.folder = number, words, folder
-        # The program of an older release, which takes turns with the present one.
+        # The program of an older release, which alternates with the present one.
         self.older = older
         self.process, self.address, self.starts = None, None, 0
 
@@ -340,8 +339,8 @@ class Server:
         self.address = json.loads(line)["listening"].removeprefix("http://")
         return True
 
-    def start_surely(self, timeout=90):
-        until(f"server {self.number} starts", self.start, timeout)
+    def start_with_retries(self, timeout=90):
+        wait_until(f"server {self.number} starts", self.start, timeout)
 
     def kill(self):
         self.address = None
@@ -352,7 +351,7 @@ class Server:
 
 
 class Receiver:
-    """Takes webhooks, and refuses some of them."""
+    """Receives webhooks. Answers a share of them, `refused`, with the status 500."""
 
     def __init__(self, history):
         self.refused = 0.1
@@ -385,7 +384,7 @@ class Receiver:
 
 
 class Clock:
-    """Serves a clock that is wrong by some seconds, in the place of a simulator's."""
+    """Serves a clock with an offset in seconds, as a simulator serves its clock."""
 
     def __init__(self, seconds):
         clock = self
@@ -419,7 +418,7 @@ class Clock:
 
 
 class History:
-    """Everything that was asked and answered, in the order in which it was written down. Times are of one monotonic clock."""
+    """The requests, responses, events and faults, in the order of their recording. All times are of one monotonic clock."""
 
     def __init__(self):
         self.entries, self.lock = [], threading.Lock()
@@ -430,17 +429,17 @@ class History:
 
 
 class Cluster:
-    """PostgreSQL, the proxies and the servers before it, and what they need."""
+    """PostgreSQL, the proxies, the servers, the store, the receiver of webhooks and the clocks."""
 
     def __init__(self, folder, history, isolation, mode, program, tool, fault=None, servers=3, options="",
                  has_standby=False, clocks=(), older=None):
         self.folder, self.fault, self.program = folder, fault, program
-        # What the store signed, by digest.
+        # The payloads that the store signed, by digest.
         self.signed = {}
         self.postgres = Postgres()
         self.receiver = Receiver(history)
         self.store = Store(tool, f"{folder}/root.der")
-        # Written by the store as its first act, which the first signature proves.
+        # The store writes its root certificate before its first signature.
         self.store.transaction("1", "pro")
         pathlib.Path(folder, "credits.json").write_text(json.dumps({"features": {}, **CREDITS}))
         pathlib.Path(folder, "secret").write_text("0123456789abcdef0123456789abcdef\n")
@@ -460,9 +459,9 @@ class Cluster:
             server.words += ["--clock", clock.url]
         rules = ["rules=remove"] if fault else []
         if not self.servers[0].start(rules) or not all(server.start() for server in self.servers[1:]):
-            raise WorldFailure(f"a server did not start, see {folder}")
+            raise SetupFailure(f"a server did not start; its log is in {folder}")
         if older:
-            self.postgres.sql(STEP_OF_A_LATER_RELEASE)
+            self.postgres.sql(LATER_SCHEMA_CHANGE)
         if has_standby:
             self.postgres.add_standby()
         self.secret = pathlib.Path(folder, f"souk.{APP}.secret-key").read_text().strip()
@@ -479,7 +478,7 @@ class Cluster:
                 "--stop-with-parent"]
 
     def request(self, server, method, path, body=None, headers=None, timeout=4):
-        """The status and the body of one answer. Throws OSError or HTTPException when there is none."""
+        """Returns the status and body of the response. Throws OSError or HTTPException if there is none."""
         address = self.servers[server].address
         if address is None:
             raise ConnectionRefusedError
@@ -493,7 +492,7 @@ class Cluster:
             connection.close()
 
     def replay(self):
-        """Returns the judgement of `souk ledger replay`."""
+        """Returns the exit code and output of `souk ledger replay`."""
         url = f"postgres://souk@/{DATABASE}?host={self.postgres.socket_folder}"
         words = ["ledger", "replay", "--database", url, "--features", f"{self.folder}/credits.json", "--json"]
         done = subprocess.run([self.program, *words], capture_output=True, text=True, cwd=self.folder)
