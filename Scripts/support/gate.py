@@ -16,38 +16,38 @@ import sys
 import tempfile
 import time
 
-# Whatever a gate or the tests build: a warning is an error.
+# Warnings are errors in everything that the gates or the tests build.
 os.environ.setdefault("SOUK_STRICT", "1")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What the manifest needs to be read, and its targets to be built.
+# The paths that SwiftPM needs to read the manifest and build its targets.
 PACKAGE = (
     "Package.swift", "Sources", "Tests", "Benchmarks", "Examples/darkroom.storekit", "Examples/FourPlugins/App",
     "Examples/FirstPurchase/Sources", "Examples/PromoCodes/App", "Examples/PromoCodes/Tests",
     "Examples/Florets/App")
-# What the compiler always says of modules compiled whole.
-OF_NO_INTEREST = ("warning: ignoring '-enable-batch-mode'", "remark: Incremental compilation has been disabled")
+# Output that the compiler always prints for modules compiled whole.
+IGNORED_OUTPUT = ("warning: ignoring '-enable-batch-mode'", "remark: Incremental compilation has been disabled")
 PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] ")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
-# How the gates and the tests are built: without debugger information, which takes a tenth of the time, and without an
-# index of the toolchain's modules. SwiftPM needs the index of our own.
+# Flags for all builds of the gates and the tests. Debugger information would take a tenth of the time. SwiftPM needs an index
+# of our modules, but not of the toolchain's.
 BUILD_FLAGS = (
     "--explicit-target-dependency-import-check", "error", "-debug-info-format", "none", "-Xswiftc",
     "-index-ignore-system-modules", "-Xswiftc", "-index-ignore-clang-modules")
-# Modules compiled whole are a quarter less work on a fresh clone, and more after an edit. The index of a whole module
-# needs an output for each file, which the compiler makes with several threads only. Its interface comes from the same run
-# of the compiler: a run of its own would look at every declaration once more.
+# Modules compiled whole take a quarter less work on a fresh clone, and more after an edit. The index needs an output for each
+# file, which the compiler writes only with several threads. The same compiler run writes the module's interface, because
+# another run would check every declaration again.
 WHOLE_MODULES = ("-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "2",
                  "-Xswiftc", "-no-emit-module-separately-wmo")
-# Beside `.build`, so that a plain `swift build` does not compile everything anew after the gates, nor the other way round.
+# Not `.build`, so that neither `swift build` after the gates nor the gates after `swift build` compile everything again.
 SCRATCH = ".build-tests"
 
 
 def parser(document):
-    """The arguments every gate takes; `document` is its module's."""
+    """Returns a parser with the arguments of every gate. `document` is the gate's docstring."""
     made = argparse.ArgumentParser(description=document, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--root", type=pathlib.Path, default=ROOT, help="the package to look at")
-    made.add_argument("--self-test", action="store_true", help="plant faults in copies and expect them to be found")
+    made.add_argument("--root", type=pathlib.Path, default=ROOT, help="the package to check")
+    made.add_argument("--self-test", action="store_true", help="plant faults in copies, and check that the gate finds them")
     return made
 
 
@@ -56,29 +56,29 @@ def jobs():
 
 
 def build(arguments, environment, say, every=30):
-    """Runs `swift build`: how far it is, twice a minute, and everything the compiler objects to. Returns whether it went well."""
+    """Runs `swift build`. Reports its progress twice a minute, and the compiler's output on failure. Returns its success."""
     began = time.monotonic()
     process = subprocess.Popen(
         ["swift", "build", *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace")
-    reported, remarks = began, []
+    reported, messages = began, []
     for line in process.stdout:
         step = PROGRESS.match(line)
         if not step:
-            if not line.startswith(OF_NO_INTEREST):
-                remarks.append(line.rstrip())
+            if not line.startswith(IGNORED_OUTPUT):
+                messages.append(line.rstrip())
         elif time.monotonic() - reported > every:
             reported = time.monotonic()
             say(f"  building: step {step[1]} of {step[2]}, {reported - began:.0f} s")
     if process.wait() != 0:
-        say("\n".join(remarks))
+        say("\n".join(messages))
         return False
     say(f"built in {time.monotonic() - began:.0f} s")
     return True
 
 
 def dump_package(root, environment=None):
-    """The manifest as SwiftPM understands it, so that no script reads Swift with regular expressions."""
+    """Returns the manifest as SwiftPM reads it, so that no script parses Swift with regular expressions."""
     done = subprocess.run(
         ["swift", "package", "--package-path", str(root), "dump-package"], capture_output=True, text=True,
         env=environment)
@@ -93,14 +93,14 @@ def folder(root, target):
 
 
 def swift_targets(dump, root):
-    """The targets written in Swift, by name: no system libraries, and none of C alone."""
+    """Returns the targets with Swift files by name, without system libraries and C targets."""
     return {
         target["name"]: target for target in dump["targets"]
         if target["type"] != "system" and any(folder(root, target).rglob("*.swift"))}
 
 
 def report(gate, faults, summary):
-    """Prints every fault, or one line when there is none, and answers the exit code."""
+    """Prints every fault, or the summary if there is none. Returns the exit code."""
     for fault in faults:
         print(f"{gate}: {fault}", file=sys.stderr)
     if faults:
@@ -112,7 +112,7 @@ def report(gate, faults, summary):
 
 @contextlib.contextmanager
 def copy_of(*names):
-    """A temporary folder holding copies of these paths of the repository, build products left out."""
+    """A temporary folder with copies of these paths of the repository, without build products."""
     with tempfile.TemporaryDirectory(prefix="souk-gate-") as folder:
         target = pathlib.Path(folder)
         for name in names:
@@ -127,7 +127,7 @@ def copy_of(*names):
 
 
 class SelfTest:
-    """Runs a gate on copies and keeps score; `gate` answers (exit code, everything it printed) for a root."""
+    """Runs a gate on copies and collects unexpected results. `gate` returns (exit code, output) for a root."""
 
     def __init__(self, name, gate):
         self.name, self.gate, self.wrong, self.cases = name, gate, [], 0
@@ -139,7 +139,7 @@ class SelfTest:
             self.wrong.append(f"{what}: expected to pass, but it ended with {code}:\n{output}")
 
     def fails(self, what, root, naming):
-        """The gate must fail, and name the fault: a gate that fails for another reason proves nothing."""
+        """The gate must fail and name the fault. A failure for another reason does not show that the gate finds the fault."""
         self.cases += 1
         code, output = self.gate(root)
         if code == 0:
@@ -148,7 +148,7 @@ class SelfTest:
             self.wrong.append(f"{what}: it failed without naming {naming!r}:\n{output}")
 
     def fails_with(self, root, expected):
-        """Several faults are planted, and the gate must name each: pairs of what is planted and a regular expression."""
+        """The gate must name each of several planted faults. `expected` has pairs of a description and a regular expression."""
         self.cases += len(expected)
         code, output = self.gate(root)
         if code == 0:
@@ -162,7 +162,7 @@ class SelfTest:
 
 
 def run_gate(script, *arguments):
-    """A gate as `SelfTest` wants it: the script itself, run on another root."""
+    """Returns a gate for `SelfTest`: a function that runs the script on another root."""
 
     def gate(root):
         done = subprocess.run(
@@ -174,8 +174,8 @@ def run_gate(script, *arguments):
 
 @contextlib.contextmanager
 def planted(path, change):
-    """Changes one file for as long as the block runs. `change` maps the old text to the new; they must differ. A file that does
-    not exist is made, and removed afterwards."""
+    """Changes one file until the end of the block. `change` maps the old text to the new, which must differ. Creates a missing
+    file, and removes it at the end."""
     before = path.read_text() if path.exists() else None
     after = change(before or "")
     assert after != (before or ""), f"nothing was planted in {path}"

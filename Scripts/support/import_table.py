@@ -15,7 +15,7 @@ class ImportTable:
     def __init__(self, root):
         file = root / "ARCHITECTURE.md"
         if not file.exists():
-            raise SystemExit(f"there is no {file} with the import table")
+            raise SystemExit(f"cannot find {file}, which has the import table")
         document = file.read_text()
         self.level, self.imports, self.links = {}, {}, {}
         for level, target, _, imports, links in _rows(document, TABLE):
@@ -35,7 +35,7 @@ class ImportTable:
 
 
 def _rows(document, heading):
-    """The body rows of the first Markdown table under a heading, as lists of cells."""
+    """Returns the body rows of the first Markdown table under a heading, as lists of cells."""
     _, found, rest = document.partition(heading + "\n")
     if not found:
         raise SystemExit(f"ARCHITECTURE.md has no section {heading!r}")

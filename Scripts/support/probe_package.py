@@ -1,4 +1,4 @@
-"""A package of one function and one test file, on which the gates that run tests are tried."""
+"""A package with one function and one test file, for the self-tests of gates that run tests."""
 
 import contextlib
 import pathlib

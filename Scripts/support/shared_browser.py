@@ -1,4 +1,4 @@
-"""One Chromium for the page tests of a whole run: each test opens a context of its own in it."""
+"""One Chromium for the page tests of a run. Each test opens its own context in it."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ JUDGE = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Judges" / "brow
 
 
 class SharedBrowser:
-    """`Tests/Judges/browser.py --serve`, started when it is first asked for, and ended with the block."""
+    """Starts `Tests/Judges/browser.py --serve` on the first use, and ends it with the block."""
 
     def __init__(self):
         self.socket, self.opened = None, contextlib.ExitStack()
@@ -22,7 +22,7 @@ class SharedBrowser:
         self.opened.close()
 
     def environment(self):
-        """Names the browser's socket; nothing where there is none, so that each test starts its own."""
+        """Returns a variable with the browser's socket. It is empty if there is no browser; each test then starts its own."""
         if self.socket is None:
             self.socket = self._start() or ""
         return {"SOUK_BROWSER": self.socket} if self.socket else {}
@@ -33,7 +33,7 @@ class SharedBrowser:
             return None
         folder = self.opened.enter_context(tempfile.TemporaryDirectory(prefix="souk-browser-"))
         socket = f"{folder}/socket"
-        # A session of its own: an interrupt from the terminal is for the runner, which closes the input.
+        # In its own session, so that an interrupt from the terminal reaches only the runner, which then closes the input.
         process = subprocess.Popen([python, str(JUDGE), "--serve", socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         self.opened.callback(self._end, process)

@@ -1,4 +1,4 @@
-"""The processes of a session, and the stacks of their threads."""
+"""Finds the processes of a session and the stacks of their threads."""
 
 import pathlib
 import shutil
@@ -6,20 +6,20 @@ import subprocess
 
 
 def session(leader):
-    """The processes of a session with their parents, as Linux lists them."""
+    """Returns the processes of a session, each with its parent, from /proc."""
     found = {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             _state, parent, _group, of, *_ = stat.read_text().rpartition(")")[2].split()
         except (OSError, ValueError):
-            continue  # It has ended meanwhile.
+            continue  # The process has ended.
         if int(of) == leader:
             found[int(stat.parent.name)] = int(parent)
     return found
 
 
 def of_session(leader):
-    """The stacks of the leader and of what it started, as gdb reads them."""
+    """Returns the stacks of all processes in the leader's session, from gdb."""
     if not shutil.which("gdb"):
         return "gdb is not installed, so the stacks are unknown; run Scripts/install-dependencies test"
     found = []

@@ -6,13 +6,13 @@ from swift_imports import code_only
 
 DIRECTIVE = re.compile(r"^[ \t]*#(if|elseif|else|endif)\b[ \t]*(.*)$", re.MULTILINE)
 TOKEN = re.compile(r"\s*(?:(&&|\|\||[!()])|(\w+)\s*\(([^()]*)\)|(\w+))")
-# What Apple's platforms lack. UIKit and AppKit are the only others that depend on which of them it is.
+# The modules that Apple's systems lack. All others exist on each of them, except UIKit and AppKit.
 ELSEWHERE = {"Glibc", "Musl", "Bionic", "Android", "WinSDK", "CRT", "WASILibc", "FoundationNetworking", "FoundationXML"}
-# What a toolchain for Linux brings, of that which is also asked for.
+# The modules of a Linux toolchain that conditions name.
 ON_LINUX = {
     "Foundation", "FoundationEssentials", "FoundationNetworking", "FoundationXML", "Glibc", "Dispatch", "Observation",
     "Synchronization", "Testing"}
-# What can be imported on every one of Apple's systems without a stub.
+# The modules that can be imported on all of Apple's systems without a stub.
 ON_APPLE = {"Foundation", "Darwin", "Dispatch", "ObjectiveC", "Observation", "Synchronization", "Testing", "SQLite3"}
 
 
@@ -20,8 +20,8 @@ class UnreadableCondition(Exception):
     """A condition that cannot be evaluated."""
 
 
-class World:
-    """A system with its importable modules, for which code is compiled."""
+class Platform:
+    """A system for which code is compiled, with its importable modules."""
 
     def __init__(self, system, can_import, environment=""):
         self.system, self.can_import, self.environment = system, can_import, environment
@@ -39,26 +39,26 @@ class World:
 
 
 def linux(extra=()):
-    return World("Linux", (ON_LINUX | set(extra)).__contains__)
+    return Platform("Linux", (ON_LINUX | set(extra)).__contains__)
 
 
 def retargeted(system, stubs):
-    """A system that Scripts/retarget compiles for, with these stubs."""
+    """Returns a system for which Scripts/retarget compiles with these stubs."""
     foreign = "UIKit" if system == "macOS" else "AppKit"
-    return World(system, lambda name: name in ON_APPLE or name in stubs and name != foreign)
+    return Platform(system, lambda name: name in ON_APPLE or name in stubs and name != foreign)
 
 
 def apple():
-    def world(system, environment=""):
+    def platform(system, environment=""):
         own = {"UIKit": system != "macOS", "AppKit": system == "macOS"}
-        return World(system, lambda name: own.get(name, name not in ELSEWHERE), environment)
+        return Platform(system, lambda name: own.get(name, name not in ELSEWHERE), environment)
 
-    return [world(system) for system in ("iOS", "macOS", "tvOS", "watchOS", "visionOS")] + [
-        world("iOS", environment) for environment in ("simulator", "macCatalyst")]
+    return [platform(system) for system in ("iOS", "macOS", "tvOS", "watchOS", "visionOS")] + [
+        platform("iOS", environment) for environment in ("simulator", "macCatalyst")]
 
 
-def holds(condition, world):
-    """Whether a condition is true in a world."""
+def holds(condition, platform):
+    """Returns whether a condition is true on a platform."""
     tokens, position = [], 0
     while condition[position:].strip():
         match = TOKEN.match(condition, position)
@@ -93,7 +93,7 @@ def holds(condition, world):
                 raise UnreadableCondition(condition.strip())
             return value
         if token[2]:
-            return world.holds(token[2], token[3])
+            return platform.holds(token[2], token[3])
         if token[4] in ("true", "false"):
             return token[4] == "true"
         raise UnreadableCondition(condition.strip())
@@ -104,18 +104,18 @@ def holds(condition, world):
     return value
 
 
-def branches(text, *worlds):
-    """Yields (line, directive, content, whether each world compiles it) of every branch, in order.
+def branches(text, *platforms):
+    """Returns [line, directive, content, whether each platform compiles it] of every branch, in order.
 
     A branch inside one that is not compiled is not compiled either.
     """
     code = code_only(text)
-    everywhere = tuple(True for _ in worlds)
+    everywhere = tuple(True for _ in platforms)
     found, chains = [], []
     for match in DIRECTIVE.finditer(code):
         keyword, condition = match[1], match[2].strip()
         if keyword == "if":
-            # What none of the chain's earlier branches has taken: at first all that the enclosing branch has.
+            # The platforms on which no earlier branch of the chain holds. At first: all of the enclosing branch.
             chains.append({"left": chains[-1]["here"] if chains else everywhere})
         else:
             begun = chains[-1]["begun"]
@@ -124,7 +124,7 @@ def branches(text, *worlds):
             chains.pop()
             continue
         left = chains[-1]["left"]
-        here = tuple(rest and (keyword == "else" or holds(condition, world)) for rest, world in zip(left, worlds))
+        here = tuple(rest and (keyword == "else" or holds(condition, platform)) for rest, platform in zip(left, platforms))
         line = code.count("\n", 0, match.start(1)) + 1
         found.append([line, f"#{keyword} {condition}".strip(), match.end(), here])
         chains[-1] = {

@@ -13,11 +13,11 @@ KEYWORD = re.compile(r"(?<![.\w])import\b(?!\s*[:(])")
 
 
 class UnreadableImport(Exception):
-    """The keyword is at a place where no known form of the statement has it."""
+    """The keyword `import` is not part of any known form of the statement."""
 
 
 def code_only(text):
-    """The text with comments, string contents and backquoted names blanked, every character in its place."""
+    """Returns the text with comments, string contents and backquoted names blanked. All offsets stay the same."""
     out = list(text)
     position, end = 0, len(text)
 
@@ -96,7 +96,7 @@ def _end_of_interpolation(text, start):
 
 
 def imports_of(text):
-    """(line, module, is re-exported) of each import statement."""
+    """Returns (line, module, is re-exported) of each import statement."""
     code = code_only(text)
     found, understood = [], set()
     for match in STATEMENT.finditer(code):

@@ -1,4 +1,4 @@
-"""The public symbols of the package's libraries, read from the modules that `swift build` compiled."""
+"""Reads the public symbols of the package's libraries from the modules that `swift build` compiled."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import gate
 
 
 def build_arguments(root):
-    """The build of check-build and the tests, so that nothing is compiled twice."""
+    """Returns the arguments with which check-build and the tests build, so that nothing is compiled twice."""
     return ["--package-path", str(root), "--scratch-path", str(root / gate.SCRATCH), *gate.BUILD_FLAGS,
             *gate.WHOLE_MODULES, *gate.jobs()]
 
@@ -19,7 +19,7 @@ def library_names(root):
 
 
 def compiled(root):
-    """Where the compiled modules are, and for which system they are."""
+    """Returns the folder of the compiled modules, and their target triple."""
     shown = subprocess.run(
         ["swift", "build", *build_arguments(root), "--show-bin-path"], capture_output=True, text=True, check=True)
     info = json.loads(subprocess.run(["swiftc", "-print-target-info"], capture_output=True, text=True).stdout)
@@ -27,8 +27,8 @@ def compiled(root):
 
 
 def read(root, module, modules, folder, target):
-    """Writes the symbol graphs of a module to the folder. Returns the symbols and relationships, its extensions of other
-    modules' types included."""
+    """Writes the symbol graphs of a module to the folder. Returns its symbols and relationships, including its extensions of
+    other modules' types."""
     done = subprocess.run(
         ["swift-symbolgraph-extract", "-module-name", module, "-I", str(modules), "-target", target,
          *(flag for each in sorted((root / "Sources").glob("C*/module.modulemap"))
@@ -36,7 +36,7 @@ def read(root, module, modules, folder, target):
          "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", str(folder)],
         capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f"The API of {module} cannot be read:\n{done.stderr.strip()}")
+        raise SystemExit(f"Cannot read the API of {module}:\n{done.stderr.strip()}")
     symbols, relationships = [], []
     for file in sorted(folder.glob(f"{module}.symbols.json")) + sorted(folder.glob(f"{module}@*.symbols.json")):
         graph = json.loads(file.read_text())

@@ -1,4 +1,4 @@
-"""The cases of the test runner's self-test: each is a file of tests, and the expected end of its run."""
+"""The cases of the test runner's self-test: files of tests, and the expected results of their runs."""
 
 import contextlib
 import datetime
@@ -12,7 +12,7 @@ import probe_package
 import test_run
 
 CASES = [
-    # what, body of the test file, exit code, closing line
+    # (description, body of the test file, exit code, last line)
     ("a test that passes", "@Test func holds() { #expect(answer() == 42) }", 0, "1 passed, 0 failed"),
     ("one that fails", "@Test func holds() {}\n@Test func fails() { #expect(answer() == 1) }", 1, "1 passed, 1 failed"),
     ("one that throws", "struct E: Error {}\n@Test func throwing() throws { throw E() }", 1, "0 passed, 1 failed"),
@@ -32,7 +32,7 @@ CASES = [
     ("a file that does not compile", "@Test func holds() { nonsense() }", 1, "0 passed, 1 failed"),
 ]
 
-# One test never ends; the others must still be counted.
+# One test never ends. The others must still be counted.
 HANG = """\
 import Foundation
 @inline(never) func waitsForever() { while true { sleep(60) } }
@@ -43,7 +43,7 @@ import Foundation
 }
 """
 
-# As the trait `.outsideJudge` does it. The file makes the judge refuse once, or always.
+# Works like the trait `.outsideJudge`. A file records the first run, so that the judge can refuse once or always.
 JUDGE = """\
 import Foundation
 let skips = ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip"
@@ -96,7 +96,7 @@ def self_test(run):
                      "expires": (today + datetime.timedelta(days=days)).isoformat()}
             probe.write("Tests/exceptions.json", json.dumps({"quarantine": [entry]}))
             ends(what, code, said)
-    return gate.report("run-tests --self-test", wrong, f"{cases} runs were counted right")
+    return gate.report("run-tests --self-test", wrong, f"{cases} runs had the expected count")
 
 
 @contextlib.contextmanager
