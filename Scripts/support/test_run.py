@@ -1,9 +1,9 @@
-"""Builds the tests, runs each target in a process of its own, several at a time, and watches over them.
+"""Builds the tests, runs each target in its own process, several at a time, and ends processes that hang.
 
-- The event stream of each process is read while it runs. A test case that takes too long is ended with its process, and
-  the stacks of all threads are kept; the tests that had not ended yet run in another process.
-- Tests that ask an outside judge run in processes of their own beside the others. Only they may be repeated, once.
-- What the tests print goes to a log file. The terminal gets one line for each target, and the failures.
+- The event stream of each process is read while it runs. If a test case takes too long, its process is killed, the stacks of
+  all threads are logged, and the tests that had not ended run in another process.
+- Tests that need an outside judge run in separate processes at the same time. Only they are repeated after a failure, once.
+- The output of the tests goes to a log file. The terminal gets one line for each target, and the failures.
 """
 
 import concurrent.futures
@@ -24,26 +24,26 @@ import stacks
 from shared_browser import SharedBrowser
 from test_tally import Outcome, Tally, plain
 
-# A test case that runs for longer is stuck, unless Tests/exceptions.json names it.
+# The longest time of a test case, unless Tests/exceptions.json names it.
 CASE_SECONDS = int(os.environ.get("SOUK_TEST_CASE_SECONDS", "60"))
-# So is a process that ends no test for so long, or does not end after its last one.
+# The longest time for which a process may run no test, and report none, before it is killed.
 SILENT_SECONDS = 3 * CASE_SECONDS
-# How many processes run side by side. In each of them one test runs after the other: Swift Testing would begin hundreds
-# at once, report each as started long before its turn, and let them wait for a processor while real deadlines pass.
-LANES = min((os.cpu_count() or 2) + 1, 8)
-# The targets that take longest, so that none of them is begun last.
-# Their judges begin when they have ended, and those of the simulator take longest.
+# The number of processes at a time. Each runs one test after another: otherwise Swift Testing starts hundreds at once, which
+# wait for a processor while their deadlines pass.
+MAX_PROCESSES = min((os.cpu_count() or 2) + 1, 8)
+# The targets that take longest, which start first. The judges of a target start when it has ended, and those of the simulator
+# take longest.
 LONGEST_FIRST = ("AppStoreSimulatorTests", "EntitlementServerTests", "soukTests", "NetworkInterceptionTests",
                  "ZipExtractionTests", "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
-# Of these the suites with such first letters run in a process of their own, so that the longest target does not run alone
-# in the end.
+# Maps a target to the first letters of suites that run in a separate process, so that the longest target does not run alone
+# at the end.
 SPLIT = {"EntitlementServerTests": "[A-L]"}
 QUARANTINE_DAYS = 7
 
 
 class Exceptions:
-    """Tests/exceptions.json: test cases that may take longer than a minute; suites that run in a process of their own, so
-    that others need not wait for them; suites that take minutes under a sanitizer; the quarantine."""
+    """Tests/exceptions.json: test cases that may take longer than a minute; suites that run in a separate process, so that
+    others need not wait for them; suites that take minutes under a sanitizer; the quarantine."""
 
     def __init__(self, root):
         file = root / "Tests" / "exceptions.json"
@@ -52,7 +52,7 @@ class Exceptions:
         self.heavy, self.quarantine = known.get("heavy", {}), known.get("quarantine", [])
 
     def limit(self, test):
-        """How many seconds a case of this test may take."""
+        """Returns the longest time of a case of this test, in seconds."""
         name = plain(test)
         found = [entry["seconds"] for prefix, entry in self.slow.items() if name.startswith(prefix)]
         return max([CASE_SECONDS, *found])
@@ -66,41 +66,42 @@ class Exceptions:
         for entry in self.quarantine:
             missing = [word for word in ("test", "expires", "why") if not entry.get(word)]
             if missing:
-                yield f"a quarantined test does not say {' and '.join(missing)}: {json.dumps(entry)}"
+                yield f"an entry of the quarantine lacks {' and '.join(missing)}: {json.dumps(entry)}"
                 continue
             expires = datetime.date.fromisoformat(entry["expires"])
             if expires < committed:
-                yield (f"the quarantine of {entry['test']} expired on {expires}: mend the test or the code, and remove "
+                yield (f"the quarantine of {entry['test']} expired on {expires}: repair the test or the code, and remove "
                        "the entry from Tests/exceptions.json")
             elif expires > committed + datetime.timedelta(days=QUARANTINE_DAYS):
                 yield f"the quarantine of {entry['test']} lasts longer than {QUARANTINE_DAYS} days: until {expires}"
 
 
 def commit_date(root):
-    """The day of the last commit; today where there is none."""
+    """Returns the day of the last commit, or today if there is none."""
     done = subprocess.run(["git", "-C", str(root), "log", "-1", "--format=%cs"], capture_output=True, text=True)
     text = done.stdout.strip()
     return datetime.date.fromisoformat(text) if done.returncode == 0 and text else datetime.date.today()
 
 
 def make_judges(root):
-    """Begins to make the environment of the outside judges, where a package has any; one that exists is kept."""
+    """Starts to install the environment of the outside judges, if the package has the script for it. Returns the process. The
+    script keeps an environment that exists."""
     script = root / "Scripts" / "install-dependencies"
     return subprocess.Popen([str(script), "judges"], stdin=subprocess.DEVNULL) if script.exists() else None
 
 
 class Run:
-    """One run of test targets: how they are built, and where their output goes."""
+    """One run of test targets, with the settings of their build and output."""
 
     def __init__(self, root, scratch_path=None, sanitize=None, judges=True, quiet=False, slowness=1, targets=None, leaving_out=(),
                  whole_modules=True):
         self.root, self.sanitize, self.judges, self.quiet = root, sanitize, judges, quiet
         self.scratch = pathlib.Path(scratch_path or root / ".build")
-        # How much longer than usual everything takes, under a sanitizer for instance.
+        # The factor for all time limits, for example under a sanitizer.
         self.slowness = slowness
-        # Suites that do not run, as `Module.Suite`.
+        # The suites that do not run, as `Module.Suite`.
         self.leaving_out = leaving_out
-        # With these the manifest declares only their test targets.
+        # If present, the manifest declares only these test targets.
         self.declared = targets
         self.whole_modules = whole_modules
         self.exceptions = Exceptions(root)
@@ -113,7 +114,7 @@ class Run:
 
     def environment(self):
         made = dict(os.environ)
-        # Under a sanitizer the backtracer can wait for ever on a crash.
+        # Under a sanitizer the backtracer can hang on a crash.
         made.setdefault("SWIFT_BACKTRACE", "enable=no" if self.sanitize else "interactive=no,color=no")
         if self.declared:
             made["SOUK_TESTS"] = ",".join(self.declared)
@@ -125,55 +126,55 @@ class Run:
         return made + (["--sanitize", self.sanitize] if self.sanitize else [])
 
     def build(self):
-        """Builds the tests and, beside it, the environment of the outside judges where there is none."""
+        """Builds the tests and, at the same time, the environment of the outside judges if it is missing."""
         judges = make_judges(self.root) if self.judges else None
         built = gate.build(["--build-tests", *self.arguments()], self.environment(), self.say)
         return (judges is None or judges.wait() == 0) and built
 
     @property
     def program(self):
-        """The one program that SwiftPM links all tests into."""
+        """The program into which SwiftPM links all tests."""
         done = subprocess.run(
             ["swift", "build", *self.arguments(), "--show-bin-path"], capture_output=True, text=True,
             env=self.environment(), check=True)
         found = sorted(pathlib.Path(done.stdout.strip()).glob("*PackageTests.xctest"))
         if not found:
-            raise SystemExit(f"run-tests: there is no test program in {done.stdout.strip()}; build it first")
+            raise SystemExit(f"run-tests: cannot find the test program in {done.stdout.strip()}; build it first")
         return found[0]
 
     # MARK: Running
 
     def targets(self):
-        """The test targets, those first that take longest."""
+        """Returns the test targets, with the longest first."""
         targets = [target["name"] for target in gate.dump_package(self.root, self.environment())["targets"]
                    if target["type"] == "test"]
         return sorted(targets, key=lambda name: (
             LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST), name))
 
     def run(self, targets=None, filters=()):
-        """Builds once and runs everything, or what the filters choose. Returns the `Outcome`."""
+        """Builds once, and runs all tests or those that match the filters. Returns the `Outcome`."""
         faults = list(self.exceptions.faults(commit_date(self.root)))
         if faults or not self.build():
             nothing = Tally("the build")
-            nothing.stray += faults or ["it failed, so no test could run"]
+            nothing.other_issues += faults or ["it failed, so no test could run"]
             return Outcome([nothing])
         program = self.program
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.write_text("")
         if filters:
-            # Chosen tests may lie in any target, so they run together.
+            # Filters can match tests in any target, so one process runs them.
             tallies = [self.run_job(program, "the chosen tests", list(filters), judges=True)]
         else:
-            tallies = self.run_side_by_side(program, targets or self.targets())
+            tallies = self.run_concurrently(program, targets or self.targets())
         return Outcome(tallies, self.retried, self.exceptions.quarantined)
 
-    def run_side_by_side(self, program, targets):
-        self.say(f"{len(targets)} test targets, {LANES} at a time; everything they print is in {self.log}")
-        with concurrent.futures.ThreadPoolExecutor(LANES) as pool, SharedBrowser() as browser:
+    def run_concurrently(self, program, targets):
+        self.say(f"{len(targets)} test targets, {MAX_PROCESSES} at a time; their output is in {self.log}")
+        with concurrent.futures.ThreadPoolExecutor(MAX_PROCESSES) as pool, SharedBrowser() as browser:
             judging = []
 
             def run_part(name):
-                """A target without the suites that run apart from it, or one of these."""
+                """Runs a target without its separate suites, or one separate suite."""
                 target, _, suite = name.partition(".")
                 split = SPLIT.get(target)
                 skipping = [rf"^{re.escape(each)}/" for each in [*self.exceptions.apart, *self.leaving_out]
@@ -188,8 +189,8 @@ class Run:
                 tally = self.run_job(program, name, [chosen], judges=False, skipping=skipping)
                 if self.judges and tally.judges:
                     with self.lock:
-                        # With few targets the judges of one have the lanes to themselves.
-                        shares = max(1, LANES // len(parts))
+                        # With few targets, the judges of one target are divided over several processes.
+                        shares = max(1, MAX_PROCESSES // len(parts))
                         judging.extend(
                             pool.submit(self.judge, program, tally, share, browser.environment())
                             for share in (tally.judges[number::shares] for number in range(shares)) if share)
@@ -204,7 +205,7 @@ class Run:
         return tallies
 
     def judge(self, program, tally, tests, more):
-        """Runs the tests of a target that ask outside judges, and those that fail a second time."""
+        """Runs the tests of a target that need outside judges. Repeats those that fail, once."""
         name = f"{tally.target}, judges"
         asked = self.run_job(program, name, exactly(tests), judges=True, more=more)
         failed = {test: why for test, why in asked.failures if test}
@@ -218,12 +219,12 @@ class Run:
             tally.join(asked)
 
     def run_job(self, program, name, filters, judges, more=None, skipping=()):
-        """Runs tests in one process, and in further ones what a process that was ended or crashed has left."""
+        """Runs tests in one process. If it crashes or is killed, runs the remaining tests in further processes."""
         began = time.monotonic()
         tally = self.run_process(program, name, filters, judges, more, skipping)
         whole = tally
         while not tally.finished:
-            self.settle(tally)
+            self.fail_unfinished(tally)
             left = [test for test in tally.names if test not in tally.started and test not in tally.skipped]
             if tally is not whole:
                 whole.join(tally, is_rest=True)
@@ -241,12 +242,12 @@ class Run:
         return whole
 
     @staticmethod
-    def settle(tally):
-        """Counts what was running when a process ended too soon as failed."""
+    def fail_unfinished(tally):
+        """Counts the tests that were running at the early end of a process as failed."""
         for test in tally.started - tally.ended:
             if test in tally.names:
-                words = tally.last_words()
-                tally.fail(test, f"it began and never ended; the process ended with {tally.exit_code}{words}")
+                output = tally.last_output()
+                tally.fail(test, f"it began and never ended; the process ended with {tally.exit_code}{output}")
 
     def run_process(self, program, name, filters, judges, more=None, skipping=()):
         command = [str(program), "--testing-library", "swift-testing", "--no-parallel"]
@@ -265,8 +266,8 @@ class Run:
                 process = subprocess.Popen(
                     command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                     start_new_session=True, cwd=self.root)
-            with ended_with_all_it_started(process):
-                Watch(self, tally, process, events).until_the_end()
+            with session_ends_with_block(process):
+                ProcessMonitor(self, tally, process, events).wait()
             tally.output = printed.read_text(errors="replace")
             with self.lock, self.log.open("a") as log:
                 log.write(f"==== {name} ====\n{tally.output}\n")
@@ -279,18 +280,18 @@ class Run:
 
 
 def exactly(tests):
-    """Filters for these tests and no others."""
+    """Returns filters that match only these tests."""
     return ["^" + re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", plain(test)) + "(/|$)" for test in tests]
 
 
-class Watch:
-    """Reads what a process reports, and ends it when a test case takes too long."""
+class ProcessMonitor:
+    """Reads the event stream of a process, and stops when a test case takes too long, so that the process is killed."""
 
     def __init__(self, run, tally, process, events):
         self.run, self.tally, self.process, self.events = run, tally, process, events
         self.rest, self.offset, self.last_event = b"", 0, time.monotonic()
 
-    def until_the_end(self):
+    def wait(self):
         while self.process.poll() is None:
             time.sleep(0.1)
             self.read()
@@ -309,10 +310,10 @@ class Watch:
         now = time.monotonic()
         for line in lines:
             self.last_event = now
-            self.tally.take(line, now)
+            self.tally.read_record(line, now)
 
     def is_stuck(self):
-        """Ends the process when something takes too long, and says so in the tally."""
+        """Returns whether a test case, or the process between tests, takes too long. Records it in the tally."""
         now, slowness = time.monotonic(), self.run.slowness
         late = {test: now - since for (test, _), since in self.tally.running.items()
                 if now - since > self.run.exceptions.limit(test) * slowness}
@@ -320,17 +321,17 @@ class Watch:
             where = self.stacks()
             for test, seconds in late.items():
                 self.tally.fail(test, f"it ran for {seconds:.0f} s, so its process was ended; {where}")
-            # The others were not at fault: they run again.
+            # The other running tests are not late, so they run again.
             for test in {test for test, _ in self.tally.running} - set(late):
                 self.tally.started.discard(test)
             return True
         if not self.tally.running and now - self.last_event > SILENT_SECONDS * slowness:
-            self.tally.stray.append(f"no test ran, and the process did not end; {self.stacks()}")
+            self.tally.other_issues.append(f"no test ran, and the process did not end; {self.stacks()}")
             return True
         return False
 
     def stacks(self):
-        """Where every thread of the process is: the only trace that a hang leaves."""
+        """Logs the stacks of all threads of the process. Returns the lines that help to find a hang."""
         text = stacks.of_session(self.process.pid)
         with self.run.lock, self.run.log.open("a") as log:
             log.write(f"==== stacks of {self.tally.target} ====\n{text}\n")
@@ -339,8 +340,8 @@ class Watch:
 
 
 @contextlib.contextmanager
-def ended_with_all_it_started(process):
-    """Nothing that the process started outlives the block."""
+def session_ends_with_block(process):
+    """Kills the process and all processes that it started at the end of the block."""
     try:
         yield
     finally:

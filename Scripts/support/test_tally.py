@@ -1,27 +1,26 @@
-"""Counts what happened in a test process from Swift Testing's event stream.
+"""Counts the results of a test process from Swift Testing's event stream.
 
-The stream is written while the tests run, so a crash leaves the truth behind: a test that began and never ended has
-failed.
+The stream is written while the tests run, so it is correct after a crash too: a test that began and did not end has failed.
 """
 
 import json
 
-# What the trait `.outsideJudge` says when judges are left out (Sources/BaseTestSupport/OutsideJudge.swift).
+# The reason that the trait `.outsideJudge` gives when it skips a test (Sources/BaseTestSupport/OutsideJudge.swift).
 JUDGE = "outside judge"
 
 
 class Tally:
-    """The test functions of one target and how each ended, in the order they were listed."""
+    """The test functions of one target and their results, in the order of the event stream."""
 
     def __init__(self, target):
         self.target = target
         self.names, self.started, self.ended = {}, set(), set()
-        self.skipped, self.issues, self.stray = {}, {}, []
-        # Test cases by how many there were, the longest in seconds, and when those began that still run.
+        self.skipped, self.issues, self.other_issues = {}, {}, []
+        # By test: the number of cases and the longest case in seconds. By test and case: the start of each that is running.
         self.cases, self.seconds, self.running, self.parameterized = {}, {}, {}, set()
         self.finished, self.exit_code, self.output = False, 0, ""
 
-    def take(self, line, now):
+    def read_record(self, line, now):
         """Reads one line of the stream. `now` is when it arrived, in seconds of any clock that does not jump."""
         record = json.loads(line)
         payload = record["payload"]
@@ -34,31 +33,31 @@ class Tally:
         kind, test = payload["kind"], payload.get("testID")
         if kind == "testStarted":
             self.started.add(test)
-            # A test without arguments is one case, of which the stream says no more.
+            # A test without arguments is one case, for which the stream has no other event.
             if test in self.names and test not in self.parameterized:
                 self.running[test, None] = now
         elif kind == "testEnded":
             self.ended.add(test)
             if (test, None) in self.running:
-                self._take_end(test, None, now)
+                self._end_case(test, None, now)
         elif kind == "testCaseStarted":
             self.cases[test] = self.cases.get(test, 0) + 1
             self.running[test, payload["_testCase"]["id"]] = now
         elif kind == "testCaseEnded":
-            self._take_end(test, payload["_testCase"]["id"], now)
+            self._end_case(test, payload["_testCase"]["id"], now)
         elif kind == "testSkipped":
             reasons = payload.get("_comments") or [message["text"] for message in payload.get("messages", [])[:1]]
             self.skipped[test] = " ".join(reasons)
         elif kind == "runEnded":
             self.finished = True
         elif kind == "issueRecorded":
-            self._take_issue(test, payload)
+            self._record_issue(test, payload)
 
-    def _take_end(self, test, case, now):
+    def _end_case(self, test, case, now):
         since = self.running.pop((test, case), now)
         self.seconds[test] = max(self.seconds.get(test, 0), now - since)
 
-    def _take_issue(self, test, payload):
+    def _record_issue(self, test, payload):
         issue = payload.get("issue", {})
         if issue.get("isKnown") or not issue.get("isFailure", True):
             return
@@ -69,22 +68,22 @@ class Tally:
         if test in self.names:
             self.issues.setdefault(test, []).append(text)
         else:
-            self.stray.append(text)
+            self.other_issues.append(text)
 
     def fail(self, test, why):
-        """Counts a test as failed whatever its process says of it."""
+        """Counts a test as failed, independent of its events."""
         self.started.add(test)
         self.ended.add(test)
         self.issues.setdefault(test, []).append(why)
 
     @property
     def judges(self):
-        """The tests that were left out because they ask an outside judge."""
+        """The tests that were skipped because they need an outside judge."""
         return [test for test in self.names if self.skipped.get(test) == JUDGE]
 
     @property
-    def left(self):
-        """The tests that did not get their turn."""
+    def not_started(self):
+        """The tests that neither started nor were skipped."""
         return [test for test in self.names if test not in self.started and test not in self.skipped]
 
     @property
@@ -93,25 +92,25 @@ class Tally:
 
     @property
     def failures(self):
-        """(test, why) of every failure; `None` for one that belongs to no test."""
+        """(test, reason) of every failure. The test is `None` if the failure belongs to no test."""
         found = []
         for test in self.names:
             if test in self.issues:
                 found.append((test, "\n".join(self.issues[test])))
             elif test in self.started and test not in self.ended:
-                found.append((test, "it began and never ended" + self.last_words()))
-            elif not self.finished and test in self.left:
-                found.append((test, "the run ended before its turn"))
-        found += [(None, text) for text in self.stray]
+                found.append((test, "it began and never ended" + self.last_output()))
+            elif not self.finished and test in self.not_started:
+                found.append((test, "the run ended before it started"))
+        found += [(None, text) for text in self.other_issues]
         if not found and not self.finished:
-            found.append((None, "the tests were never run to their end" + self.last_words()))
+            found.append((None, "the run did not reach its end" + self.last_output()))
         if not found and self.exit_code != 0:
-            found.append((None, f"every test passed, but the run ended with {self.exit_code}" + self.last_words()))
+            found.append((None, f"every test passed, but the run ended with {self.exit_code}" + self.last_output()))
         if not found and not self.ran and not self.judges:
-            found.append((None, "not a single test ran"))
+            found.append((None, "no test ran"))
         return found
 
-    def last_words(self):
+    def last_output(self):
         lines = [line for line in self.output.splitlines() if line.strip()][-30:]
         return "\nThe last lines of its output:\n" + "\n".join(lines) if lines else ""
 
@@ -121,11 +120,12 @@ class Tally:
         return [test for test in self.ran if test not in failed]
 
     def join(self, later, is_rest=False):
-        """Adds what another process did with tests that this one left. When they were the rest, it ended the run instead."""
+        """Adds the results of a later process. With `is_rest` that process ran all remaining tests, and its end is the end of
+        the run."""
         for test, name in later.names.items():
             self.names.setdefault(test, name)
         for test in later.ran:
-            # What is run again counts as it went the last time.
+            # The last result of a test counts.
             self.issues.pop(test, None)
         for mine, theirs in ((self.started, later.started), (self.ended, later.ended)):
             mine |= theirs
@@ -133,7 +133,7 @@ class Tally:
             self.skipped.pop(test, None)
         for mine, theirs in ((self.issues, later.issues), (self.cases, later.cases), (self.seconds, later.seconds)):
             mine.update(theirs)
-        self.stray += later.stray
+        self.other_issues += later.other_issues
         if is_rest:
             self.finished, self.exit_code = later.finished, later.exit_code
         else:
@@ -174,7 +174,7 @@ class Outcome:
         return sorted(found, reverse=True)[:10]
 
     def print(self):
-        """Everything a reader needs, the count last."""
+        """Prints the skipped, quarantined, failed, slowest and repeated tests, and the count in the last line."""
         for title, lines in (("Skipped", self.skipped), ("In quarantine, failed", self.quarantined),
                              ("Failed", self.failures)):
             if lines:
@@ -191,11 +191,11 @@ class Outcome:
             for line in self.retried:
                 print(f"RETRIED {line}")
         if self.left_to_judges:
-            print(f"\n{self.left_to_judges} tests ask an outside judge and did not run; with FILTER, JUDGES=1 runs them")
+            print(f"\n{self.left_to_judges} tests need an outside judge and did not run; with FILTER, JUDGES=1 runs them")
         print(f"\n{self.ran} tests ran ({self.cases} cases) in {self.targets} targets, {len(self.skipped)} skipped")
         print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
 
 
 def plain(test):
-    """A test's id without the place in its file: `Module.Suite/name()`."""
+    """Returns a test's id without its place in the file: `Module.Suite/name()`."""
     return test.rpartition("/")[0] if test.rpartition("/")[2].count(":") == 2 else test
