@@ -1,5 +1,5 @@
-// Loaded into PostgreSQL before everything else (LD_PRELOAD): the disk is full while the file in the variable
-// SOUK_FULL_DISK exists. As on a real disk, existing parts of files can be overwritten, and no file can grow.
+// Loaded into PostgreSQL before other libraries (LD_PRELOAD). The disk is full while the file named in the variable
+// SOUK_FULL_DISK exists. As on a real full disk, existing parts of files can be overwritten, and no file can grow.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,8 @@ static int is_full(void) {
     return flag && access(flag, F_OK) == 0;
 }
 
-// Whether a write up to this offset makes a file grow. A negative offset is the file's current one.
+// Returns whether a write of `count` bytes at the offset must fail because the file would grow. A negative offset means the
+// file's current one.
 static int refuses(int file, off_t offset, off_t count) {
     int before = errno, refused = 0;
     struct stat known;

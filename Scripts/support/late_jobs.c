@@ -1,5 +1,5 @@
-// Loaded into a Swift program before everything else (LD_PRELOAD): delays random jobs of the
-// runtime. No job is lost and an actor's own order is kept, so the same can happen on a busy machine.
+// Loaded into a Swift program before other libraries (LD_PRELOAD). Delays random jobs of the runtime. It loses no job and keeps
+// the order within an actor, so the same can happen on a busy machine.
 //
 // SHAKE_PERCENT of the jobs are delayed, each by up to SHAKE_MICROSECONDS.
 
@@ -44,7 +44,7 @@ static uint64_t setting(const char *name) {
 __attribute__((constructor)) static void begin(void) {
     percent = setting("SHAKE_PERCENT");
     microseconds = setting("SHAKE_MICROSECONDS");
-    // A program without Swift's concurrency is not changed.
+    // Does nothing in a program without Swift's concurrency.
     void *runtime = dlopen("libswift_Concurrency.so", RTLD_NOW | RTLD_NOLOAD);
     if (runtime == NULL || percent == 0 || microseconds == 0) return;
     EnqueueHook *hook = dlsym(runtime, "swift_task_enqueueGlobal_hook");
