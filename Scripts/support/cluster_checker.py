@@ -247,7 +247,7 @@ class Checker:
                 about = [answer for answer in self.answers
                          if any(fact["id"] == name for fact in answer.get("facts", []))
                          or answer["op"] == "read" and answer["customer"] in seen[name]]
-                self.add("order", f"no order of the claims explains who has {name}: finally {sorted(held[name])}", *about)
+                self.add("order", f"no order of the claims explains the reads of {name}; holders: {sorted(held[name])}", *about)
 
     # Order
 

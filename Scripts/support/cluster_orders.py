@@ -44,7 +44,7 @@ def holder_after(holder, step, mode):
 
 
 def explain(claims, reads, mode):
-    """Returns whether such an order exists, and the number of steps in the search."""
+    """Returns whether an order of the operations explains all responses, and the number of steps in the search."""
     steps = sorted([*claims, *reads], key=lambda step: (step.begin, step.end))
     # Unanswered claims may be missing from the order.
     needed = frozenset(place for place, step in enumerate(steps) if not (isinstance(step, Claim) and step.is_unanswered))

@@ -26,8 +26,8 @@ import sys
 SOCKET = ".s.PGSQL.5432"
 # ReadyForQuery: PostgreSQL has answered everything. A byte follows that shows whether a transaction is open.
 READY = b"Z\x00\x00\x00\x05"
-# What the proxy does at a COMMIT. "before": drops it. "after": relays it and drops the answer. "late": the same, but ends the
-# connection after a pause. "race": ends the connection while PostgreSQL reads it.
+# The faults at a COMMIT; each ends the connection. "before": drops the COMMIT. "after": relays it and drops the answer. "late":
+# the same, with a pause before the end. "race": ends the connection while PostgreSQL reads the COMMIT.
 PLANS = ("before", "after", "late", "race")
 
 
