@@ -31,21 +31,12 @@ import Testing
     private func withListener<Value>(
         _ handler: any HTTPHandler, held: Int?, bodies: Int = 8 << 20, _ body: (String) async throws -> Value
     ) async throws -> Value {
-        var configuration = HTTPListener.Configuration()
-        configuration.maximumHeldBytes = held
-        configuration.maximumBodyBytes = bodies
-        configuration.headerTimeout = .seconds(50)
-        configuration.bodyTimeout = .seconds(50)
-        let listener = HTTPListener(handler: handler, configuration: configuration)
-        let url = try listener.start().url
-        do {
-            let value = try await body(url)
-            await listener.stop()
-            return value
-        } catch {
-            await listener.stop()
-            throw error
-        }
+        try await withLoopbackServer(
+            handler,
+            configure: {
+                $0.maximumHeldBytes = held
+                $0.maximumBodyBytes = bodies
+            }, body)
     }
 
     private func post(_ url: String, _ body: [UInt8]) async throws -> JSONValue {
